@@ -7,8 +7,8 @@ import sys
 
 def main() -> int:
     """Run one command and return the exit code."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
-    from leaderboard.site.managing import run
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.platform.settings")
+    from leaderboard.platform.managing import run
 
     return run(sys.argv[1:])
 

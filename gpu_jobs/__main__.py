@@ -32,13 +32,14 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
-from evaluator.arbiters.naming import KEY_VARIABLE, arbiter_from
-from evaluator.arbiters.protocol import ArbiterError
-from evaluator.egress_policy import EgressPolicyError, egress_policy
-from evaluator.engine.opening import open_store, parse_size
-from evaluator.private_files import keep_private
-from evaluator.process_settings import settle_process
-from evaluator.programs import WorkerError, support
+from evaluator.core.private_files import keep_private
+from evaluator.core.process_settings import settle_process
+from evaluator.execution.engine.opening import open_store, parse_size
+from evaluator.network.egress_policy import EgressPolicyError, egress_policy
+from evaluator.sandbox.programs.support import support
+from evaluator.sandbox.programs.worker import WorkerError
+from evaluator.scoring.arbiters.naming import KEY_VARIABLE, arbiter_from
+from evaluator.scoring.arbiters.protocol import ArbiterError
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
-from evaluator.records import PlannerCall, Reason, ResultRecord
+from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.records import PlannerCall, Reason, ResultRecord
+from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.agents import OpenTurn, TaskEnd, TurnAnswer
 from gpu_jobs.contract.agents import TurnRequest as Told
@@ -68,7 +68,7 @@ class AgentTurns:
 
     def records(self, *, evaluator: "Evaluator") -> Iterator[ResultRecord]:
         """Run the tasks of the lease one after the other, and tell the agent when each is over."""
-        from evaluator.agents.endings import end_of
+        from evaluator.planners.agents.endings import end_of
 
         for key in self._lease.tasks:
             task = evaluator.suite.task(key)

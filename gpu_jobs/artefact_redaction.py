@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.canonical_json import JsonValue
-from evaluator.records import ResultRecord
-from evaluator.values import PICTURES, Artefact
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import ResultRecord
+from evaluator.core.values.coding import PICTURES, Artefact
 
 HIDDEN = b"***"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"

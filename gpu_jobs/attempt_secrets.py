@@ -2,7 +2,7 @@
 
 from pydantic import Field, SecretStr
 
-from evaluator.planners.secret_header import SecretHeader
+from evaluator.network.secret_header import SecretHeader
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.attempt import SecretHeader as SentHeader
 from gpu_jobs.contract.lease import ChatPlanner, EndpointPlanner, Lease

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import psutil
 
-from evaluator.private_files import private_folder
+from evaluator.core.private_files import private_folder
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract.lease import CheckpointPlanner, Lease
 
@@ -60,7 +60,7 @@ class CheckpointCache:
 
     def folder(self, lease: Lease, planner: CheckpointPlanner) -> Path:
         """See `Checkpoints.folder`."""
-        from evaluator.planners.language_models.admission.checkpoint_zip import unpack
+        from evaluator.sandbox.admission.checkpoint_zip import unpack
 
         found = self._folder / planner.digest
         if not found.is_dir():

@@ -10,9 +10,9 @@ from uuid import UUID
 import httpx
 from pydantic import SecretStr, ValidationError
 
-from evaluator.network import asked_to_wait, is_transient
-from evaluator.records import ResultRecord
-from evaluator.values import Artefact
+from evaluator.core.records import ResultRecord
+from evaluator.core.values.coding import Artefact
+from evaluator.network.transient import asked_to_wait, is_transient
 from gpu_jobs import bundles
 from gpu_jobs.contract.agents import TurnAnswer, TurnRequest
 from gpu_jobs.contract.attempt import FailRequest, GivenUp, Heartbeat, Phase, SecretHeader, Seed

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from evaluator import canonical_json
-from evaluator.engine.store import Store
-from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.values import Artefact
+from evaluator.core import canonical_json
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.values.coding import Artefact
+from evaluator.execution.engine.store import Store
 from gpu_jobs import bundles
 from gpu_jobs.artefact_redaction import with_digests
 from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError

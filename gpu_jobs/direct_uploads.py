@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from evaluator.network import asked_to_wait, is_transient
-from evaluator.values import Artefact
+from evaluator.core.values.coding import Artefact
+from evaluator.network.transient import asked_to_wait, is_transient
 from gpu_jobs.client import ApiClient, RefusedError
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.contract.objects import OfferedUpload

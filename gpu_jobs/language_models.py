@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator.core.records import PlannerCall, Reason
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner, Lease
@@ -20,8 +20,8 @@ from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 
 if TYPE_CHECKING:
-    from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
-    from evaluator.suites.base import Suite
+    from evaluator.core.planner import Planner, PlannerError, PlannerReply, PlannerRequest
+    from evaluator.core.suites.base import Suite
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class LanguageModels:
         self._found = None
 
     def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
-        from evaluator.planners.language_models.admission.rules import ModelRefusedError
+        from evaluator.sandbox.admission.rules import ModelRefusedError
 
         logger.info("loading the language model %s", _shown(wanted))
         folder: Path | None = None
@@ -185,7 +185,7 @@ class UnaskablePlanner:
             yield index, self._error()
 
     def _error(self) -> "PlannerError":
-        from evaluator.planners.protocol import PlannerError
+        from evaluator.core.planner import PlannerError
 
         call = PlannerCall(seconds=0.0)
         return PlannerError(reason=self._problem.reason, message=self._problem.sentence, received=None, call=call)
@@ -193,7 +193,7 @@ class UnaskablePlanner:
 
 def _refuse_unfit(folder: Path) -> None:
     """The hub's files were looked at before they were fetched, and not since."""
-    from evaluator.planners.language_models.admission.rules import CONFIG, INDEX, read_config, shards_named
+    from evaluator.sandbox.admission.rules import CONFIG, INDEX, read_config, shards_named
 
     read_config((folder / CONFIG).read_bytes())
     if (folder / INDEX).is_file():

@@ -8,9 +8,9 @@ from gpu_jobs.contract.attempt import SecretHeader as SentHeader
 from gpu_jobs.contract.lease import BundledPlanner, ChatPlanner, EndpointPlanner, PlansPlanner
 
 if TYPE_CHECKING:
-    from evaluator.planners.protocol import Planner
-    from evaluator.planners.secret_header import SecretHeader
-    from evaluator.suites.base import Suite
+    from evaluator.core.planner import Planner
+    from evaluator.core.suites.base import Suite
+    from evaluator.network.secret_header import SecretHeader
 
 
 Header = SentHeader | None
@@ -97,14 +97,14 @@ def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Plan
 
 @contextmanager
 def _plans(wanted: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+    from evaluator.core.plans_file import GivenPlan
     from evaluator.planners.given import GivenPlans
-    from evaluator.plans_file import GivenPlan
 
     yield GivenPlans({task: GivenPlan(given.plan, given.alternatives) for task, given in wanted.plans.items()})
 
 
 def _header(sent: Header) -> "SecretHeader | None":
-    from evaluator.planners.secret_header import SecretHeader
+    from evaluator.network.secret_header import SecretHeader
 
     return None if sent is None else SecretHeader(sent.name, sent.value.get_secret_value())
 

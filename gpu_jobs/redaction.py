@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from evaluator.canonical_json import JsonValue
-from evaluator.records import ResultRecord
-from evaluator.values import Artefact
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import ResultRecord
+from evaluator.core.values.coding import Artefact
 from gpu_jobs.artefact_redaction import redacted
 from gpu_jobs.worker_secrets import names_a_secret
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from evaluator.arbiters.naming import ArbiterName
-from evaluator.engine.clock import Stopwatch
-from evaluator.engine.store import Store
-from evaluator.records import ResultRecord
+from evaluator.core.records import ResultRecord
+from evaluator.execution.engine.clock import Stopwatch
+from evaluator.execution.engine.store import Store
+from evaluator.scoring.arbiters.naming import ArbiterName
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import Checkpoints
@@ -20,9 +20,9 @@ from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
 
 if TYPE_CHECKING:
+    from evaluator.core.planner import Planner
+    from evaluator.core.suites.base import Suite
     from evaluator.episodes.base import Evaluator, Setting
-    from evaluator.planners.protocol import Planner
-    from evaluator.suites.base import Suite
 
 
 class _Key(NamedTuple):
@@ -133,7 +133,7 @@ class EvaluatorRunner:
         self._models.let_go()
 
     def provenance(self) -> dict[str, Any]:
-        from evaluator.provenance import provenance
+        from evaluator.core.provenance import provenance
 
         found = provenance(device=self._device)
         return found if self._arbiter is None else {**found, "arbiter": dict(self._arbiter.identity())}
@@ -141,8 +141,9 @@ class EvaluatorRunner:
     def _evaluator(self, lease: HeldLease) -> "Evaluator":
         """The evaluator for a lease, refused where suite or rules differ from the server's. It is kept with what it has
         loaded for later leases."""
+        from evaluator.core.suites.registry import suite_of
         from evaluator.episodes.base import SettingError
-        from evaluator.suites.registry import episode_of, suite_of
+        from evaluator.episodes.registry import episode_of
 
         _check_commitment(lease)
         key = _Key(lease.suite, lease.profile, lease.split, lease.samples, lease.season, _seed(lease))
@@ -188,7 +189,7 @@ class EvaluatorRunner:
 
 
 def _reseeded(planner: "Planner", *, repetition: int) -> "Planner":
-    from evaluator.planners.protocol import reseeded
+    from evaluator.core.planner import reseeded
 
     return reseeded(planner, run=repetition - 1)
 
@@ -197,8 +198,8 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
     """The evaluator, which asks in the form that the lease names."""
     if not lease.perturbation:
         return evaluator
-    from evaluator.reliability import PerturbedEvaluator
-    from evaluator.suites.registry import episode_of
+    from evaluator.episodes.registry import episode_of
+    from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 
     try:
         return PerturbedEvaluator(
@@ -210,7 +211,7 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
 
 def _seed(lease: HeldLease) -> str | None:
     """The seed of a hidden split. The library refuses one for open data, so that it cannot slip into them."""
-    from evaluator.suites.hidden import HIDDEN
+    from evaluator.core.suites.hidden import HIDDEN
 
     if lease.split != HIDDEN or lease.hidden_seed is None:
         return None
@@ -219,7 +220,7 @@ def _seed(lease: HeldLease) -> str | None:
 
 def _check_commitment(lease: HeldLease) -> None:
     """Refuse a seed that is not the one that the season was announced with."""
-    from evaluator.suites.hidden import SeedError, commitment
+    from evaluator.core.suites.hidden import SeedError, commitment
 
     seed = _seed(lease)
     if seed is None:

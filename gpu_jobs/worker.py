@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import FrameType
 from uuid import UUID
 
-from evaluator.records import ResultRecord
+from evaluator.core.records import ResultRecord
 from gpu_jobs.agents import AgentAway
 from gpu_jobs.attempt_secrets import HeldLease, with_secrets
 from gpu_jobs.client import (

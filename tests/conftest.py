@@ -104,7 +104,7 @@ def a_process_that_has_just_started(monkeypatch: pytest.MonkeyPatch) -> Iterator
     Tasks that never ran are late in a process that runs for long; and commands make their process create files that no
     other user may read, which sandboxes of other users need to.
     """
-    facts = sys.modules.get("leaderboard.monitoring.facts")
+    facts = sys.modules.get("leaderboard.operations.monitoring.facts")
     if facts is not None:
         monkeypatch.setattr(facts, "_STARTED", time.monotonic())
     mask = os.umask(0o022)

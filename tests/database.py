@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from leaderboard.site import embedded
-from leaderboard.site.environment import parse_database_url
+from leaderboard.platform import embedded
+from leaderboard.platform.environment import parse_database_url
 
 MIGRATED = "migrated"
 """A database of every cluster that has the site's tables and no rows, to be the template of others. Nobody connects to

@@ -1,6 +1,6 @@
 """What a process of the site remembers of what never changes, forgotten: as if it had just been started."""
 
-from leaderboard.site.lru_cache import clear_all
+from leaderboard.platform.lru_cache import clear_all
 
 
 def forget_everything() -> None:

@@ -2,8 +2,8 @@
 
 import os
 
-from leaderboard.site.managing import complete_settings
+from leaderboard.platform.managing import complete_settings
 
 complete_settings(os.environ)
 
-from leaderboard.site.settings import *  # noqa: E402, F403
+from leaderboard.platform.settings import *  # noqa: E402, F403

@@ -14,9 +14,9 @@ from django.contrib.admin import ModelAdmin
 from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from leaderboard.accounts.models import User
-from leaderboard.docs_pages.chapters import BY_SLUG
-from leaderboard.site.admin import site as operators_site
+from leaderboard.help.documents.chapters import BY_SLUG
+from leaderboard.people.models import User
+from leaderboard.platform.web.admin import site as operators_site
 
 TABLE = Path(__file__).with_name("routes.toml")
 ROLES = ("anonymous", "stranger", "member", "owner", "staff", "worker", "attempt")

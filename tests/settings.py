@@ -28,8 +28,8 @@ os.environ.update(
     DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing",
 )
 
-from leaderboard.site.settings import *  # noqa: E402, F403
-from leaderboard.site.settings import DATABASES, MIDDLEWARE, REST_FRAMEWORK, STORAGES  # noqa: E402
+from leaderboard.platform.settings import *  # noqa: E402, F403
+from leaderboard.platform.settings import DATABASES, MIDDLEWARE, REST_FRAMEWORK, STORAGES  # noqa: E402
 
 DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

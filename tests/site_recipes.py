@@ -56,7 +56,7 @@ def follow_planner() -> None:
     from leaderboard.evaluations.models import Evaluation
     from leaderboard.queue.reconcile import sweep
     from tests.leaderboard.factories import make_record, make_suite, make_user
-    from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
+    from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client
 
     migrate()
     suite, user = make_suite(), make_user()
@@ -82,8 +82,8 @@ def follow_planner() -> None:
 
 def answers(lease: dict) -> set[str]:
     """The plans that the leased planner gives for the tasks of a suite."""
-    from evaluator.planners import request_for
-    from evaluator.suites import suite_of
+    from evaluator.core.planner import request_for
+    from evaluator.core.suites.registry import suite_of
     from gpu_jobs.contract.lease import Lease
     from gpu_jobs.planners import OPENERS
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from evaluator.planners import request_for
-from evaluator.plans import read_plan
-from evaluator.suites import suite_of
+from evaluator.core.planner import request_for
+from evaluator.core.suites.registry import suite_of
+from evaluator.replies.read import read_plan
 from tests.end_to_end.endpoints import example
 from tests.processes import ROOT
 from tests.recipes import apply, blocks, changed_files, linked_copy, titles
@@ -32,11 +32,11 @@ def test_the_example_endpoint_has_fewer_than_60_lines():
 
 
 MODULES = {
-    "An expert": "evaluator/experts/lead.py",
-    "A strategy": "evaluator/planners/strategies/first_fit.py",
-    "A plan form": "evaluator/plans/arrows.py",
+    "An expert": "evaluator/execution/experts/lead.py",
+    "A strategy": "evaluator/openagi/strategies/first_fit.py",
+    "A plan form": "evaluator/replies/arrows.py",
     "A kind of planner": "leaderboard/planners/kinds/fixed.py",
-    "A page": "frontend/templates/profiles/newest.html",
+    "A page": "frontend/templates/people/profiles/newest.html",
 }
 """Where the module or template of each recipe goes."""
 PROSE = frozenset({"Migrations"})
@@ -53,7 +53,7 @@ def follow(title: str, *, folder: Path) -> dict[str, str]:
     for diff in diffs:
         apply(diff, root=copy)
     program = folder / "planarena"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m leaderboard.console "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m leaderboard.wiring.console "$@"\n')
     program.chmod(0o755)
     return os.environ | {
         "PYTHONPATH": str(copy),

@@ -15,21 +15,22 @@ ROOT = Path(__file__).resolve().parent.parent
 
 SUITE_NAMES = re.compile(
     r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)(?![\w/])"
-    r"|\bsuites\.(?:openagi|toolbench|lumos)\b|_(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)\b"
+    r"|_(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)\b"
 )
 """A suite in the code: its slug, an import from its folder, or an identifier. Strategies, such as `openagi/zero-shot`,
-and `evaluator.tools.openagi` are named after the paper and not after its suite."""
+and `evaluator.core.tools.openagi` are named after the paper and not after its suite."""
 SUITE_FOLDERS = (
-    "evaluator/suites/openagi/",
-    "evaluator/suites/openagi_season/",
-    "evaluator/suites/toolbench/",
-    "evaluator/suites/lumos/",
+    "evaluator/arc/",
+    "evaluator/controlllm/",
+    "evaluator/lumos/",
+    "evaluator/openagi/",
+    "evaluator/studies/",
 )
 NAMES_OF_SUITES = {
-    "leaderboard/site/api/examples.py": "an example in the reference of the API",
-    "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",
-    "leaderboard/demo/progress.py": "the suite of the demo",
-    "leaderboard/docs_pages/chapters.py": "a chapter's file",
+    "leaderboard/platform/api/examples.py": "an example in the reference of the API",
+    "evaluator/core/tools/openagi.py": "the catalogue is named after its benchmark",
+    "leaderboard/operations/demo/progress.py": "the suite of the demo",
+    "leaderboard/help/documents/chapters.py": "a chapter's file",
 }
 
 KIND_NAMES = re.compile(r"\bPlannerKind\.[A-Z]|\bkind (?:==|!=) \"(?:bundled|endpoint|chat|hub|checkpoint|plans)\"")
@@ -40,12 +41,12 @@ KIND_FOLDERS = ("leaderboard/planners/kinds/", "leaderboard/planners/models.py")
 @pytest.mark.parametrize(
     ("folder", "line", "replacement"),
     [
-        ("leaderboard", "import httpx", "leaderboard.jobs.services.accept"),
-        ("leaderboard", "import requests", "leaderboard.notifications.outbox.enqueue"),
+        ("leaderboard", "import httpx", "leaderboard.queue.jobs.services.accept"),
+        ("leaderboard", "import requests", "leaderboard.messages.outbox.enqueue"),
         ("leaderboard", "from socket import getaddrinfo", "problem_of_address"),
-        ("leaderboard", "from urllib.request import urlopen", "leaderboard.jobs.services.accept"),
-        ("leaderboard", "from evaluator.planners.ssrf_guard import egress_client", "leaderboard.jobs"),
-        ("leaderboard", "from celery import shared_task", "leaderboard.site.celery.task"),
+        ("leaderboard", "from urllib.request import urlopen", "leaderboard.queue.jobs.services.accept"),
+        ("leaderboard", "from evaluator.network.ssrf_guard import egress_client", "leaderboard.queue.jobs"),
+        ("leaderboard", "from celery import shared_task", "leaderboard.platform.celery.task"),
         ("evaluator", "from socket import getaddrinfo", "name_resolution.NAMES"),
         ("gpu_jobs", "from urllib.request import urlopen", "ssrf_guard"),
     ],

@@ -7,8 +7,8 @@ import sys
 import pytest
 import torch
 
+from evaluator.core.suites.registry import suite_of
 from evaluator.rewards import PlanReward
-from evaluator.suites import suite_of
 from tests.processes import ROOT
 from tests.toy_trl import toy_trl
 

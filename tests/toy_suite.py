@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from evaluator.canonical_json import digest
+from evaluator.core.canonical_json import digest
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.core.suites.registry import Entry
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.episodes.judged import JudgedPlans
 from evaluator.episodes.judgement import Judgement
 from evaluator.episodes.parts import Planned
-from evaluator.plans import Plan, Step
-from evaluator.records import Reason
-from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
-from evaluator.suites.registry import Entry
-from evaluator.tools.types import Catalogue, ResourceType, Tool
 
 NUMBER = ResourceType.TEXT
 

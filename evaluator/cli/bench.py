@@ -6,19 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
-from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
-from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, print_json, usage_error, write_json
-from evaluator.suites import Suite
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import Listing, show_all
+from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
+from evaluator.core.commands.usage import (
+    ExecutedSuiteOption,
+    chosen_suite,
+    log,
+    out,
+    print_json,
+    usage_error,
+    write_json,
+)
+from evaluator.core.suites.base import Suite
+from evaluator.episodes.options import ExecutionSettings, prepare, selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from evaluator.benchmarks import ExecutionReport, Phase
-    from evaluator.benchmarks.chain import ChainReport
-    from evaluator.planners.protocol import Planner
+    from evaluator.core.planner import Planner
+    from evaluator.studies.benchmarks.chain import ChainReport
+    from evaluator.studies.benchmarks.execution import ExecutionReport, Phase
 
 app = typer.Typer(no_args_is_help=True)
 _PHASES = ("cold", "second", "process", "again", "released")
@@ -77,7 +85,7 @@ def execution(
     )
     keys = selected_tasks(suite=chosen, text=tasks)
     other = _second(second, suite=prepared.suite)
-    from evaluator.benchmarks.execution import evenly, measure_execution
+    from evaluator.studies.benchmarks.execution import evenly, measure_execution
 
     def save(report: "ExecutionReport") -> None:
         write_json(report.to_json(), printed=False, file=output)
@@ -135,9 +143,9 @@ def rewards(
 
     Exit code 0 if `warm` reaches 200 plans a second, 1 if not, 2 for bad usage.
     """
-    from evaluator.benchmarks.execution import evenly
-    from evaluator.benchmarks.rewards import measure_rewards
     from evaluator.rewards import SplitRefusedError, training_split
+    from evaluator.studies.benchmarks.execution import evenly
+    from evaluator.studies.benchmarks.rewards import measure_rewards
 
     chosen = chosen_suite(suite)
     try:
@@ -171,9 +179,9 @@ def measure_profile(
 
     Exit code 0 if it costs at most 2.5 evaluations, 1 if more, 2 for bad usage.
     """
-    from evaluator.benchmarks.execution import evenly
-    from evaluator.benchmarks.reliability import measure_reliability
-    from evaluator.suites import episode_of
+    from evaluator.episodes.registry import episode_of
+    from evaluator.studies.benchmarks.execution import evenly
+    from evaluator.studies.benchmarks.reliability import measure_reliability
 
     chosen = chosen_suite(suite)
     settings = ExecutionSettings(profile=profile, split="public", samples=samples)
@@ -212,10 +220,10 @@ def measure_corrections(
 
     Both are scored as the suite scores plans. Boards score plans as they are.
     """
-    from evaluator.benchmarks.chain import measure_chain
-    from evaluator.benchmarks.execution import evenly
-    from evaluator.engine.store import MemoryStore
-    from evaluator.planners.language_models.protocol import LanguageModelError
+    from evaluator.core.language_model import LanguageModelError
+    from evaluator.execution.engine.store import MemoryStore
+    from evaluator.studies.benchmarks.chain import measure_chain
+    from evaluator.studies.benchmarks.execution import evenly
 
     chosen = chosen_suite(suite)
     settings = ExecutionSettings(profile=profile, split=split, samples=samples, device=device)
@@ -233,7 +241,7 @@ def measure_corrections(
 
 
 def _print_chain(report: "ChainReport") -> None:
-    from evaluator.metrics.statistics import ends_in_words
+    from evaluator.scoring.metrics.statistics import ends_in_words
 
     columns = ("every subtask made", "answers as expected", "score", "95 % interval", "seconds", "calls")
     table = Listing("way", *columns, title=f"{report.conditions['planner']} on {report.conditions['suite']}")
@@ -259,8 +267,8 @@ def chat(
     output: OutputFile = None,
 ) -> None:
     """Measure many concurrent calls of a chat endpoint on this machine against the shortest possible time."""
-    from evaluator.benchmarks.chat import measure_chat
     from evaluator.planners.language_models.chat.trial_server import ServerSettings
+    from evaluator.studies.benchmarks.chat import measure_chat
 
     server = ServerSettings(latency_seconds=latency, capacity=capacity, retry_after=retry_after or None)
     report = measure_chat(count=count, server=server, highest=highest)

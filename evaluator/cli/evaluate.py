@@ -7,37 +7,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic_core import to_json
 
-from evaluator.canonical_json import JsonValue
-from evaluator.causes.command import causes_document, print_causes
-from evaluator.cli.arbiter_options import (
+from evaluator.cli.progress_view import ProgressView
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
+from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
+from evaluator.core.episode_summary import EpisodeFigures, figures_of, summary_of
+from evaluator.core.records import Outcome
+from evaluator.core.suites.base import Suite, shown_columns
+from evaluator.core.suites.hidden import suite_on_split
+from evaluator.episodes.base import Evaluator, Setting, SettingError
+from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
+from evaluator.episodes.registry import episode_of
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.named import planner_named
+from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.scoring.arbiters.options import (
     DEFAULT_KEY_ENV,
     DEFAULT_THRESHOLD,
     ArbiterOption,
     KeyEnvOption,
     ThresholdOption,
 )
-from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
-from evaluator.cli.listing import Listing
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile, VerboseOption
-from evaluator.cli.progress_view import ProgressView
-from evaluator.cli.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
-from evaluator.episode_summary import EpisodeFigures, figures_of, summary_of
-from evaluator.episodes.base import Evaluator, Setting, SettingError
-from evaluator.metrics.statistics import ends_in_words
-from evaluator.metrics.undecided import range_text, ranged, undecided_words
-from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.registry import PlannerNameError
-from evaluator.records import Outcome
-from evaluator.suites import Suite, episode_of
-from evaluator.suites.base import shown_columns
-from evaluator.suites.hidden import suite_on_split
+from evaluator.scoring.causes.command import causes_document, print_causes
+from evaluator.scoring.metrics.statistics import ends_in_words
+from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
 
 if TYPE_CHECKING:
-    from evaluator.planners.protocol import Planner
-    from evaluator.records import ResultRecord
-    from evaluator.reliability import Profile
+    from evaluator.core.planner import Planner
+    from evaluator.core.records import ResultRecord
+    from evaluator.reliability.profile import Profile
 
 _PLANS = "plans:"
 
@@ -148,7 +148,7 @@ def _code_of(outcomes: Mapping[str, int]) -> ExitCode:
 def _reliability(
     *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
 ) -> "Profile":
-    from evaluator.records import ResultRecord
+    from evaluator.core.records import ResultRecord
     from evaluator.reliability.command import measured
 
     records = [ResultRecord.model_validate(record) for record in document["results"]]
@@ -183,7 +183,7 @@ def _document(
     Raises:
         typer.Exit: Ctrl-C. The records of the tasks that have ended are kept beside the file of the results.
     """
-    from evaluator.records import ResultRecord
+    from evaluator.core.records import ResultRecord
 
     records = list[ResultRecord]()
     try:
@@ -231,7 +231,7 @@ def evaluation_document(
     samples: int,
 ) -> dict[str, Any]:
     """Summary, provenance and records of an evaluation as one JSON object, with the records in the order of `keys`."""
-    from evaluator.metrics.aggregate import TaskScore, summarise
+    from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 
     suite = evaluator.suite
     order = {key: position for position, key in enumerate(keys)}
@@ -285,10 +285,10 @@ def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
 
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     if name.startswith(("http://", "https://")):
+        from evaluator.network.guarded_connections import EgressRefusedError
+        from evaluator.network.ssrf_guard import check_url
         from evaluator.planners.breaker import CircuitBreaker
         from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
-        from evaluator.planners.guarded_connections import EgressRefusedError
-        from evaluator.planners.ssrf_guard import check_url
 
         try:
             # On a researcher's own machine the endpoint is usually on that machine too.

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from evaluator.cli.judged_validity import as_markdown
-from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.usage import log, out, usage_error, write_json
-from evaluator.suites import Suite
-from evaluator.suites.base import Panel
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import Listing, show_all
+from evaluator.core.commands.usage import log, out, usage_error, write_json
+from evaluator.core.suites.base import Panel, Suite
 
 if TYPE_CHECKING:
     from evaluator.episodes.executed import Prepared
-    from evaluator.validity.executed_plans import AgreementReport
+    from evaluator.studies.validity.executed_plans import AgreementReport
 
 _MOST_LISTED = 40
 
@@ -35,7 +34,7 @@ def compare_with_execution(
         typer.Exit: plans that are judged to solve a request do not produce good results more often than others.
     """
     evaluator = prepared.evaluator()
-    from evaluator.validity import measure_agreement
+    from evaluator.studies.validity.execution_agreement import measure_agreement
 
     try:
         report = measure_agreement(

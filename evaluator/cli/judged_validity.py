@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.usage import log, out, usage_error, write_json
-from evaluator.episodes import Setting
-from evaluator.suites import Suite
-from evaluator.suites.registry import episode_of
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import Listing, show_all
+from evaluator.core.commands.usage import log, out, usage_error, write_json
+from evaluator.core.suites.base import Suite
+from evaluator.episodes.base import Setting
+from evaluator.episodes.registry import episode_of
 
 if TYPE_CHECKING:
-    from evaluator.validity import JudgedReport
+    from evaluator.studies.validity.judged import JudgedReport
 
 
 def compare_judged(
@@ -26,7 +26,7 @@ def compare_judged(
     Raises:
         typer.Exit: the suite has none of the indicators that are compared, or gold plans are not above some damage.
     """
-    from evaluator.validity import NotComparableError, measure_judged
+    from evaluator.studies.validity.judged import NotComparableError, measure_judged
 
     evaluator = episode_of(suite.slug).evaluator(suite=suite, setting=Setting())
     try:
@@ -79,7 +79,7 @@ def as_markdown(listings: Iterable[Listing]) -> str:
 
 def kinds_of_damage() -> Listing:
     """What the kinds of damage are."""
-    from evaluator.validity.damages import DAMAGES
+    from evaluator.studies.validity.damages import DAMAGES
 
     table = Listing("damage", "what is done", "exceptions", prose="what is done")
     for damage in DAMAGES:

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from evaluator.canonical_json import JsonValue
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag
-from evaluator.cli.usage import PlansArgument, chosen_suite, log, out, plans_of, print_json
-from evaluator.metrics.judge import (
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.options import JsonFlag
+from evaluator.core.commands.usage import PlansArgument, chosen_suite, log, out, plans_of, print_json
+from evaluator.core.suites.base import Suite
+from evaluator.scoring.metrics.judge import (
     Case,
     EndpointJudge,
     JudgedPlan,
@@ -21,7 +22,6 @@ from evaluator.metrics.judge import (
     judge_plan,
     summarise_votes,
 )
-from evaluator.suites import Suite
 
 
 def judge_plans(

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag, writable
-from evaluator.cli.usage import out, print_json
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.options import JsonFlag, writable
+from evaluator.core.commands.usage import out, print_json
 
 if TYPE_CHECKING:
-    from evaluator.experts.profile import Profile
+    from evaluator.execution.experts.profile import Profile
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 app = typer.Typer(no_args_is_help=True)
 
-WEIGHTS = Path(__file__).parents[1] / "world" / "weights"
+WEIGHTS = Path(__file__).parents[1] / "miniature" / "weights"
 
 
 @app.command()
@@ -32,8 +32,8 @@ def train(
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
     """Train models of the miniature world and write their weights."""
-    from evaluator.training.experts.recipes import RECIPES
-    from evaluator.training.experts.run import Order, train
+    from evaluator.studies.experts.recipes import RECIPES
+    from evaluator.studies.experts.run import Order, train
     from evaluator.training.loop import Progress
 
     unknown = sorted(set(models or ()) - set(RECIPES))
@@ -57,7 +57,7 @@ def _one_of(kind: type[Choice], name: str) -> Choice:
 
 
 def _secret(seed: str | None) -> str:
-    from evaluator.suites.hidden import SeedError, checked_seed
+    from evaluator.core.suites.hidden import SeedError, checked_seed
 
     if not seed:
         raise typer.BadParameter("the hidden split needs a secret: set PLANARENA_HIDDEN_SEED")
@@ -78,10 +78,10 @@ def scene(
     ] = None,
 ) -> None:
     """Draw a scene and print what it shows."""
-    from evaluator.world.degradations import Degradation
-    from evaluator.world.lilliput_samples import degraded_image
-    from evaluator.world.scenes import draw_scene
-    from evaluator.world.seeds import Split
+    from evaluator.miniature.degradations import Degradation
+    from evaluator.miniature.lilliput_samples import degraded_image
+    from evaluator.miniature.scenes import draw_scene
+    from evaluator.miniature.seeds import Split
 
     chosen_split = _one_of(Split, split)
     degradations = frozenset(_one_of(Degradation, name) for name in degradation or ())
@@ -100,9 +100,9 @@ def quality(
     as_json: JsonFlag = False,
 ) -> None:
     """Measure each model, and the gain of each restoration step, on held-out scenes."""
-    from evaluator.experts.profile import load_profile
-    from evaluator.training.experts.quality.cards import record_quality, write_card
-    from evaluator.training.experts.quality.measure import measure_quality
+    from evaluator.execution.experts.profile import load_profile
+    from evaluator.studies.experts.quality.cards import record_quality, write_card
+    from evaluator.studies.experts.quality.measure import measure_quality
 
     loaded = load_profile(profile)
     measured = measure_quality(profile=loaded, count=count)
@@ -119,8 +119,8 @@ def quality(
 @app.command()
 def cards() -> None:
     """Write the cards of the shipped experts and scorers again, from what is recorded beside their weights."""
-    from evaluator.experts.profile import load_profile
-    from evaluator.training.experts.quality.cards import write_card
+    from evaluator.execution.experts.profile import load_profile
+    from evaluator.studies.experts.quality.cards import write_card
 
     for folder in _shipped(load_profile("lilliput")):
         write_card(folder)
@@ -128,7 +128,7 @@ def cards() -> None:
 
 def _shipped(profile: "Profile") -> list[Path]:
     """The folders of a profile's weights, each once."""
-    from evaluator.experts.profile import NO_WEIGHTS
+    from evaluator.execution.experts.profile import NO_WEIGHTS
 
     experts = [spec.path for spec in profile.experts.values() if spec.weights_digest != NO_WEIGHTS]
     return list(dict.fromkeys([*experts, *(spec.path for spec in profile.scorers.values())]))
@@ -145,8 +145,8 @@ def contamination(
     as_json: JsonFlag = False,
 ) -> None:
     """Count the texts of a split that the shipped experts read in training, word for word."""
-    from evaluator.training.experts.quality.contamination import KINDS, contamination
-    from evaluator.world.seeds import Split
+    from evaluator.miniature.seeds import Split
+    from evaluator.studies.experts.quality.contamination import KINDS, contamination
 
     chosen = _one_of(Split, split)
     secret = _secret(hidden_seed) if chosen is Split.HIDDEN else None

@@ -10,16 +10,16 @@ from typing import Annotated, NoReturn
 import typer
 
 from evaluator import __version__
-from evaluator.cli.program.completion import complete
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.lazy import AllCommands
-from evaluator.cli.program.options import VerboseOption
-from evaluator.cli.program.streams import settle_streams
-from evaluator.cli.program.table import COMPLETE, top_level
 from evaluator.cli.progress_lines import ProgressLines
 from evaluator.cli.quiet import VERBOSE, only_downloads, quieten
-from evaluator.process_settings import settle_process
-from evaluator.provenance import version_line
+from evaluator.core.commands.completion import complete
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.lazy import AllCommands
+from evaluator.core.commands.options import VerboseOption
+from evaluator.core.commands.streams import settle_streams
+from evaluator.core.commands.table import COMPLETE, top_level
+from evaluator.core.process_settings import settle_process
+from evaluator.core.provenance import version_line
 
 app = typer.Typer(cls=AllCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

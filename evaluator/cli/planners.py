@@ -7,12 +7,12 @@ from typing import Any
 
 import typer
 
-from evaluator.cli.listing import Listing, has_width
-from evaluator.cli.program.options import JsonFlag
-from evaluator.cli.usage import out, print_json
+from evaluator.core.commands.listing import Listing, has_width
+from evaluator.core.commands.options import JsonFlag
+from evaluator.core.commands.usage import out, print_json
+from evaluator.core.language_model import Ability
 from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.choosing import FORMS
-from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, abilities_in_words, strategies
 
 app = typer.Typer(no_args_is_help=True)

@@ -11,7 +11,7 @@ from rich.table import Column
 from evaluator.cli.progress_lines import ProgressLines
 
 if TYPE_CHECKING:
-    from evaluator.engine.progress import Progress
+    from evaluator.execution.engine.progress import Progress
 
 
 class ProgressView:

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from evaluator import __version__
-from evaluator.cli.program.options import writable
-from evaluator.cli.program.streams import as_printable_json
-from evaluator.cli.usage import usage_error, write_text
-from evaluator.provenance import SHIPPED, code_version
+from evaluator.core.commands.options import writable
+from evaluator.core.commands.streams import as_printable_json
+from evaluator.core.commands.usage import usage_error, write_text
+from evaluator.core.provenance import SHIPPED, code_version
 
 _NAME = "package-lock.json"
 NPM_LOCK = SHIPPED / _NAME if SHIPPED.is_dir() else Path(__file__).resolve().parents[2] / "frontend" / _NAME
@@ -23,7 +23,7 @@ def print_sbom(
 ) -> None:
     """Print the installed packages and those of the front end as a CycloneDX document (JSON)."""
     # Imported here: no other command needs the CycloneDX library.
-    from evaluator.sbom import SbomError, sbom
+    from evaluator.core.sbom import SbomError, sbom
 
     commit, _ = code_version()
     try:

@@ -2,23 +2,28 @@
 
 import random
 import sys
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evaluator.canonical_json import JsonValue
-from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag, writable_folder
-from evaluator.cli.program.streams import as_printable_json
-from evaluator.cli.usage import chosen_suite, in_short_lines, out, print_json, usage_error, write_bytes, write_text
-from evaluator.suites import suite_names, suite_of
-from evaluator.suites.base import Suite, Task
-from evaluator.suites.facets import STRUCTURE, Facet
-from evaluator.suites.registry import fetching_modules
-from evaluator.suites.released_files import FetchError, Release
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.options import JsonFlag, writable_folder
+from evaluator.core.commands.streams import as_printable_json
+from evaluator.core.commands.usage import (
+    chosen_suite,
+    in_short_lines,
+    out,
+    print_json,
+    usage_error,
+    write_bytes,
+    write_text,
+)
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.facets import STRUCTURE, Facet
+from evaluator.core.suites.registry import fetching_modules, suite_names, suite_of
 
 _MOST_LISTED = 50
 """Fetched files."""
@@ -159,8 +164,8 @@ def describe_suite(
     url: Annotated[str, typer.Option(help="Page of the data set. Default: that of its release.")] = "",
 ) -> None:
     """Print a suite's metadata as a data set: Croissant 1.0, JSON-LD."""
-    from evaluator.suites.croissant import REQUESTS, as_text, croissant, request_lines
-    from evaluator.suites.metadata import metadata_of
+    from evaluator.core.suites.croissant import REQUESTS, as_text, croissant, request_lines
+    from evaluator.core.suites.metadata import metadata_of
 
     chosen = chosen_suite(suite)
     try:
@@ -181,7 +186,7 @@ def print_datasheet(
     suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
 ) -> None:
     """Print the datasheet of a suite, in Markdown."""
-    from evaluator.suites.metadata import datasheet
+    from evaluator.core.suites.metadata import datasheet
 
     chosen = chosen_suite(suite)
     try:
@@ -213,26 +218,3 @@ def fetch_suite(
         return
     for path, digest in files.items():
         out.print(f"{path}  SHA-256 {digest}", markup=False, highlight=False, soft_wrap=True)
-
-
-def fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
-    """For `RELEASED` of a suite's commands: fetches the files into the data folder.
-
-    They are from the folder that the function is called with, or, if that is None, from the network.
-    """
-
-    def fetch(folder: Path | None) -> Mapping[Path, str]:
-        target = release.folder
-        try:
-            if folder is None:
-                # Imported here: no other command needs a network client.
-                from evaluator.downloads import download_released
-
-                digests = release.fetch(download=download_released, target=target)
-            else:
-                digests = release.take(folder=folder, target=target)
-        except FetchError as error:
-            raise usage_error(error) from None
-        return {target / name: digest for name, digest in digests.items()}
-
-    return fetch

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag
-from evaluator.cli.usage import out, print_json, usage_error
-from evaluator.tools.controlllm import CONTROLLLM
-from evaluator.tools.graph import tools_graph_svg
-from evaluator.tools.openagi import OPENAGI
-from evaluator.tools.types import Catalogue
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.options import JsonFlag
+from evaluator.core.commands.usage import out, print_json, usage_error
+from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.graph import tools_graph_svg
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.types import Catalogue
 
 CATALOGUES = {catalogue.name: catalogue for catalogue in (CONTROLLLM, OPENAGI)}
 CatalogueOption = Annotated[str, typer.Option(help=f"Catalogue of tools: {' or '.join(CATALOGUES)}.")]

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from evaluator.cli.execution_settings import ExecutionSettings, prepare
-from evaluator.cli.listing import Listing
-from evaluator.cli.program.options import JsonFlag, MarkdownFile, OutputFile
-from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, log, out, usage_error, write_json, write_text
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.options import JsonFlag, MarkdownFile, OutputFile
+from evaluator.core.commands.usage import (
+    ExecutedSuiteOption,
+    chosen_suite,
+    log,
+    out,
+    usage_error,
+    write_json,
+    write_text,
+)
+from evaluator.episodes.options import ExecutionSettings, prepare
 
 if TYPE_CHECKING:
-    from evaluator.suites import Suite
-    from evaluator.training.planners.lora import LoraSettings
+    from evaluator.core.suites.base import Suite
+    from evaluator.openagi.training.lora import LoraSettings
 
 Result = TypeVar("Result")
 
@@ -52,7 +60,7 @@ def pretrain(
     """Pretrain lilliput-planner from random weights on paraphrased requests."""
     import torch
 
-    from evaluator.training.planners.pretraining import STEPS, Pretraining, pretrain
+    from evaluator.openagi.training.pretraining import STEPS, Pretraining, pretrain
 
     torch.set_num_threads(threads)
     order = Pretraining(out=out_, steps=steps or STEPS, seed=seed, resume=resume, stop_after=stop_after)
@@ -84,8 +92,8 @@ def finetune(
     """
     import torch
 
-    from evaluator.training.planners.finetuning import FineTuning, fine_tune
-    from evaluator.training.planners.splits import few
+    from evaluator.openagi.training.finetuning import FineTuning, fine_tune
+    from evaluator.openagi.training.splits import few
 
     torch.set_num_threads(threads)
     chosen = chosen_suite(suite)
@@ -130,8 +138,8 @@ def rltf(
     """Train a planner by task feedback: the reward of a sampled plan is its score when executed."""
     import torch
 
-    from evaluator.training.planners.feedback_run import FeedbackRun, train_with_feedback
-    from evaluator.training.planners.rltf import Schedule
+    from evaluator.openagi.training.feedback_run import FeedbackRun, train_with_feedback
+    from evaluator.openagi.training.rltf import Schedule
 
     torch.set_num_threads(threads)
     chosen = chosen_suite(suite)
@@ -187,9 +195,10 @@ def table(
     """
     import torch
 
-    from evaluator.training.planners.rltf import Schedule
-    from evaluator.training.planners.study import FINE_TUNED, RLTF, Study, chosen, seeds_of, study_seed
-    from evaluator.training.planners.table import HEADINGS, caption, cells, make_difference, make_row, markdown, to_json
+    from evaluator.openagi.training.rltf import Schedule
+    from evaluator.openagi.training.study import FINE_TUNED, RLTF, Study, chosen, study_seed
+    from evaluator.openagi.training.table import HEADINGS, caption, cells, make_difference, make_row, markdown, to_json
+    from evaluator.training.runs import seeds_of
 
     torch.set_num_threads(threads)
     study_suite = chosen_suite(suite)
@@ -248,10 +257,10 @@ def estimators(
     """
     import torch
 
-    from evaluator.training.planners.estimators.study import EstimatorStudy, arms_of, run_arm, with_starts
-    from evaluator.training.planners.estimators.table import markdown, table_of, to_json
-    from evaluator.training.planners.rltf import Schedule
-    from evaluator.training.planners.study import seeds_of
+    from evaluator.openagi.training.estimators.study import EstimatorStudy, arms_of, run_arm, with_starts
+    from evaluator.openagi.training.estimators.table import markdown, table_of, to_json
+    from evaluator.openagi.training.rltf import Schedule
+    from evaluator.training.runs import seeds_of
 
     torch.set_num_threads(threads)
     chosen = chosen_suite(suite)
@@ -287,7 +296,7 @@ def ship(
     seed: Annotated[int, typer.Option(min=0, help="Seed whose planners are shipped.")] = 0,
 ) -> None:
     """Copy planners of a study to the shipped weights, with cards that report their held-out scores."""
-    from evaluator.training.planners.shipping import ship as shipped
+    from evaluator.openagi.training.shipping import ship as shipped
 
     try:
         folders = shipped(pretrained=pretrained, work=work, seed=seed)
@@ -307,14 +316,14 @@ def controlllm(
     stop_after: StopOption = None,
 ) -> None:
     """Train the networks of controlllm/trained, on requests drawn from a grammar."""
-    from evaluator.training.planners.decomposition.command import run
+    from evaluator.controlllm.training.command import run
 
     settings = _without_none(steps=steps, seed=seed, resume=resume, stop_after=stop_after)
     typer.echo(_reporting_errors(lambda: run(what=what, work=work, settings=settings, report=_progress(what))))
 
 
 def _folder(model: str) -> Path:
-    from evaluator.training.planners.checkpoints import model_folder
+    from evaluator.training.checkpoints import model_folder
 
     try:
         return model_folder(model)
@@ -324,8 +333,8 @@ def _folder(model: str) -> Path:
 
 def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ...]:
     """The training tasks of a seed, without those whose gold plan needs a tool that the profile has no expert for."""
-    from evaluator.experts.profile import ProfileError, load_profile
-    from evaluator.training.planners.splits import draw_split
+    from evaluator.execution.experts.profile import ProfileError, load_profile
+    from evaluator.openagi.training.splits import draw_split
 
     try:
         train = draw_split(suite=suite, seed=seed).train
@@ -337,7 +346,7 @@ def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ..
 
 
 def _lora(enabled: bool, rank: int) -> "LoraSettings | None":
-    from evaluator.training.planners.lora import LoraSettings
+    from evaluator.openagi.training.lora import LoraSettings
 
     return LoraSettings(rank=rank, alpha=2 * rank) if enabled else None
 
@@ -348,8 +357,8 @@ def _data(settings: ExecutionSettings) -> dict[str, Any]:
 
 def _drawn(*, sampling: str, estimator: str = "paper") -> dict[str, Any]:
     """How plans are drawn and what becomes of their rewards."""
-    from evaluator.training.planners.episodes import Sampling
-    from evaluator.training.planners.estimators.advantages import Estimator
+    from evaluator.openagi.training.episodes import Sampling
+    from evaluator.openagi.training.estimators.advantages import Estimator
 
     try:
         return {"sampling": Sampling(sampling), "estimator": Estimator(estimator)}
@@ -365,10 +374,10 @@ def _without_none(**options: Any) -> dict[str, Any]:
 
 def _reporting_errors(work: Callable[[], Result]) -> Result:
     """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
+    from evaluator.openagi.training.lessons import NoLessonsError
+    from evaluator.openagi.training.lora import LoraError
     from evaluator.planners.language_models.local.model import ModelError
-    from evaluator.training.planners.lessons import NoLessonsError
-    from evaluator.training.planners.lora import LoraError
-    from evaluator.training.planners.runs import ChoiceError, SettingsError
+    from evaluator.training.runs import ChoiceError, SettingsError
 
     try:
         return work()

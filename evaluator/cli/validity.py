@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.canonical_json import JsonValue
 from evaluator.cli.execution_agreement import compare_with_execution, is_judged_too
-from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.judged_validity import compare_judged
-from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile
-from evaluator.cli.usage import chosen_suite, log, out, usage_error, write_json
-from evaluator.suites import Suite
-from evaluator.suites.registry import episode_of
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import Listing, show_all
+from evaluator.core.commands.options import JsonFlag, OutputFile
+from evaluator.core.commands.usage import chosen_suite, log, out, usage_error, write_json
+from evaluator.core.suites.base import Suite
+from evaluator.episodes.options import ExecutionSettings, prepare, selected_tasks
+from evaluator.episodes.registry import episode_of
 
 AnySuiteOption = Annotated[
     str, typer.Option(help="Slug of a suite. Default: the first one whose plans are executed.", show_default=False)
@@ -24,7 +24,9 @@ AnySuiteOption = Annotated[
 
 if TYPE_CHECKING:
     from evaluator.episodes.executed import Prepared
-    from evaluator.validity import Floors, ImageReport, ValidityReport
+    from evaluator.studies.validity.floors import Floors
+    from evaluator.studies.validity.images import ImageReport
+    from evaluator.studies.validity.variants import ValidityReport
 
 
 def validity(
@@ -79,7 +81,8 @@ def _compare_executed(
 ) -> None:
     prepared = prepare(suite=suite, settings=settings)
     evaluator = prepared.evaluator()
-    from evaluator.validity import Images, measure_images, measure_validity
+    from evaluator.studies.validity.images import Images, measure_images
+    from evaluator.studies.validity.variants import measure_validity
 
     keys = selected_tasks(suite=suite, text=tasks)
     images = Images(value=evaluator.engine.value)
@@ -101,8 +104,8 @@ def _compare_executed(
 
 
 def _floors(*, prepared: "Prepared", tasks: Sequence[str]) -> "Floors":
-    from evaluator.metrics.scorers import load_scorer
-    from evaluator.validity import measure_floors
+    from evaluator.scoring.metrics.scorers.loading import load_scorer
+    from evaluator.studies.validity.floors import measure_floors
 
     return measure_floors(
         suite=prepared.suite, tasks=tasks, samples=prepared.samples, count=prepared.count,

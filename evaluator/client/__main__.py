@@ -2,8 +2,8 @@
 
 import typer
 
-from evaluator.cli.program.lazy import SiteCommands
-from evaluator.cli.program.streams import settle_streams
+from evaluator.core.commands.lazy import SiteCommands
+from evaluator.core.commands.streams import settle_streams
 
 app = typer.Typer(cls=SiteCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

@@ -32,7 +32,7 @@ from evaluator.client.shapes import (
     Visibility,
     Wait,
 )
-from evaluator.network import asked_to_wait, is_transient
+from evaluator.network.transient import asked_to_wait, is_transient
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"

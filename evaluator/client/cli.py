@@ -8,9 +8,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from evaluator.cli.listing import show_all
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
 from evaluator.client.cause_lines import cause_lines
 from evaluator.client.choices import called_planner, chosen_visibility, client_of, entry_of
@@ -33,6 +30,9 @@ from evaluator.client.shapes import Evaluation, TaskRow
 from evaluator.client.tables import Suites, outcomes, scores, states, tasks
 from evaluator.client.verdict import verdict_of
 from evaluator.client.waiting import progress
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import show_all
+from evaluator.core.commands.options import JsonFlag, OutputFile
 
 
 def status(

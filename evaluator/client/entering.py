@@ -15,7 +15,7 @@ def plans_of_file(file: Path) -> dict[str, Any]:
         UsageError: the file cannot be read, or is no plans file.
     """
     # Imported here: it loads what reads plans, which no other command needs and takes longer than a command of a site.
-    from evaluator.plans_file import PlansFileError, read_plans
+    from evaluator.core.plans_file import PlansFileError, read_plans
 
     try:
         found = read_plans(file.read_bytes())

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from evaluator.cli.program.options import writable
 from evaluator.client.api import URL_VARIABLE
+from evaluator.core.commands.options import writable
 
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 

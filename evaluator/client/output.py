@@ -12,14 +12,14 @@ from typing import Any, Literal
 
 import typer
 
-from evaluator.cli.listing import printable
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.streams import as_printable_json
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.markdown import markdown
 from evaluator.client.reports import document, junit
 from evaluator.client.shapes import TABLE_FORMS, Evaluation, TableForm, TaskRow
 from evaluator.client.verdict import Verdict
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import printable
+from evaluator.core.commands.streams import as_printable_json
 
 
 @contextmanager

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.cli.listing import printable
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
 from evaluator.client.choices import client_of
 from evaluator.client.errors import UnreachableError, UsageError
 from evaluator.client.options import IdArgument, PatienceOption, UrlOption
 from evaluator.client.output import exit_codes, say, write_json
 from evaluator.client.shapes import FINAL_STATES, WAITS_FOR_OWNER, Reliability
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import printable
+from evaluator.core.commands.options import JsonFlag, OutputFile
 
 PAUSE = 10.0
 _NONE = "not measured"

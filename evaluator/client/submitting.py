@@ -9,9 +9,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from evaluator.cli.listing import show_all
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag, OutputFile
 from evaluator.client.api import Client
 from evaluator.client.choices import (
     chosen_planner,
@@ -41,6 +38,9 @@ from evaluator.client.shapes import NewSubmission, PlannerEntry, Submission, Sui
 from evaluator.client.tables import scores
 from evaluator.client.verdict import Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import wait
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import show_all
+from evaluator.core.commands.options import JsonFlag, OutputFile
 
 _ENTERED_OTHERWISE = frozenset({
     "name", "kind", "bundled_name", "endpoint_url", "model_id", "revision", "checkpoint_digest", "plans",

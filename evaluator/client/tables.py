@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from evaluator.cli.listing import Listing
 from evaluator.client.shapes import Evaluation, Measured, SuiteInfo, TaskRow
+from evaluator.core.commands.listing import Listing
 
 Suites = Mapping[str, SuiteInfo]
 """The suites of a site by slug. A suite that is no longer current is absent."""

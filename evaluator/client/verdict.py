@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.shapes import Evaluation, SuiteInfo
+from evaluator.core.commands.exit_codes import ExitCode
 
 PLANNER_REASONS = frozenset({"canary_failed"})
 """Reasons of failed evaluations that are the planner's; all others are the site's."""

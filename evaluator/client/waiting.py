@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable
 
-from evaluator.cli.listing import printable
 from evaluator.client.api import Client
 from evaluator.client.errors import UnreachableError
 from evaluator.client.shapes import Evaluation, Submission
+from evaluator.core.commands.listing import printable
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
 _SLOWER = 1.5

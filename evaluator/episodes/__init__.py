@@ -3,7 +3,3 @@
 `parts` asks and reads, `execution` executes and scores, `judgement` judges without executing; `executed` and `judged`
 compose them into the two episodes that there are.
 """
-
-from evaluator.episodes.base import Episode, Evaluator, Setting, SettingError
-
-__all__ = ["Episode", "Evaluator", "Setting", "SettingError"]

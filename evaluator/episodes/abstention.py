@@ -1,8 +1,8 @@
 """Requests that no tool can meet: their plans are scored without being executed."""
 
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.suites.base import ABSTENTION
 from evaluator.episodes.parts import Planned
-from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.base import ABSTENTION
 
 
 def abstention_judged(item: ResultRecord | Planned) -> ResultRecord | Planned:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 
+from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
+from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Task
+from evaluator.core.values.coding import Value
 from evaluator.episodes.parts import Planned
-from evaluator.metrics.closed_answers import is_right
-from evaluator.metrics.plan_equality import edge_f1, is_same_plan
-from evaluator.records import ArtefactReference, ResultRecord, SampleResult
-from evaluator.suites.base import CLOSED, EXACT, NEAR, Task
-from evaluator.values import Value
+from evaluator.scoring.metrics.closed_answers import is_right
+from evaluator.scoring.metrics.plan_equality import edge_f1, is_same_plan
 
 
 def with_agreement(item: ResultRecord | Planned) -> ResultRecord | Planned:

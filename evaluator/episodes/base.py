@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from evaluator.arbiters.naming import ArbiterName
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.protocol import Planner
-from evaluator.records import Reason, ResultRecord
-from evaluator.suites.base import Suite
-from evaluator.suites.hidden import HIDDEN, SeedError, commitment, data_digest
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import Planner
+from evaluator.core.records import Reason, ResultRecord
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment, data_digest
+from evaluator.scoring.arbiters.naming import ArbiterName
 
 if TYPE_CHECKING:
-    from evaluator.engine.progress import Listener
-    from evaluator.engine.store import Store
+    from evaluator.execution.engine.progress import Listener
+    from evaluator.execution.engine.store import Store
 
 
 class SettingError(ValueError):

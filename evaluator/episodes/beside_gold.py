@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
-from evaluator.engine.jobs import Job, JobResult
-from evaluator.plans.model import Plan
+from evaluator.core.plans.model import Plan
+from evaluator.execution.engine.jobs import Job, JobResult
 
 RELATIVE = "relative"
 """Name of the indicator: the score as a share of the gold plan's on the same sample, at most 1."""

@@ -1,10 +1,10 @@
 """Which tasks can run in a profile. Imports no torch: the web server asks it when a planner is submitted."""
 
-from evaluator.experts.profile import Profile
-from evaluator.metrics.rule_names import RULE_NAMES, VARIATION
-from evaluator.records import Reason
-from evaluator.suites.base import ABSTENTION, Suite
-from evaluator.suites.samples import SampleSource
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import ABSTENTION, Suite
+from evaluator.core.suites.samples import SampleSource
+from evaluator.execution.experts.profile import Profile
+from evaluator.scoring.metrics.rule_names import RULE_NAMES, VARIATION
 
 
 def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) -> dict[str, tuple[Reason, str]]:

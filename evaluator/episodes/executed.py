@@ -4,20 +4,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluator.arbiters.naming import ArbiterName
-from evaluator.canonical_json import digest
+from evaluator.core.canonical_json import digest
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.records import Reason
-from evaluator.suites.base import Suite
-from evaluator.suites.hidden import HIDDEN, suite_on_split
+from evaluator.scoring.arbiters.naming import ArbiterName
 
 if TYPE_CHECKING:
-    from evaluator.engine.progress import Listener
-    from evaluator.engine.store import Store
+    from evaluator.core.suites.samples import SampleSource
     from evaluator.episodes.execution import ExecutionEvaluator
     from evaluator.episodes.judgement import Judge
-    from evaluator.experts.profile import Profile
-    from evaluator.suites.samples import SampleSource
+    from evaluator.execution.engine.progress import Listener
+    from evaluator.execution.engine.store import Store
+    from evaluator.execution.experts.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def hidden_seed(setting: Setting) -> str | None:
 
 
 def _profile(name: str) -> "Profile":
-    from evaluator.experts.profile import ProfileError, load_profile
+    from evaluator.execution.experts.profile import ProfileError, load_profile
 
     try:
         return load_profile(name)

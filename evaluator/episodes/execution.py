@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 
-from evaluator.canonical_json import JsonValue
-from evaluator.engine.jobs import FailureKind, Job
-from evaluator.engine.pool import ExpertPool, Experts
-from evaluator.engine.progress import Listener
-from evaluator.engine.run import Engine
-from evaluator.engine.store import ObjectDamagedError, Store
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import Planner
+from evaluator.core.plans.model import PlanContext
+from evaluator.core.provenance import provenance
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.samples import GoldComparedSource, SampleSource, WithGaps
 from evaluator.episodes.abstention import abstention_judged
 from evaluator.episodes.agreement import with_agreement
 from evaluator.episodes.beside_gold import Pending, task_of
@@ -22,14 +23,13 @@ from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all,
 from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
-from evaluator.experts.profile import Profile
-from evaluator.metrics.scorers import Scorer
-from evaluator.planners.protocol import Planner
-from evaluator.plans import PlanContext
-from evaluator.provenance import provenance
-from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.suites.base import Suite, Task
-from evaluator.suites.samples import GoldComparedSource, SampleSource, WithGaps
+from evaluator.execution.engine.jobs import FailureKind, Job
+from evaluator.execution.engine.pool import ExpertPool, Experts
+from evaluator.execution.engine.progress import Listener
+from evaluator.execution.engine.run import Engine
+from evaluator.execution.engine.store import ObjectDamagedError, Store
+from evaluator.execution.experts.profile import Profile
+from evaluator.scoring.metrics.scorers.base import Scorer
 
 _PLANNER_REASONS = {FailureKind.LIMIT: Reason.LIMIT_EXCEEDED, FailureKind.INPUT: Reason.UNFIT_INPUT}
 """Failures that are the plan's fault."""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 
-from evaluator.engine.jobs import JobResult
-from evaluator.engine.run import Engine
-from evaluator.records import ArtefactReference
-from evaluator.suites.base import Task
-from evaluator.suites.samples import GoldComparedSource
-from evaluator.values import Value
+from evaluator.core.records import ArtefactReference
+from evaluator.core.suites.base import Task
+from evaluator.core.suites.samples import GoldComparedSource
+from evaluator.core.values.coding import Value
+from evaluator.execution.engine.jobs import JobResult
+from evaluator.execution.engine.run import Engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluator.arbiters import ArbiterError, ArbiterName
-from evaluator.canonical_json import JsonValue, digest
+from evaluator.core.canonical_json import JsonValue, digest
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.hidden import suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.judgement import Judge, JudgementEvaluator, SettleableJudge
-from evaluator.records import Reason
-from evaluator.suites.base import Suite
-from evaluator.suites.hidden import suite_on_split
+from evaluator.scoring.arbiters.naming import ArbiterName
+from evaluator.scoring.arbiters.protocol import ArbiterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class JudgedPlans:
         identity = self._identity(setting.arbiter)
         if setting.arbiter is None or not isinstance(self.judge, SettleableJudge):
             return JudgementEvaluator(suite=asked, judge=self.judge)
-        from evaluator.arbiters.opening import opened
+        from evaluator.scoring.arbiters.opening import opened
 
         arbiter = opened(
             setting.arbiter, api_key=setting.arbiter_key, device=setting.device, open_store=setting.open_store

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from evaluator.arbiters.protocol import Arbiter
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import Planner
+from evaluator.core.plans.model import PlanContext
+from evaluator.core.provenance import code_version
+from evaluator.core.records import Outcome, Reason, ResultRecord, TextPair
+from evaluator.core.suites.base import Suite, Task
 from evaluator.episodes.parts import Planned, not_run_records, plan_all
-from evaluator.planners.protocol import Planner
-from evaluator.plans import PlanContext
-from evaluator.provenance import code_version
-from evaluator.records import Outcome, Reason, ResultRecord, TextPair
-from evaluator.suites.base import Suite, Task
+from evaluator.scoring.arbiters.protocol import Arbiter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

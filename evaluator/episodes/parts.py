@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
-from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
-from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
-from evaluator.plans.abstaining import WRONGLY, abstains
-from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
-from evaluator.suites.base import ABSTENTION, Suite, Task
+from evaluator.core.planner import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
+from evaluator.core.plans.abstaining import WRONGLY, abstains
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
+from evaluator.core.records import FAULT_SCORE, Outcome, Reason, ResultRecord
+from evaluator.core.suites.base import ABSTENTION, Suite, Task
+from evaluator.replies.read import read_plan
 
 PLANNER_CONCURRENCY = 8
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from evaluator.engine.run import Engine
-from evaluator.records import ArtefactReference
-from evaluator.suites.base import Task
-from evaluator.suites.samples import SampleSource, SharingSource
+from evaluator.core.records import ArtefactReference
+from evaluator.core.suites.base import Task
+from evaluator.core.suites.samples import SampleSource, SharingSource
+from evaluator.execution.engine.run import Engine
 
 
 class KeptSamples:

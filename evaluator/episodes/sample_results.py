@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from evaluator.engine.jobs import JobResult
-from evaluator.records import AnswerResult, ArtefactReference, SampleResult
-from evaluator.suites.base import Task
+from evaluator.core.records import AnswerResult, ArtefactReference, SampleResult
+from evaluator.core.suites.base import Task
+from evaluator.execution.engine.jobs import JobResult
 
 
 def sample_results(

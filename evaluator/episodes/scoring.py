@@ -4,23 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from evaluator.canonical_json import JsonValue
-from evaluator.engine.clock import Stopwatch
-from evaluator.engine.jobs import JobResult
-from evaluator.engine.run import Engine
-from evaluator.engine.store import ObjectDamagedError
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.expert import ExpertError
+from evaluator.core.records import ArtefactReference, SampleResult
+from evaluator.core.suites.base import Task
+from evaluator.core.suites.samples import GoldComparedSource, SampleSource
 from evaluator.episodes.agreement import closed_answers, means_of
 from evaluator.episodes.beside_gold import Pending, with_relative
 from evaluator.episodes.gold_references import GoldReferences
 from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.sample_results import sample_results
 from evaluator.episodes.stored_scores import store_scores, stored_scores
-from evaluator.experts.profile import Profile
-from evaluator.experts.protocol import ExpertError
-from evaluator.metrics.scorers import Scorer, load_scorer, rounded, scorer_facts
-from evaluator.records import ArtefactReference, SampleResult
-from evaluator.suites.base import Task
-from evaluator.suites.samples import GoldComparedSource, SampleSource
+from evaluator.execution.engine.clock import Stopwatch
+from evaluator.execution.engine.jobs import JobResult
+from evaluator.execution.engine.run import Engine
+from evaluator.execution.engine.store import ObjectDamagedError
+from evaluator.execution.experts.profile import Profile
+from evaluator.scoring.metrics.scorers.base import Scorer, rounded
+from evaluator.scoring.metrics.scorers.loading import load_scorer, scorer_facts
 
 UNREADABLE = (OSError, ValueError, LookupError, TypeError)
 """What sources of samples raise on missing and damaged files."""

@@ -6,11 +6,11 @@ Kept as the output of a step whose inputs are the pairs, and evicted like one.
 import json
 from collections.abc import Mapping, Sequence
 
-from evaluator import canonical_json
-from evaluator.canonical_json import JsonValue
-from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
-from evaluator.records import ArtefactReference
-from evaluator.values import Artefact, MediaType
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import ArtefactReference
+from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 
 _OUTPUT = "scores"
 

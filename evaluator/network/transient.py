@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
 
 _CONFLICT = 409
 _TRANSIENT = frozenset({408, _CONFLICT, 425, 429})

@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.turns.protocol import TurnPlanner, TurnReply, TurnRequest
-from evaluator.records import PlannerCall, Reason
+from evaluator.core.planner import Planner, PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.turns import TurnPlanner, TurnReply, TurnRequest
 
 UNREACHABLE_TASKS = 5
 """Tasks in a row that could not reach their planner after which it is not asked any more."""

@@ -2,20 +2,20 @@
 random ones."""
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from types import MappingProxyType
 
-from evaluator.ablations import literals, minus_one, with_texts
-from evaluator.planners.grids import IdentityPlanner, SearchPlanner
-from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
+from evaluator.core.papers import paper_entries
+from evaluator.core.planner import OfferedTool, Planner, PlannerReply, PlannerRequest
+from evaluator.core.plans.abstaining import abstention
+from evaluator.core.plans.model import Plan, Step, plan_to_json
+from evaluator.core.records import PlannerCall
+from evaluator.core.suites.base import Suite
+from evaluator.planners.ablations import literals, minus_one, with_texts
+from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
-from evaluator.plans.abstaining import abstention
-from evaluator.plans.model import Plan, Step, plan_to_json
-from evaluator.records import PlannerCall
-from evaluator.suites.base import Suite
-from evaluator.suites.registry import judged_suites, suites_with_anchor, suites_without_gold
 
 _EMPTY = Plan(steps=(), answers=())
 _NO_TIME = PlannerCall(seconds=0.0)
@@ -38,7 +38,7 @@ class GoldPlanner:
 
 
 class GoldMinusOnePlanner:
-    """The gold plan without one step, drawn by the task's key (`evaluator.ablations.minus_one`)."""
+    """The gold plan without one step, drawn by the task's key (`evaluator.planners.ablations.minus_one`)."""
 
     name = "gold-minus-one"
 
@@ -186,39 +186,6 @@ def _reply(plan: Plan) -> PlannerReply:
     return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundledEntry:
-    """A bundled planner in the list of them."""
-
-    name: str
-    description: str
-    make: Callable[[Suite], Planner]
-    knows_gold: bool = False
-    """Whether its plans give the gold plans away, whole or in part."""
-    is_for_judged: bool = False
-    """Whether it is an anchor only where plans are judged and not executed."""
-    is_named_by_suites: bool = False
-    """Whether it is an anchor only of suites whose entry names it."""
-    is_further_seed: bool = False
-    """Whether it is another one with a further seed: five seeds show how much of a score is chance."""
-
-    @property
-    def suites(self) -> tuple[str, ...]:
-        """Slugs of the suites that it is an anchor of; empty: all."""
-        if self.is_named_by_suites:
-            return suites_with_anchor(self.name)
-        return judged_suites() if self.is_for_judged else ()
-
-    @property
-    def lacking(self) -> tuple[str, ...]:
-        """Slugs of the suites that have no gold plans, where its answers come from them."""
-        return suites_without_gold() if self.knows_gold else ()
-
-    def understands(self, suite: str) -> bool:
-        """Whether it is an anchor of the suite with this slug."""
-        return suite not in self.lacking and (not self.suites or suite in self.suites)
-
-
 _FURTHER_SEEDS = tuple(
     BundledEntry(
         name=f"random-valid/{seed + 1}",
@@ -274,18 +241,7 @@ _ENTRIES = (
         make=LastNumberPlanner,
         is_named_by_suites=True,
     ),
-    BundledEntry(
-        name="identity",
-        description="The test inputs as outputs: what changing nothing is worth.",
-        make=IdentityPlanner,
-        is_named_by_suites=True,
-    ),
-    BundledEntry(
-        name="arc-search",
-        description="Enumerates programs over the helpers, without a model: up to three that fit all demonstrations.",
-        make=SearchPlanner,
-        is_named_by_suites=True,
-    ),
+    *(each for entry in paper_entries() if hasattr(entry, "BUNDLED") for each in import_module(entry.BUNDLED).BUNDLED),
 )
 BUNDLED: Mapping[str, BundledEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 KNOW_GOLD = frozenset(entry.name for entry in _ENTRIES if entry.knows_gold)

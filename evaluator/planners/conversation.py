@@ -4,21 +4,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from evaluator import canonical_json
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.protocol import (
-    Answer,
-    Call,
-    Failure,
-    FailureKind,
-    GenerateCall,
-    LanguageModelError,
-    Usage,
-)
-from evaluator.planners.protocol import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.storable import kept_notes, unkeepable
-from evaluator.planners.strategies.protocol import Conversation, Draft, Strategy
-from evaluator.records import PlannerCall, Reason
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Answer, Call, Failure, FailureKind, GenerateCall, LanguageModelError, Usage
+from evaluator.core.planner import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.storable import kept_notes, unkeepable
+from evaluator.core.strategy import Conversation, Draft, Strategy
 
 MAX_TURNS = 1000
 """Calls of one conversation, one after the other. No strategy needs as many; one that never ends is a defect."""

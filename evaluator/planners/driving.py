@@ -14,12 +14,12 @@ from functools import partial
 from itertools import islice
 from queue import SimpleQueue
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
+from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.strategy import Strategy, StrategyWithWeights
+from evaluator.network.event_loop import LoopThread
 from evaluator.planners.conversation import End, Talk
-from evaluator.planners.event_loop import LoopThread
-from evaluator.planners.language_models.protocol import Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.strategies.protocol import Strategy, StrategyWithWeights
 
 CONVERSATIONS = 256
 """Held at once: enough to fill batches and connections, few enough that early requests end early."""

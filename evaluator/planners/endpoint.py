@@ -9,17 +9,8 @@ from typing import TypeVar, cast
 import httpx
 from pydantic import ValidationError
 
-from evaluator.bounded_answers import (
-    AnswerLateError,
-    AnswerTooLargeError,
-    CompressedAnswerError,
-    http_violation,
-    read_answer,
-)
-from evaluator.canonical_json import JsonValue
-from evaluator.network import asked_to_wait, error_in, is_html, is_transient
-from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
-from evaluator.planners.protocol import (
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import (
     MAX_RESPONSE_BYTES,
     PlannerError,
     PlannerReply,
@@ -27,11 +18,20 @@ from evaluator.planners.protocol import (
     PlannerResponse,
     ignored_options,
 )
-from evaluator.planners.secret_header import HIDDEN, SecretHeader
-from evaluator.planners.ssrf_guard import egress_client
-from evaluator.planners.storable import unkeepable
-from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
-from evaluator.records import PlannerCall, Reason
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.storable import unkeepable
+from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
+from evaluator.network.bounded_answers import (
+    AnswerLateError,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    http_violation,
+    read_answer,
+)
+from evaluator.network.guarded_connections import EgressRefusedError, call_deadline
+from evaluator.network.secret_header import HIDDEN, SecretHeader
+from evaluator.network.ssrf_guard import egress_client
+from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
 
 MAX_TRIES = 4
 CONNECT_SECONDS = 5.0

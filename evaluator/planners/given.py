@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
-from evaluator.plans_file import GivenPlan
-from evaluator.records import PlannerCall, Reason
+from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.plans_file import GivenPlan
+from evaluator.core.records import PlannerCall, Reason
 
 
 class GivenPlans:

@@ -1,11 +1,13 @@
 """Planners by name: a bundled one (`gold`), or a strategy with its language model (`hugginggpt:chat:URL#MODEL`)."""
 
+from evaluator.core.language_model import LanguageModel
+from evaluator.core.planner import Planner
+from evaluator.core.suites.base import Suite
+from evaluator.core.turns import Role
 from evaluator.planners.bundled import bundled_names, bundled_planner
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
-from evaluator.planners.language_models.protocol import LanguageModel
 from evaluator.planners.language_models.scripted import ScriptError
-from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import (
     PlannerNameError,
     has_strategy,
@@ -13,9 +15,7 @@ from evaluator.planners.strategies.registry import (
     strategies,
     strategy_of,
 )
-from evaluator.planners.turns.protocol import Role
 from evaluator.planners.turns.strategies import strategy_planner_of
-from evaluator.suites.base import Suite
 
 
 def planner_named(*, name: str, suite: Suite) -> Planner:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from evaluator.planners.bundled import BUNDLED, BundledEntry
-from evaluator.planners.language_models.protocol import Ability
+from evaluator.core.language_model import Ability
+from evaluator.core.planner import Planner
+from evaluator.core.suites.base import Suite
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.planners.anchors import BundledEntry
+from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.shipped import LUMOS, shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
-from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies
-from evaluator.suites.base import Suite
-from evaluator.tools.openagi import OPENAGI
 
 ANCHORS = "Anchors of every board"
 JUDGED_ANCHORS = "Anchors of boards whose plans are judged"

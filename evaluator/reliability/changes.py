@@ -4,10 +4,10 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from evaluator.planners.protocol import OfferedTool, PlannerRequest, RequestedTask
+from evaluator.core.planner import OfferedTool, PlannerRequest, RequestedTask
+from evaluator.core.suites.base import Suite
 from evaluator.reliability.perturbation import Change, Perturbed
 from evaluator.reliability.renaming import Names
-from evaluator.suites.base import Suite
 
 _FRAMES = (
     "Please do the following for me. {} Thank you!",

@@ -4,15 +4,15 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from evaluator.cli.listing import Listing
-from evaluator.cli.usage import log, out
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.usage import log, out
 from evaluator.episodes.base import Evaluator
 
 if TYPE_CHECKING:
-    from evaluator.metrics.statistics import Interval
-    from evaluator.planners.protocol import Planner
-    from evaluator.records import ResultRecord
-    from evaluator.reliability import Profile
+    from evaluator.core.planner import Planner
+    from evaluator.core.records import ResultRecord
+    from evaluator.reliability.profile import Profile
+    from evaluator.scoring.metrics.statistics import Interval
 
 _NONE = "not measured"
 NEVER_SUCCEEDS = "No run succeeds on any task: outcomes are alike because all are failures."
@@ -28,8 +28,9 @@ def measured(
     runs: int,
 ) -> "Profile":
     """The reliability profile of a planner whose first run has these records."""
-    from evaluator.reliability import Study, reliability
-    from evaluator.suites.registry import episode_of, suites_without_gold
+    from evaluator.core.suites.registry import suites_without_gold
+    from evaluator.episodes.registry import episode_of
+    from evaluator.reliability.study import Study, reliability
 
     slug = evaluator.suite.slug
     study = Study(

@@ -10,8 +10,8 @@ from graphlib import CycleError
 from itertools import combinations
 from math import comb, exp
 
-from evaluator.metrics.plan_equality import canonical_form, edge_f1
-from evaluator.plans.model import Plan
+from evaluator.core.plans.model import Plan
+from evaluator.scoring.metrics.plan_equality import canonical_form, edge_f1
 
 
 def pass_hat_k(*, successes: int, runs: int, k: int) -> float:

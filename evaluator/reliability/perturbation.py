@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evaluator.core.planner import PlannerRequest
+from evaluator.core.suites.base import Suite
 from evaluator.episodes.turns.faults import Fault
-from evaluator.planners.protocol import PlannerRequest
 from evaluator.reliability.renaming import Names
-from evaluator.suites.base import Suite
 
 
 class Kind(StrEnum):

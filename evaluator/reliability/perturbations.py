@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from evaluator.core.suites.base import Suite
 from evaluator.episodes.turns.faults import Fault
 from evaluator.reliability import changes
 from evaluator.reliability.perturbation import Change, Kind, Perturbation
-from evaluator.suites.base import Suite
 
 
 def _of_every_suite(change: Change) -> Callable[[Suite], Change]:

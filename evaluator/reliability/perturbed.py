@@ -4,17 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest
-from evaluator.planners.turns.protocol import (
-    BatchTurnPlanner,
-    Formulation,
-    PacedTurnPlanner,
-    TurnPlanner,
-    TurnReply,
-    TurnRequest,
-)
+from evaluator.core.planner import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.suites.base import Suite
+from evaluator.core.turns import BatchTurnPlanner, Formulation, PacedTurnPlanner, TurnPlanner, TurnReply, TurnRequest
 from evaluator.reliability.perturbation import Perturbation, Perturbed
-from evaluator.suites.base import Suite
 
 
 @dataclass(slots=True)

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, cast, runtime_checkable
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import Planner, request_for
+from evaluator.core.records import Reason, ResultRecord
+from evaluator.core.suites.base import Suite, Task
 from evaluator.episodes.base import Episode, Evaluator
 from evaluator.episodes.parts import not_run_records
 from evaluator.episodes.turns.faults import Fault
-from evaluator.planners.protocol import Planner, request_for
-from evaluator.planners.turns.one_shot import in_turns
-from evaluator.records import Reason, ResultRecord
+from evaluator.episodes.turns.one_shot import in_turns
 from evaluator.reliability.perturbation import Perturbation
 from evaluator.reliability.perturbations import perturbation_named
 from evaluator.reliability.perturbed import Asking, perturbed_planner, perturbed_turn_planner
-from evaluator.suites.base import Suite, Task
 
 WHY_NOT_PERTURBED = "This perturbation does not apply to this request."
 

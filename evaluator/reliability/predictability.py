@@ -11,7 +11,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.statistics import LEAST_VALUES, RESAMPLES, SEED, Interval, interval, unseen_share
+from evaluator.scoring.metrics.statistics import LEAST_VALUES, RESAMPLES, SEED, Interval, interval, unseen_share
 
 BINS = 10
 Array = NDArray[np.float64]

@@ -6,17 +6,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from evaluator.canonical_json import JsonValue
-from evaluator.metrics.aggregate import TaskScore, counted
-from evaluator.metrics.statistics import (
-    DIFFERENCES,
-    UNIT,
-    Bounds,
-    Interval,
-    cluster_bootstrap,
-    clustered_mean,
-)
-from evaluator.records import Outcome, ResultRecord
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.reliability import predictability
 from evaluator.reliability.consistency import outcome_consistency, pass_hat_k, plans_alike, resource_consistency
 from evaluator.reliability.perturbation import Perturbation
@@ -32,7 +24,8 @@ from evaluator.reliability.robustness import (
 )
 from evaluator.reliability.shared_samples import Records, most_samples, on_shared_samples
 from evaluator.reliability.unavailable import Unavailable
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.scoring.metrics.aggregate import TaskScore, counted
+from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, cluster_bootstrap, clustered_mean
 
 VERSION = "reliability/4"
 TOLERANCE = 0.01

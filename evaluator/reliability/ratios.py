@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluator.metrics.statistics import RESAMPLES, SEED, Interval, interval, unseen_share
+from evaluator.scoring.metrics.statistics import RESAMPLES, SEED, Interval, interval, unseen_share
 
 
 def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float], most: float = 1.0) -> Interval | None:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.protocol import OfferedTool, PlannerRequest
-from evaluator.plans.abstaining import is_abstention
-from evaluator.plans.model import Plan, PlanContext, PlanSyntaxError, Step, plan_to_json
-from evaluator.plans.read import read_plan
-from evaluator.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import OfferedTool, PlannerRequest
+from evaluator.core.plans.abstaining import is_abstention
+from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Step, plan_to_json
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.replies.read import read_plan
 
 _NOT_OFFERED = "{} (not offered)"
 

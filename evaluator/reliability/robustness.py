@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.metrics.statistics import Interval
 from evaluator.reliability.perturbation import Kind, Perturbation
 from evaluator.reliability.ratios import ratio_of_means
+from evaluator.scoring.metrics.statistics import Interval
 
 Values = Mapping[str, float]
 """Of one run, by task, not negative."""

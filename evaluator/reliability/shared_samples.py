@@ -4,7 +4,7 @@ those that all of them have. Pure."""
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from evaluator.records import Outcome, ResultRecord, SampleResult
+from evaluator.core.records import Outcome, ResultRecord, SampleResult
 
 Records = Mapping[str, ResultRecord]
 """Of one run, by task."""

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from evaluator.core.planner import Planner, reseeded
+from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.episodes.base import Episode, Evaluator
 from evaluator.planners.bundled import GoldPlanner
-from evaluator.planners.protocol import Planner, reseeded
 from evaluator.reliability.perturbations import perturbations_of
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 from evaluator.reliability.profile import Profile, profile_of
 from evaluator.reliability.shared_samples import Records, samples_of_further_runs
 from evaluator.reliability.together import Form, executed_together
 from evaluator.reliability.unavailable import unavailable
-from evaluator.suites.base import Column, IntervalMethod
 
 RUNS = 5
 

@@ -1,15 +1,15 @@
 """Executing the plans of several runs together.
 
-Experts compute whole batches, however few of their places are taken (`evaluator.engine.batches`). Runs that execute a
-few steps each would pay for a batch per tool and run; together they share it.
+Experts compute whole batches, however few of their places are taken (`evaluator.execution.engine.batches`). Runs that
+execute a few steps each would pay for a batch per tool and run; together they share it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from evaluator.engine.jobs import Job
+from evaluator.core.planner import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest
 from evaluator.episodes.base import Evaluator
-from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest
+from evaluator.execution.engine.jobs import Job
 
 Form = Callable[[Evaluator], Evaluator]
 """From an evaluator to the one that a run uses: itself, or one that perturbs its requests."""

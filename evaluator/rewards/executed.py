@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from evaluator import canonical_json
-from evaluator.planners.protocol import PlannerReply, PlannerRequest
-from evaluator.records import FAULT_SCORE, Outcome, PlannerCall
+from evaluator.core import canonical_json
+from evaluator.core.planner import PlannerReply, PlannerRequest
+from evaluator.core.records import FAULT_SCORE, Outcome, PlannerCall
 
 if TYPE_CHECKING:
     from evaluator.episodes.execution import ExecutionEvaluator

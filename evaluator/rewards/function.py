@@ -1,7 +1,7 @@
 """Reward functions in the form that the trainers of TRL call: `reward(prompts=..., completions=..., **columns)`.
 
-A completion is the planner's answer in any form that a planner's answer may have (`evaluator.plans.read`). The data set
-needs a column with the key of each prompt's task, which TRL hands over as a keyword argument.
+A completion is the planner's answer in any form that a planner's answer may have (`evaluator.replies.read`). The data
+set needs a column with the key of each prompt's task, which TRL hands over as a keyword argument.
 
     reward = reward_function(suite=SLUG)
     reward(prompts=["..."], completions=["Image Denoising"], task=["4"])
@@ -12,13 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator.core.records import FAULT_SCORE
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, SettingError
-from evaluator.records import FAULT_SCORE
+from evaluator.episodes.registry import episode_of
 from evaluator.rewards.executed import ExecutedRewards, Proposal, Rewards
-from evaluator.suites import Suite, episode_of, suite_of
 
 if TYPE_CHECKING:
-    from evaluator.engine.store import Store
+    from evaluator.execution.engine.store import Store
 
 Completion = str | Sequence[Mapping[str, Any]]
 """A text, or the messages of a chat, of which the last one counts."""
@@ -117,8 +119,8 @@ def reward_function(
         SplitRefusedError: planners may not learn from this split, or from no split of this suite.
         SettingError: the suite executes no plans, or there are no data for it under this profile.
     """
-    from evaluator.engine.opening import open_store
     from evaluator.episodes.executed import ExecutedPlans
+    from evaluator.execution.engine.opening import open_store
 
     found, episode = suite_of(suite), episode_of(suite)
     if not isinstance(episode, ExecutedPlans):

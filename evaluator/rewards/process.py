@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from evaluator.canonical_json import JsonValue
-from evaluator.limited_process import Limits, call, serve
+from evaluator.core.canonical_json import JsonValue
 from evaluator.rewards.executed import Proposal
+from evaluator.sandbox.limited_process import Limits, call, serve
 
 MEMORY_BYTES = 8 * 1024**3
 """Of address space: torch maps some 3 GB before it holds a model."""
@@ -55,7 +55,7 @@ def rewards_confined(
 
 def _answer(request: Any) -> JsonValue:
     # By need: the caller imports this module too, and does not load torch.
-    from evaluator.engine.store import LocalStore
+    from evaluator.execution.engine.store import LocalStore
     from evaluator.rewards.function import reward_function
 
     reward = reward_function(

@@ -1,13 +1,15 @@
 """Writing trained weights: safetensors in half precision, and the lock file with their digests."""
 
 import json
+import math
 from pathlib import Path
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import nn
 
-from evaluator.experts.weights import weights_digest
+from evaluator.execution.experts.weights import weights_digest
 
 LOCK = "lock.json"
 
@@ -50,3 +52,9 @@ def update_lock(*, weights: Path, model: str) -> str:
     digests[model] = weights_digest(weights / model)
     path.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
     return str(digests[model])
+
+
+def parameters_of(folder: Path) -> int:
+    """How many numbers the model of a folder has."""
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - not a dict

@@ -26,9 +26,9 @@ from datasets import Dataset
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
+from evaluator.core.suites.registry import suite_of
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.rewards import reward_function
-from evaluator.suites import suite_of
 
 SUITE = "openagi"
 

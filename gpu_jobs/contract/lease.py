@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
 from gpu_jobs.contract.message import Digest, Message, Slug
 
 WORK_LEFT_HEADER = "X-Work-Left"
@@ -128,7 +128,7 @@ class Lease(Message):
     split: str
     samples: int
     data_digest: str
-    """Of the data that the tasks run on, with the commitment on the hidden split (`evaluator.suites.hidden`)."""
+    """Of the data that the tasks run on, with the commitment on the hidden split (`evaluator.core.suites.hidden`)."""
     season: str = ""
     """Name of the season whose hidden data these are; empty for open data."""
     commitment: str = ""

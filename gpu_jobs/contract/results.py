@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
-from evaluator.canonical_json import JsonValue
-from evaluator.records import ResultRecord
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import ResultRecord
 from gpu_jobs.contract.lease import Lease, LeaseRequest
 from gpu_jobs.contract.log import LogLines
 from gpu_jobs.contract.message import Message

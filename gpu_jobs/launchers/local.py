@@ -19,7 +19,7 @@ from secrets import token_hex
 
 import psutil
 
-from evaluator.private_files import private_folder
+from evaluator.core.private_files import private_folder
 from gpu_jobs.launchers.base import LaunchError, Liveness
 from gpu_jobs.launchers.enrolment import Enrolments
 from gpu_jobs.redaction import Redactor

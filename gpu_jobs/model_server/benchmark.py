@@ -25,17 +25,17 @@ from typing import Protocol, runtime_checkable
 
 import psutil
 
-from evaluator.cli.listing import Listing
-from evaluator.cli.usage import out, print_json
-from evaluator.experts.profile import load_profile
-from evaluator.isolation.address import Address
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.usage import out, print_json
+from evaluator.core.language_model import GenerateCall, LanguageModel, Message, ScoreCall
+from evaluator.core.planner import PlannerReply, PlannerRequest, request_for
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import default_suite, suite_of
+from evaluator.execution.experts.profile import load_profile
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.protocol import GenerateCall, LanguageModel, Message, ScoreCall
 from evaluator.planners.language_models.shipped import NAME, shipped_folder
-from evaluator.planners.protocol import PlannerReply, PlannerRequest, request_for
 from evaluator.planners.strategies.registry import strategy_of
-from evaluator.suites import Suite, suite_of
-from evaluator.suites.registry import default_suite
+from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server.client import RemoteModel
 from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from evaluator.planners.language_models.protocol import (
+from evaluator.core.language_model import (
     Answer,
     Beam,
     Call,

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 
-from evaluator.experts import weights
+from evaluator.execution.experts import weights
 
 
 def file_digest(path: Path) -> str:

@@ -9,11 +9,11 @@ from typing import Protocol, runtime_checkable
 
 import psutil
 
-from evaluator.canonical_json import JsonValue
-from evaluator.engine.opening import parse_size
-from evaluator.isolation.address import parse_address
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import LanguageModel
+from evaluator.execution.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError
-from evaluator.planners.language_models.protocol import LanguageModel
+from evaluator.sandbox.isolation.address import parse_address
 from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
 from gpu_jobs.model_server.isolation.detection import ALLOW_UNSANDBOXED, detected

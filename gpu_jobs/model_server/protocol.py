@@ -20,8 +20,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.protocol import Call, FailureKind, GenerateCall
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Call, FailureKind, GenerateCall
 
 VERSION = 2
 MOST_REQUEST_BYTES = 256 * 1024 * 1024

@@ -10,8 +10,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evaluator.planners.language_models.automaton import NameAutomaton, shared_automaton
-from evaluator.planners.language_models.protocol import (
+from evaluator.core.language_model import (
     Answer,
     Call,
     Completion,
@@ -24,7 +23,8 @@ from evaluator.planners.language_models.protocol import (
     ScoreCall,
     Usage,
 )
-from evaluator.planners.language_models.protocol import Following as Followers
+from evaluator.core.language_model import Following as Followers
+from evaluator.planners.language_models.automaton import NameAutomaton, shared_automaton
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError
 
@@ -71,9 +71,9 @@ def _loaded(request: wire.Load) -> tuple[LanguageModel | None, wire.Loaded | wir
 def _opened(request: wire.Load) -> LanguageModel:
     import torch
 
-    from evaluator.planners.language_models.admission.rules import ModelRefusedError
     from evaluator.planners.language_models.errors import ModelUnusableError
     from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.sandbox.admission.rules import ModelRefusedError
 
     if request.threads is not None:
         torch.set_num_threads(request.threads)

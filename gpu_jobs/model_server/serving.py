@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from evaluator.engine.opening import parse_size
-from evaluator.isolation.address import Address, kept_alive, parse_address
+from evaluator.execution.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.sandbox.isolation.address import Address, kept_alive, parse_address
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError
 from gpu_jobs.model_server.delivery import (

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evaluator.canonical_json import JsonValue, digest
-from evaluator.isolation.address import Address
-from evaluator.planners.language_models.admission.config_fields import ConfigError, checked_fields
-from evaluator.planners.language_models.admission.rules import CONFIG, ModelRefusedError, end_tokens, settings_of
+from evaluator.core.canonical_json import JsonValue, digest
+from evaluator.core.language_model import FailureKind
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.protocol import FailureKind
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
+from evaluator.sandbox.admission.config_fields import ConfigError, checked_fields
+from evaluator.sandbox.admission.rules import CONFIG, ModelRefusedError, end_tokens, settings_of
+from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError, ChannelTimeoutError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines

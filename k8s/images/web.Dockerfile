@@ -49,4 +49,4 @@ VOLUME ["/data", "/store", "/tmp"]
 EXPOSE 8000
 USER 65532:65532
 CMD ["uvicorn", "leaderboard.wiring.asgi:application", "--host=0.0.0.0", "--port=8000", "--timeout-graceful-shutdown=20"]
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "-m", "leaderboard.site.healthcheck"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "-m", "leaderboard.platform.healthcheck"]

@@ -17,8 +17,8 @@ from leaderboard.boards.services import conditions_of, entries_of, ranked_evalua
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
-from leaderboard.results.filters import Index, index
-from leaderboard.site.lru_cache import Mark, SharedCache
+from leaderboard.evaluations.results.filters import Index, index
+from leaderboard.platform.lru_cache import Mark, SharedCache
 
 _MOST = 24
 """Cached boards. The rows of 600 planners with twelve metrics take about 5 MB."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evaluator.metrics.undecided import range_text, ranged
-from evaluator.suites.base import Column
+from evaluator.core.suites.base import Column
+from evaluator.scoring.metrics.undecided import range_text, ranged
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.scales import tenths

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from evaluator import canonical_json
+from evaluator.core import canonical_json
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.services import bound_by_content, forget_salts, sign_when_possible, withdraw
 from leaderboard.boards.storing.packing import pack_suite, unpack_all

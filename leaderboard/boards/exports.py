@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from evaluator import board_table
-from evaluator.board_table import BoardFacts
-from evaluator.metrics.undecided import ranged, undecided_words
+from evaluator.scoring import board_table
+from evaluator.scoring.board_table import BoardFacts
+from evaluator.scoring.metrics.undecided import ranged, undecided_words
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
-from leaderboard.results.figures import figure, interval_words
+from leaderboard.evaluations.results.figures import figure, interval_words
 
 JSON_FORMAT = "planarena-board/1"
 _BIBTEX = {
@@ -36,7 +36,7 @@ class Exported(NamedTuple):
 
 
 def as_csv(board: Exported) -> str:
-    """The table of the snapshot (`evaluator.board_table`)."""
+    """The table of the snapshot (`evaluator.scoring.board_table`)."""
     return board_table.as_csv(facts=table_facts(board), rows=board.rows)
 
 

@@ -9,22 +9,22 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from evaluator.metrics.aggregate import TaskScore, interval_of
-from evaluator.metrics.statistics import LEAST_VALUES, Interval
-from evaluator.suites.base import Column, IntervalMethod
-from evaluator.suites.facets import Facet
+from evaluator.core.suites.base import Column, IntervalMethod
+from evaluator.core.suites.facets import Facet
+from evaluator.scoring.metrics.aggregate import TaskScore, interval_of
+from evaluator.scoring.metrics.statistics import LEAST_VALUES, Interval
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.dot_plot import Band, Value, dot_plot
 from leaderboard.boards.drawing.picture import Picture
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import withholds_tasks
-from leaderboard.results.figures import score
-from leaderboard.results.filters import written
-from leaderboard.results.task_filters import TaskRow, words_of
-from leaderboard.results.task_rows import facts_of
-from leaderboard.results.task_scores import packed_scores
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.evaluations.results.figures import score
+from leaderboard.evaluations.results.filters import written
+from leaderboard.evaluations.results.task_filters import TaskRow, words_of
+from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.results.task_scores import packed_scores
+from leaderboard.platform.lru_cache import SharedCache
 
 MOST_PLANNERS = 5
 _NUMBER = Column(key="", label="", description="")

@@ -13,10 +13,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.core.suites.base import Column, IntervalMethod
+from evaluator.core.suites.hidden import HIDDEN
 from evaluator.planners.bundled import KNOW_GOLD
-from evaluator.suites.base import Column, IntervalMethod
-from evaluator.suites.hidden import HIDDEN
-from evaluator.validity.executed_plans import GOOD
+from evaluator.studies.validity.executed_plans import GOOD
 from leaderboard.boards.drawing.clustering import similar_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.normalising import GOLD
@@ -25,7 +25,7 @@ from leaderboard.boards.task_values.kept import task_facts, values_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import check_tasks
 from leaderboard.planners.models import is_bundled
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.platform.lru_cache import SharedCache
 
 MOST_PLANNERS = 50
 """Rows of the board that one page shows."""

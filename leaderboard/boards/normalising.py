@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.metrics.normalised import AnchorsError, normalised
-from evaluator.metrics.paired import DECIMALS
+from evaluator.scoring.metrics.normalised import AnchorsError, normalised
+from evaluator.scoring.metrics.paired import DECIMALS
 from leaderboard.boards.rank_tests import BoardScores
 from leaderboard.boards.ranking import Entry
 from leaderboard.catalog.models import Suite

@@ -5,9 +5,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from evaluator.board_table import Kind, columns, lines
+from evaluator.scoring.board_table import Kind, columns, lines
 from leaderboard.boards.exports import Exported, facts_of, table_facts
-from leaderboard.site.http.parquet import parquet
+from leaderboard.platform.http.parquet import parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ def _rows(board: Exported, *, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]
 
 
 def _schema(kinds: dict[str, Kind]) -> "pa.Schema":
-    # Imported here: see `leaderboard.site.http.parquet`.
+    # Imported here: see `leaderboard.platform.http.parquet`.
     import pyarrow as pa
 
     types = {

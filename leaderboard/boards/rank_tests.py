@@ -1,4 +1,4 @@
-"""The paired tests that rank ranges follow from: scores are read here, `evaluator.metrics.pairwise` tests them.
+"""The paired tests that rank ranges follow from: scores are read here, `evaluator.scoring.metrics.pairwise` tests them.
 
 Scores of completed evaluations never change. Each process keeps those that it has read, so that a board with one more
 row reads one evaluation.
@@ -11,13 +11,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.aggregate import table_of
-from evaluator.metrics.paired import DECIMALS
-from evaluator.metrics.pairwise import RankRange, pair_tests, rank_ranges
-from evaluator.suites.base import Column
+from evaluator.core.suites.base import Column
+from evaluator.scoring.metrics.aggregate import table_of
+from evaluator.scoring.metrics.paired import DECIMALS
+from evaluator.scoring.metrics.pairwise import RankRange, pair_tests, rank_ranges
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.results.task_scores import packed_scores
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.evaluations.results.task_scores import packed_scores
+from leaderboard.platform.lru_cache import SharedCache
 
 Table = NDArray[np.float32]
 _MOST_BYTES = 256 * 2**20

@@ -19,19 +19,18 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "declared": true}                               (only if the five facts before are what the planner's owner says)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
-`rank_high` are the ranks that paired tests leave open (`evaluator.metrics.pairwise`): `rank_low` is 1 plus the number
-of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by Holm's
-method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row without
-the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test: the
-row's `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the others
-open.
-`normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op` (0) and `gold`
-(1), with its interval; `{"missing": "a sentence"}` where these are missing.
-`runs` are the published runs of the same planner under the board's conditions: a row shows the latest of them (policy
-`latest`), or the mean over all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are
-the standard deviation and the range of the runs' primary means; they and `identical` are absent for a single run.
-A metric that no task measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in
-those, that the planner's owner measured with a worker of their own and a worker of this site has verified.
+`rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.pairwise`): `rank_low` is 1 plus the
+number of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by
+Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row
+without the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test:
+the row's `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the
+others open. `normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op`
+(0) and `gold` (1), with its interval; `{"missing": "a sentence"}` where these are missing. `runs` are the published
+runs of the same planner under the board's conditions: a row shows the latest of them (policy `latest`), or the mean
+over all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are the standard deviation
+and the range of the runs' primary means; they and `identical` are absent for a single run. A metric that no task
+measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in those, that the
+planner's owner measured with a worker of their own and a worker of this site has verified.
 """
 
 from bisect import bisect_right
@@ -39,9 +38,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evaluator.metrics.pairwise import RankRange
-from leaderboard.boards.reliability import RELIABILITY, reliability_of
-from leaderboard.results.filters import sort_by
+from evaluator.scoring.metrics.pairwise import RankRange
+from leaderboard.evaluations.results.filters import sort_by
+from leaderboard.reliability.columns import RELIABILITY, reliability_of
 
 _MILLION = 1_000_000
 

@@ -5,10 +5,21 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from leaderboard.boards.ranking import cost_of, sort_rows, tokens_of
-from leaderboard.boards.reliability import CHOSEN, RELIABILITY, reliability_of
+from leaderboard.evaluations.results import filters
+from leaderboard.evaluations.results.filters import (
+    Choice,
+    Facet,
+    Index,
+    Parameter,
+    Sort,
+    day,
+    one_of,
+    read,
+    select,
+    written,
+)
 from leaderboard.planners.models import PlannerKind
-from leaderboard.results import filters
-from leaderboard.results.filters import Choice, Facet, Index, Parameter, Sort, day, one_of, read, select, written
+from leaderboard.reliability.columns import CHOSEN, RELIABILITY, reliability_of
 
 Row = Mapping[str, Any]
 

@@ -10,15 +10,14 @@ from django.db import transaction
 from django.db.models import Case, Max, Q, QuerySet, When
 from django.db.models.functions import Greatest, Now
 
-from evaluator import canonical_json
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core import canonical_json
+from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.normalising import normalised_scores
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
-from leaderboard.boards.reliability import dimensions_of
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.storing.packing import pack_predecessor
 from leaderboard.boards.task_values.kept import keep_values
@@ -32,6 +31,7 @@ from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
+from leaderboard.reliability.columns import dimensions_of
 
 NOT_SHOWN = ("stored", "packed", "task_order", "signature__envelope", "signature__rows", "signature__salts")
 """Fields of a snapshot and its signature that are large, and that pages do not read."""

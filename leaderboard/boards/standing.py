@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from evaluator.metrics.pairwise import RankRange
-from evaluator.metrics.undecided import ranged
+from evaluator.scoring.metrics.pairwise import RankRange
+from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.rank_tests import scores_of, tests_of
@@ -18,7 +18,7 @@ from leaderboard.evaluations.board_of import Conditions, conditions_of_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted, submitted
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, public_now, words_of
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.platform.lru_cache import SharedCache
 
 MOST_UNPUBLISHED = 20
 MOST_TESTED = 5_000_000

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.library import NotReadyError, library
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import REHEARSAL, NoSeedError, checked_seed, chosen_season

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from evaluator.metrics.aggregate import TaskScore, summarise
-from evaluator.records import Reason
-from leaderboard.accounts.models import User
-from leaderboard.site.pooled import give_connection_back
-from leaderboard.site.problems import ProblemError
+from evaluator.core.records import Reason
+from evaluator.scoring.metrics.aggregate import TaskScore, summarise
+from leaderboard.people.models import User
+from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.problems import ProblemError
 
 if TYPE_CHECKING:
+    from evaluator.core.suites.base import Suite
     from evaluator.episodes.base import Episode
     from evaluator.planners.trials.process import TrialSettings
     from evaluator.planners.trials.trial import Trial
     from evaluator.rewards.executed import Proposal
-    from evaluator.suites.base import Suite
 
 
 class AddressRefusedError(Exception):
@@ -183,7 +183,8 @@ class Library:
             return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
 
     def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
-        from evaluator.reliability import not_perturbed, perturbations_of
+        from evaluator.reliability.perturbations import perturbations_of
+        from evaluator.reliability.perturbed_evaluation import not_perturbed
 
         found, episode = _suite(suite), _episode(suite)
         with _ready(suite):
@@ -198,8 +199,8 @@ class Library:
         return summarise(suite=_suite(suite), results=results, samples=samples)
 
     def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
-        from evaluator.planners.guarded_connections import EgressRefusedError
-        from evaluator.planners.ssrf_guard import check_url  # noqa: TID251 - waits in the caller's share
+        from evaluator.network.guarded_connections import EgressRefusedError
+        from evaluator.network.ssrf_guard import check_url  # noqa: TID251 - waits in the caller's share
 
         try:
             check_url(url=url, allow_private=allow_private, look_up=caller is not None, caller=caller or "")
@@ -207,9 +208,10 @@ class Library:
             raise AddressRefusedError(str(error)) from error
 
     def read_plans(self, *, suite: str, plans: Mapping[str, Any]) -> PlansRead:
+        from evaluator.core.plans.abstaining import FORM as ABSTENTION
+        from evaluator.core.plans.model import PlanSyntaxError
         from evaluator.episodes.judgement import all_tools
-        from evaluator.plans import PlanSyntaxError, read_plan
-        from evaluator.plans.abstaining import FORM as ABSTENTION
+        from evaluator.replies.read import read_plan
 
         found = _suite(suite)
         tasks = {task.key: task for task in found.tasks if task.key in plans}
@@ -276,7 +278,7 @@ def problem_of_address(*, url: str, owner: User | None) -> str:
 
 
 def _suite(slug: str) -> "Suite":
-    from evaluator.suites.registry import suite_of
+    from evaluator.core.suites.registry import suite_of
 
     try:
         return suite_of(slug)
@@ -285,7 +287,7 @@ def _suite(slug: str) -> "Suite":
 
 
 def _episode(slug: str) -> "Episode":
-    from evaluator.suites.registry import episode_of
+    from evaluator.episodes.registry import episode_of
 
     return episode_of(slug)
 

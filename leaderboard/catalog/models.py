@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import models
 
-from evaluator.suites.base import Column, Panel, shown_columns
-from evaluator.suites.facets import Facets
-from evaluator.suites.registry import step_by_step_of, whole_plans_of
+from evaluator.core.suites.base import Column, Panel, shown_columns
+from evaluator.core.suites.facets import Facets
+from evaluator.core.suites.registry import step_by_step_of, whole_plans_of
 
 
 class Suite(models.Model):
@@ -19,17 +19,17 @@ class Suite(models.Model):
     title = models.CharField(max_length=100)
     description = models.TextField()
     conditions = models.JSONField(default=dict)
-    """What evaluations on one board must share: `evaluator.suites.base.Conditions`."""
+    """What evaluations on one board must share: `evaluator.core.suites.base.Conditions`."""
     panels = models.JSONField(default=list)
-    """What pages show of a result: `evaluator.suites.base.Panel`."""
+    """What pages show of a result: `evaluator.core.suites.base.Panel`."""
     task_facets = models.JSONField(default=dict)
-    """What tasks are filtered and grouped by: `evaluator.suites.facets.Facets`; empty: the usual ones."""
+    """What tasks are filtered and grouped by: `evaluator.core.suites.facets.Facets`; empty: the usual ones."""
     scoring = models.TextField(default="", blank=True)
     """How plans are scored, as a paragraph for the board."""
     idle_tools = models.JSONField(default=list, db_default=[], blank=True)
     """Names of the offered tools that are relevant in no task; empty where that is not known."""
     metrics = models.JSONField()
-    """Columns of the board, in order: `evaluator.suites.base.Column`."""
+    """Columns of the board, in order: `evaluator.core.suites.base.Column`."""
     current = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
 
@@ -120,7 +120,7 @@ class SeasonData(models.Model):
     suite = models.SlugField()
     """Slug, whatever the version."""
     commitment = models.CharField(max_length=64)
-    """To the seed: `evaluator.suites.hidden.commitment`."""
+    """To the seed: `evaluator.core.suites.hidden.commitment`."""
     seed = models.CharField(max_length=64, blank=True)
     """Empty until the season is closed."""
 
@@ -138,7 +138,7 @@ class SeasonAnnouncement(models.Model):
     number = models.PositiveIntegerField()
     """From 1."""
     envelope = models.JSONField()
-    """`evaluator.signatures.SeasonStatement`, signed."""
+    """`evaluator.core.signatures.statements.SeasonStatement`, signed."""
     statement_digest = models.CharField(max_length=64)
     """How the next announcement names this one."""
 

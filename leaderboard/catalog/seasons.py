@@ -16,15 +16,15 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from evaluator.framing import framed_digest
-from evaluator.suites.hidden import HIDDEN, SeedError, commitment
-from evaluator.suites.hidden import checked_seed as checked_form
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
+from evaluator.core.framing import framed_digest
+from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment
+from evaluator.core.suites.hidden import checked_seed as checked_form
 from leaderboard.catalog.models import Season, SeasonData, Suite
-from leaderboard.site.clock import database_now
-from leaderboard.site.secret_keys import QUEUE
+from leaderboard.people.models import User
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.models import Action
+from leaderboard.platform.secret_keys import QUEUE
 
 REHEARSAL = "rehearsal"
 """Stands for the public split where a season is chosen."""

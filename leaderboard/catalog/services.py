@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
-from evaluator.plans import plan_to_json
-from evaluator.suites import Suite as LibrarySuite
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.suites.base import Suite as LibrarySuite
 from leaderboard.catalog.models import Suite, Task
 
 

@@ -3,10 +3,10 @@
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, OuterRef, Q
 
-from leaderboard.accounts.models import Membership, User
-from leaderboard.accounts.teams import is_member
 from leaderboard.evaluations.models import Submission
-from leaderboard.site.problems import ProblemError
+from leaderboard.people.models import Membership, User
+from leaderboard.people.teams import is_member
+from leaderboard.platform.problems import ProblemError
 
 _READER_IN_TEAM = "_reader_in_team"
 

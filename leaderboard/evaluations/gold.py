@@ -13,16 +13,16 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseBase
 from django.utils.cache import patch_cache_control
 
+from evaluator.core.suites.base import Panel
+from evaluator.core.suites.hidden import HIDDEN
 from evaluator.planners.bundled import KNOW_GOLD
-from evaluator.suites.base import Panel
-from evaluator.suites.hidden import HIDDEN
 from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader, public_now
 from leaderboard.planners.models import Planner
-from leaderboard.site.operators import is_operator
-from leaderboard.site.problems import ProblemError
+from leaderboard.platform.operators import is_operator
+from leaderboard.platform.problems import ProblemError
 
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
     "data": {

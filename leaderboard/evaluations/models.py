@@ -12,11 +12,11 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
 from gpu_jobs.contract.attempt import Phase
-from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.people.models import Team
 from leaderboard.planners.models import Planner
 
 
@@ -132,7 +132,7 @@ class Evaluation(models.Model):
     split = models.CharField(max_length=20)
     samples = models.PositiveIntegerField()
     data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """Of the data, with the commitment of the season (`evaluator.suites.hidden`)."""
+    """Of the data, with the commitment of the season (`evaluator.core.suites.hidden`)."""
     season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="evaluations")
     """The season whose hidden data it runs on; null: open data."""
 
@@ -165,8 +165,8 @@ class Evaluation(models.Model):
     """Tasks without expert, data or goal under these conditions: coverage is (total - not_run) of total."""
     provenance = models.JSONField(default=dict)
     summary = models.JSONField(null=True)
-    """`evaluator.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes":
-    {outcome: count}}`; under `usage` what the planner took, as `usage.py` documents it."""
+    """`evaluator.scoring.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}},
+    "outcomes": {outcome: count}}`; under `usage` what the planner took, as `usage.py` documents it."""
     causes_outdated_since = models.DateTimeField(null=True)
     """When gold scores arrived that the causes of its results do not know, in a process that could not find causes of
     hidden data; `find_causes` finds them in the web process's environment. Null: they are up to date."""
@@ -354,7 +354,7 @@ class TaskResult(models.Model):
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="results")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="results")
     outcome = models.CharField(max_length=20)
-    """`evaluator.records.Outcome`."""
+    """`evaluator.core.records.Outcome`."""
     reason = models.CharField(max_length=60, blank=True)
     reason_text = models.TextField(blank=True)
     score = models.FloatField(null=True)
@@ -368,8 +368,8 @@ class TaskResult(models.Model):
     episodes = models.JSONField(default=dict, db_default={}, blank=True)
     """Of suites in turns: `EpisodeSummary`; empty for others."""
     causes = models.JSONField(null=True)
-    """Why the task is below the gold score: findings of `evaluator.causes` as JSON; empty at the gold score, and for
-    what never ran. Null: not found yet."""
+    """Why the task is below the gold score: findings of `evaluator.scoring.causes` as JSON; empty at the gold score,
+    and for what never ran. Null: not found yet."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
     """How long the planner took; null where it was not asked."""

@@ -18,7 +18,7 @@ from leaderboard.evaluations import transitions, unfinished
 from leaderboard.evaluations.events import NewResult, announce, fits_one_event, notification
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
-from leaderboard.site.hooks import Hook
+from leaderboard.platform.hooks import Hook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from evaluator.records import Outcome, Reason
+from evaluator.core.records import Outcome, Reason
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, TaskResult
 from leaderboard.evaluations.submitted import is_submitted

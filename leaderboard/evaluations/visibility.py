@@ -15,11 +15,11 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from leaderboard.accounts.models import User
 from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
-from leaderboard.site.clock import database_now
-from leaderboard.site.operators import is_operator
+from leaderboard.people.models import User
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.operators import is_operator
 
 OF_EVALUATION = "submission__"
 """What leads from an evaluation to its submission."""

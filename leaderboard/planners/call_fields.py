@@ -7,7 +7,7 @@ from django import forms
 from leaderboard.planners.data import TIMEOUT
 from leaderboard.planners.fields import Field, SeenBy, Text, Tick
 
-CALL_TEMPLATE = "planners/kinds/called.html"
+CALL_TEMPLATE = "submissions/kinds/called.html"
 _TYPED = {"autocomplete": "off", "spellcheck": "false"}
 
 ENDPOINT_URL = Text(

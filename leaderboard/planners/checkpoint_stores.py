@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from evaluator.engine.files import flush, make_folder
-from evaluator.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
-from evaluator.engine.store import is_digest
-from evaluator.private_files import private_folder
+from evaluator.core.private_files import private_folder
+from evaluator.execution.engine.files import flush, make_folder
+from evaluator.execution.engine.quarantine import FOLDER, Quarantine, Quarantined, has_digest
+from evaluator.execution.engine.store import is_digest
 
 if TYPE_CHECKING:
-    from evaluator.engine.s3.bucket import Bucket
+    from evaluator.execution.engine.s3.bucket import Bucket
 
 _PIECE = 8 * 2**20
 """Bytes that are read from a bucket at a time."""
@@ -143,8 +143,8 @@ class CheckpointBucket:
         scratch: a folder with room for one of them.
         """
         # Imported here: sites with a folder do not need it.
-        from evaluator.engine.s3.durable import S3Quarantine
-        from evaluator.engine.s3.store import OBJECTS, QUARANTINE, digest_in, object_key
+        from evaluator.execution.engine.s3.durable import S3Quarantine
+        from evaluator.execution.engine.s3.store import OBJECTS, QUARANTINE, digest_in, object_key
 
         self._bucket, self._scratch = bucket, scratch
         self._quarantine = S3Quarantine(bucket)
@@ -208,7 +208,7 @@ class CheckpointBucket:
 @cache
 def bucket_of(url: str, *, scratch: Path) -> CheckpointBucket:
     """The checkpoints of a site whose store is at `s3://bucket/prefix`."""
-    from evaluator.engine.s3.bucket import Bucket, place_from
+    from evaluator.execution.engine.s3.bucket import Bucket, place_from
 
     return CheckpointBucket(Bucket(place=place_from(url)).below("checkpoints"), scratch=scratch)
 

@@ -11,17 +11,17 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
-from evaluator.planners.language_models.admission.checkpoint_inspection import inspect_confined
-from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
-from evaluator.planners.language_models.admission.rules import ModelRefusedError
-from evaluator.private_files import private_folder
-from leaderboard.accounts.models import User
+from evaluator.core.private_files import private_folder
+from evaluator.sandbox.admission.checkpoint_inspection import inspect_confined
+from evaluator.sandbox.admission.checkpoint_zip import CheckpointFacts
+from evaluator.sandbox.admission.rules import ModelRefusedError
+from leaderboard.people.models import User
 from leaderboard.planners.checkpoint_stores import Checkpoints, CheckpointStore, bucket_of
 from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.uploading import ReceivedFile
-from leaderboard.site.coordination.locks import Lock, lock_until_commit
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.coordination.locks import Lock, lock_until_commit
+from leaderboard.platform.field_errors import FieldErrors
 
 FIELD = "file"
 """The field of errors in an upload."""

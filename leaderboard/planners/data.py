@@ -45,7 +45,7 @@ TIMEOUT = Whole(
     most=300,
     unit="seconds",
     seen_by=SeenBy.OWNER,
-    template="planners/kinds/called.html",
+    template="submissions/kinds/called.html",
 )
 """Has an effect only for planners that are called. The API accepts it for all kinds."""
 

@@ -18,7 +18,7 @@ from rest_framework import serializers
 
 T = TypeVar("T")
 
-FIELD_TEMPLATE = "planners/field.html"
+FIELD_TEMPLATE = "submissions/field.html"
 """Shows one field with its label."""
 
 

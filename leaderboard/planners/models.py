@@ -123,7 +123,7 @@ class PlansFile(models.Model):
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="plans_files")
     digest = models.CharField(max_length=64)
-    """Of its plans (`evaluator.plans_file.PlansFile.digest`)."""
+    """Of its plans (`evaluator.core.plans_file.PlansFile.digest`)."""
     count = models.PositiveIntegerField()
     """Tasks with a plan."""
     created = models.DateTimeField(auto_now_add=True)

@@ -9,13 +9,13 @@ from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from evaluator.plans_file import PlansFile as FileContent
-from evaluator.plans_file import PlansFileError, read_plans
+from evaluator.core.plans_file import PlansFile as FileContent
+from evaluator.core.plans_file import PlansFileError, read_plans
 from gpu_jobs.contract.lease import GivenPlan
-from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Task
+from leaderboard.people.models import User
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
 
 LONGEST_KEY = 200
 _DIGEST = re.compile("[0-9a-f]{64}")

@@ -6,15 +6,15 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import transaction
 
-from evaluator.planners.secret_header import SecretHeader, problem_of_name, problem_of_value
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
+from evaluator.network.secret_header import SecretHeader, problem_of_name, problem_of_value
+from leaderboard.people.models import User
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.models import Action
 
 PURPOSE = "secret header of an endpoint"
 """What it is encrypted for."""

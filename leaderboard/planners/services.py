@@ -7,13 +7,14 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from leaderboard.accounts.models import User
+from leaderboard.people.models import User
 from leaderboard.planners import declared
 from leaderboard.planners.data import COMMON, DESCRIPTION, NAME, Errors, PlannerData
 from leaderboard.planners.fields import Field
-from leaderboard.planners.kinds import FIELDS, KINDS, Facts, Kind
+from leaderboard.planners.kinds import FIELDS, KINDS
+from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.models import Planner
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
 
 _KEPT = tuple(field for field in FIELDS if field.is_kept)
 """The fields with a column."""

@@ -1,7 +1,7 @@
 """Celery tasks of planners."""
 
 from leaderboard.planners import checkpoints
-from leaderboard.site.celery import task
+from leaderboard.platform.celery import task
 
 
 @task

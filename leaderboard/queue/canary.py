@@ -27,7 +27,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.models import QuerySet
 
-from evaluator.records import Outcome, Reason
+from evaluator.core.records import Outcome, Reason
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason

@@ -19,11 +19,11 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from evaluator import canonical_json
-from evaluator.canonical_json import JsonValue
-from evaluator.metrics.aggregate import indicators_of_samples
-from evaluator.metrics.statistics import paired_permutation
-from evaluator.records import Outcome, ResultRecord
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.scoring.metrics.aggregate import indicators_of_samples
+from evaluator.scoring.metrics.statistics import paired_permutation
 
 SAMPLE_TOLERANCE = 0.02
 """How far the scores of one plan on one sample may lie apart; scores are in [-1, 1]."""

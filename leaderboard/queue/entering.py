@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evaluator.suites.hidden import asking_order
+from evaluator.core.suites.hidden import asking_order
 from leaderboard.catalog.conditions import RunConditions, tasks_per_shard
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import check_open, checked_seed, commitment_of
@@ -11,11 +11,11 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import deadline_of
 from leaderboard.evaluations.submitted import is_submitted
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.tracing.evaluations import keep_trace
 from leaderboard.queue import canary
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
-from leaderboard.site.clock import database_now
-from leaderboard.site.tracing.evaluations import keep_trace
 
 
 def queue_tasks(

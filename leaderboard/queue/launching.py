@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
+from gpu_jobs.launchers.base import Launcher, NoLauncher
+from gpu_jobs.launchers.local import Limits, LocalLauncher
 from gpu_jobs.launchers.machine import default_worker_memory
 from gpu_jobs.launchers.pools import Needs
 from gpu_jobs.worker_secrets import proxies_in
@@ -17,7 +18,9 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.pools.scope import needs_of
 
 if TYPE_CHECKING:
-    from gpu_jobs.launchers.kubernetes import ClusterClient, KubernetesLauncher, KubernetesSettings
+    from gpu_jobs.launchers.kubernetes.client import ClusterClient
+    from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
+    from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
 
 def launcher() -> Launcher:
@@ -62,7 +65,7 @@ def kubernetes_launcher() -> "KubernetesLauncher":
     Raises:
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
-    from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+    from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
     from leaderboard.queue.workers.launches import PoolEnrolments
 
     chosen, client = connected_cluster()
@@ -76,7 +79,9 @@ def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
     # Only those who use it load the client.
-    from gpu_jobs.launchers.kubernetes import ClusterClient, ClusterError, SettingsError, connect, settings_from
+    from gpu_jobs.launchers.kubernetes.client import ClusterClient, connect
+    from gpu_jobs.launchers.kubernetes.responses import ClusterError
+    from gpu_jobs.launchers.kubernetes.settings import SettingsError, settings_from
 
     try:
         chosen = settings_from(os.environ)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from django.conf import settings
 from django.db.models import Q
 
-from evaluator.records import Reason
+from evaluator.core.records import Reason
 from leaderboard.evaluations.models import ATTRIBUTABLE, OWN_WORKER, Attempt, AttemptState, Evaluation, Loss
 from leaderboard.queue.shards import end_waiting_shards
 

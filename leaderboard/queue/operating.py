@@ -3,12 +3,12 @@
 from django.db import transaction
 from django.db.models.functions import Now
 
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.people.models import User
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.models import Action
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import lose
 from leaderboard.queue.queueing import enqueue_reconcile

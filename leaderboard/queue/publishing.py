@@ -25,7 +25,7 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import is_public
-from leaderboard.site.hooks import Hook
+from leaderboard.platform.hooks import Hook
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from leaderboard.site.celery import send_on_commit
+from leaderboard.platform.celery import send_on_commit
 
 RECONCILE_TASK = "leaderboard.queue.tasks.reconcile_evaluation"
 

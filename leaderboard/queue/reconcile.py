@@ -20,17 +20,17 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from gpu_jobs.launchers import Launcher, PoolsWorkers, TendsPools
+from gpu_jobs.launchers.base import Launcher, PoolsWorkers, TendsPools
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import note_progress
+from leaderboard.platform.compiled_queries import CompiledQuery
+from leaderboard.platform.coordination.services import exclusive
 from leaderboard.queue import steps, verification
 from leaderboard.queue.decisions import AttemptView, Do, Step, View, decide
 from leaderboard.queue.launching import launcher
 from leaderboard.queue.workers.liveness import awaited_of, has_lost, lacks_worker, worker_runs
-from leaderboard.site.compiled_queries import CompiledQuery
-from leaderboard.site.coordination.services import exclusive
 
 logger = logging.getLogger(__name__)
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from evaluator.records import FAULT_SCORE, Outcome, Reason
+from evaluator.core.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations.causes import find_causes_of, record_of_fault
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
 from leaderboard.evaluations.states import move_shard
-from leaderboard.results.causes import find_causes_of, record_of_fault
-from leaderboard.site.clock import database_now
+from leaderboard.platform.clock import database_now
 
 
 def remaining_tasks(shard: Shard) -> list[str]:

@@ -8,26 +8,26 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
+from evaluator.core.records import Outcome, Reason
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.records import Outcome, Reason
-from gpu_jobs.launchers import Launcher, LaunchError
+from gpu_jobs.launchers.base import Launcher, LaunchError
 from gpu_jobs.tracing.spans import span
 from leaderboard.catalog.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.results.task_scores import task_score
+from leaderboard.evaluations.results.usage import usage_of
 from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
 from leaderboard.evaluations.unfinished import is_open_fault
-from leaderboard.notifications.incidents import open_incident
-from leaderboard.notifications.models import Fault
+from leaderboard.messages.incidents import open_incident
+from leaderboard.messages.models import Fault
 from leaderboard.queue import canary, publishing, verification
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
 from leaderboard.queue.shards import end_shard
 from leaderboard.queue.unreachable import AWAY
-from leaderboard.results.task_scores import task_score
-from leaderboard.results.usage import usage_of
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ It saves time and GPUs, no more: a worker that nobody stops learns from its next
 import logging
 from uuid import UUID
 
-from gpu_jobs.launchers import Launcher, LaunchError, PoolsWorkers
+from gpu_jobs.launchers.base import Launcher, LaunchError, PoolsWorkers
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.evaluations.transitions import FINAL
-from leaderboard.site.celery import send_on_commit
+from leaderboard.platform.celery import send_on_commit
 
 logger = logging.getLogger(__name__)
 STOP_TASK = "leaderboard.queue.tasks.stop_workers"

@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
+from leaderboard.platform.celery import task
 from leaderboard.queue import reconcile, stopping
 from leaderboard.queue.launching import launcher
-from leaderboard.site.celery import task
 
 
 @task

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
+from evaluator.core.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
+from leaderboard.evaluations.causes import find_causes_of, record_of_fault
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.unfinished import OPEN_FAULTS
 from leaderboard.queue.shards import end_waiting_shards
-from leaderboard.results.causes import find_causes_of, record_of_fault
 
 AWAY = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE})
 """Faults of tasks whose planner could not be reached or fetched. It may be there again later."""

@@ -21,24 +21,24 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from evaluator.records import Outcome
-from leaderboard.accounts.models import User
+from evaluator.core.records import Outcome
 from leaderboard.catalog.conditions import RunConditions
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.states import explain
-from leaderboard.notifications.notices import tell_verdict
+from leaderboard.messages.notices import tell_verdict
+from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
+from leaderboard.platform.operators import is_operator
 from leaderboard.queue import comparing
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVerdict
 from leaderboard.queue.publishing import publish_again
-from leaderboard.results.objects import read_record, server_store
-from leaderboard.site.operators import is_operator
 
 MOST_IN_A_DAY = 3
 """How often a verification of one evaluation may be asked for in 24 hours; the one that comes by itself is none."""

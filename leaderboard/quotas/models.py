@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.db import models
 
-from leaderboard.accounts.models import Team
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.models import Team
 
 ALL_SUITES = ""
 """The suite of the balance that counts them all."""

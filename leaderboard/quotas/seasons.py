@@ -10,16 +10,16 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, Sum
 
-from evaluator.framing import framed
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.framing import framed
+from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import open_seasons
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.planners.identity import identity_of
 from leaderboard.planners.models import Planner
+from leaderboard.platform.coordination.locks import Lock, lock_until_commit
+from leaderboard.platform.problems import ProblemError
 from leaderboard.quotas.services import CHARGES_PER_QUOTA
-from leaderboard.site.coordination.locks import Lock, lock_until_commit
-from leaderboard.site.problems import ProblemError
 
 
 class SeasonQuotaError(ProblemError):

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from leaderboard.accounts.models import Team, User
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.models import Team, User
+from leaderboard.platform.problems import ProblemError
 from leaderboard.quotas.models import ALL_SUITES, REWARDS, EntryReason, QuotaBalance, QuotaEntry
-from leaderboard.site.problems import ProblemError
 
 CHARGES_PER_QUOTA = 3
 """How many times its quota a user may submit in a day if all of it is refunded."""

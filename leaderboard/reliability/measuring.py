@@ -11,24 +11,26 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from evaluator.canonical_json import JsonValue
-from evaluator.metrics.aggregate import TaskScore
-from evaluator.records import Outcome, ResultRecord
-from evaluator.reliability import PERTURBATIONS, VERSION, Unavailable, profile_of, unavailable
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.suites.base import IntervalMethod
+from evaluator.reliability.perturbations import PERTURBATIONS
+from evaluator.reliability.profile import VERSION, profile_of
 from evaluator.reliability.shared_samples import Records
-from evaluator.suites.base import IntervalMethod
+from evaluator.reliability.unavailable import Unavailable, unavailable
+from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.results.objects import read_record, server_store
+from leaderboard.evaluations.results.task_scores import task_score
 from leaderboard.evaluations.states import Entered
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.transitions import FINAL
-from leaderboard.notifications.notices import tell_profile
+from leaderboard.messages.notices import tell_profile
 from leaderboard.planners.kinds import kind_of
+from leaderboard.platform.celery import send_on_commit
 from leaderboard.queue.publishing import publish_again
 from leaderboard.reliability.members import Condition
 from leaderboard.reliability.models import ReliabilityProfile
-from leaderboard.results.objects import read_record, server_store
-from leaderboard.results.task_scores import task_score
-from leaderboard.site.celery import send_on_commit
 
 MEASURE_TASK = "leaderboard.reliability.tasks.measure_profile"
 _GOLD = "gold"

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.reliability import PERTURBATIONS, RUNS
-from evaluator.reliability import Kind as PerturbationKind
+from evaluator.reliability.perturbation import Kind as PerturbationKind
+from evaluator.reliability.perturbations import PERTURBATIONS
+from evaluator.reliability.study import RUNS
 from leaderboard.planners.kinds.base import Kind
 
 

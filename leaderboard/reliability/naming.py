@@ -1,6 +1,6 @@
 """How the runs of a profile are called."""
 
-from evaluator.reliability import PERTURBATIONS
+from evaluator.reliability.perturbations import PERTURBATIONS
 from leaderboard.reliability.members import Condition
 
 

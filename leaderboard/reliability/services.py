@@ -11,11 +11,8 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from evaluator.records import Outcome
-from evaluator.reliability import samples_of_further_runs
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
+from evaluator.core.records import Outcome
+from evaluator.reliability.shared_samples import samples_of_further_runs
 from leaderboard.catalog.conditions import RunConditions, data_digest
 from leaderboard.catalog.library import library
 from leaderboard.evaluations.acting import NotPossibleError, in_words
@@ -24,7 +21,11 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.evaluations.transitions import CANCELLABLE
+from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.lru_cache import SharedCache
+from leaderboard.platform.models import Action
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts
@@ -33,7 +34,6 @@ from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.services import charge
 from leaderboard.reliability.members import Condition, reaching, wanted_members
 from leaderboard.reliability.models import ReliabilityProfile
-from leaderboard.site.lru_cache import SharedCache
 
 _INSTEAD = "Submit the planner itself, such as an endpoint or an agent, to have its reliability measured."
 _WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)

@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
+from leaderboard.platform.celery import task
 from leaderboard.reliability import measuring
-from leaderboard.site.celery import task
 
 
 @task

@@ -10,20 +10,20 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from evaluator.canonical_json import JsonValue
-from evaluator.limited_process import LimitExceededError
+from evaluator.core.canonical_json import JsonValue
 from evaluator.rewards.executed import Proposal
 from evaluator.rewards.process import WALL_SECONDS
-from leaderboard.accounts.models import User
+from evaluator.sandbox.limited_process import LimitExceededError
 from leaderboard.catalog.library import RewardsRefusedError, library
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import sees_gold
-from leaderboard.jobs.models import Job, JobState
-from leaderboard.jobs.services import JobKind, accept
+from leaderboard.people.models import User
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.problems import ProblemError
+from leaderboard.queue.jobs.services import JobKind, accept
+from leaderboard.queue.models import Job, JobState
 from leaderboard.quotas.services import charge_rewards, settle_rewards
-from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.pooled import give_connection_back
-from leaderboard.site.problems import ProblemError
 
 MOST_PLANS = 64
 """Of one call."""

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from evaluator.planners.offline import offline_planners
-from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import submitted
+from leaderboard.people.models import User
 from leaderboard.planners.data import NAME, PlannerData
 from leaderboard.planners.kinds.bundled import BundledKind
 from leaderboard.reliability.models import ReliabilityProfile

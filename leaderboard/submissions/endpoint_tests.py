@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
 from evaluator.planners.trials.process import (
     GRACE_SECONDS,
     settings_from_json,
@@ -18,11 +18,9 @@ from evaluator.planners.trials.process import (
 )
 from evaluator.planners.trials.settings import ChatTrialSettings
 from evaluator.planners.trials.trial import Trial
-from leaderboard.accounts.models import User
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
-from leaderboard.jobs.models import Job, JobState
-from leaderboard.jobs.services import JobKind, accept
+from leaderboard.people.models import User
 from leaderboard.planners import secret_headers
 from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
@@ -30,8 +28,10 @@ from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding
 from leaderboard.planners.services import check_planner, find_planner
-from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.pooled import give_connection_back
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.pooled import give_connection_back
+from leaderboard.queue.jobs.services import JobKind, accept
+from leaderboard.queue.models import Job, JobState
 
 LONGEST_SECONDS = 15.0
 """Whatever the endpoint's own timeout is."""

@@ -4,13 +4,13 @@ its page stays and says what was done and why, and it can be put back."""
 from django.db import transaction
 from django.db.models.functions import Now
 
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
 from leaderboard.boards.services import publish_locked
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.board_of import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.people.models import User
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.models import Action
 
 LONGEST_REASON = 400
 

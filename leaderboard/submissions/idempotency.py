@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.utils import timezone
 
-from leaderboard.accounts.models import User
 from leaderboard.evaluations.models import IdempotencyKey, Submission
-from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.problems import ProblemError
+from leaderboard.people.models import User
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import ProblemError
 
 Prepared = TypeVar("Prepared")
 LASTS = timedelta(hours=24)

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from django.db.models import Prefetch, QuerySet
 
-from evaluator.metrics.undecided import ranged
-from leaderboard.accounts.models import User
+from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.reading import done_count
 from leaderboard.evaluations.submitted import submitted
+from leaderboard.people.models import User
 from leaderboard.submissions.actions import Action, allowed_actions
 
 

@@ -2,10 +2,10 @@
 
 from django.db import transaction
 
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.evaluations.models import Submission
+from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.queue.models import OwnWorkerRun
-from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 
 

@@ -10,15 +10,15 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.admission.hub_lookup import DEADLINE_SECONDS
-from leaderboard.accounts.models import User
+from evaluator.core.canonical_json import JsonValue
+from evaluator.sandbox.admission.hub_lookup import DEADLINE_SECONDS
 from leaderboard.evaluations.models import Submission
-from leaderboard.jobs.models import Job, JobState
-from leaderboard.jobs.services import JobKind, accept, request_of
+from leaderboard.people.models import User
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.queue.jobs.services import JobKind, accept, request_of
+from leaderboard.queue.models import Job, JobState
 from leaderboard.submissions import services
 from leaderboard.submissions.idempotency import KeyReusedError, digest_of, submission_for, submit_once
 from leaderboard.submissions.own_workers import submit_for_own_worker

@@ -6,9 +6,9 @@ from datetime import timedelta
 from leaderboard.catalog.library import NotReadyError, TryLaterError
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import SeasonRefusedError
-from leaderboard.notifications.incidents import claim_checks, close_incident, open_incident
-from leaderboard.notifications.models import Fault
-from leaderboard.site.problems import ProblemError
+from leaderboard.messages.incidents import claim_checks, close_incident, open_incident
+from leaderboard.messages.models import Fault
+from leaderboard.platform.problems import ProblemError
 from leaderboard.submissions.services import look_up
 
 logger = logging.getLogger(__name__)

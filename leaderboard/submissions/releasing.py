@@ -13,9 +13,6 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models.functions import Now
 
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
 from leaderboard.boards.services import publish_locked
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.board_of import conditions_of_board, lock_board
@@ -25,9 +22,12 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import explain
 from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import check, is_public
+from leaderboard.people.models import User
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.models import Action
 from leaderboard.queue.publishing import published_or_not
-from leaderboard.site.clock import database_now
-from leaderboard.site.field_errors import FieldErrors
 
 logger = logging.getLogger(__name__)
 

@@ -2,11 +2,7 @@
 
 from django.db import transaction
 
-from evaluator.suites.hidden import HIDDEN
-from leaderboard.accounts.models import Team, User
-from leaderboard.accounts.teams import is_member
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
+from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError
@@ -14,8 +10,12 @@ from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.visibility import is_public
+from leaderboard.people.models import Team, User
+from leaderboard.people.teams import is_member
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.services import check_planner, data_of
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.models import Action
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.submissions import services
 from leaderboard.submissions.own_workers import mark

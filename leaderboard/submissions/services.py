@@ -12,11 +12,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import QuerySet
 
-from evaluator.records import Outcome, Reason
-from leaderboard.accounts.models import Team, User
-from leaderboard.accounts.teams import teams_of
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
+from evaluator.core.records import Outcome, Reason
 from leaderboard.catalog import seasons
 from leaderboard.catalog.conditions import RunConditions, conditions_of, hidden_seed, tasks_per_shard
 from leaderboard.catalog.library import library
@@ -36,8 +32,13 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.unfinished import OPEN_FAULTS
 from leaderboard.evaluations.visibility import check as check_visibility
+from leaderboard.people.models import Team, User
+from leaderboard.people.teams import teams_of
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.models import Action
 from leaderboard.queue import canary
 from leaderboard.queue.entering import in_asking_order, queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
@@ -46,7 +47,6 @@ from leaderboard.queue.shards import add_shards
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.quotas.seasons import check_season
 from leaderboard.quotas.services import charge
-from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VERSION, VISIBILITY
 
 

@@ -1,6 +1,6 @@
 """Celery tasks of submissions."""
 
-from leaderboard.site.celery import task
+from leaderboard.platform.celery import task
 from leaderboard.submissions import releasing
 
 

@@ -2,29 +2,30 @@
 
 from django.urls import path, re_path
 
-from leaderboard.accounts.api import teams, tokens
-from leaderboard.boards import api as boards
-from leaderboard.boards.cause_counts.api import BoardCausesView
-from leaderboard.boards.signing import api as proofs
-from leaderboard.boards.task_values.api import BoardTasksView
-from leaderboard.catalog import api as catalog
-from leaderboard.compare.api import ComparisonView
-from leaderboard.leaving import api as account
-from leaderboard.monitoring.api import StatusView
-from leaderboard.notifications import api as webhooks
-from leaderboard.pages.api import causes, details, evaluations, results, tasks, verifications, waits
-from leaderboard.pages.reliability import api as reliability
-from leaderboard.pages.workers import api as workers
-from leaderboard.planners import checkpoints_api as checkpoints
-from leaderboard.planners import headers_api as planner_headers
-from leaderboard.planners import uploads_api as uploads
-from leaderboard.profiles import api as profiles
-from leaderboard.queue.worker_api import urls as worker_api_urls
-from leaderboard.quotas import api as quotas
-from leaderboard.rewards.api import RewardsJobView, RewardsView
-from leaderboard.site.api.nowhere import NowhereView
-from leaderboard.site.api.schema_view import SchemaView
-from leaderboard.submissions.api import acting, endpoint_tests, submitting
+from leaderboard.boards.web import api as boards
+from leaderboard.boards.web import signing_api as proofs
+from leaderboard.boards.web.task_values_api import BoardTasksView
+from leaderboard.catalog.web import api as catalog
+from leaderboard.causes.web import api as causes
+from leaderboard.causes.web.boards_api import BoardCausesView
+from leaderboard.evaluations.web.api import details, evaluations, results, tasks, verifications, waits
+from leaderboard.evaluations.web.compare.api import ComparisonView
+from leaderboard.messages.web import api as webhooks
+from leaderboard.operations.web.leaving import api as account
+from leaderboard.operations.web.monitoring.api import StatusView
+from leaderboard.people.web.api import teams, tokens
+from leaderboard.people.web.profiles import api as profiles
+from leaderboard.planners.web import checkpoints_api as checkpoints
+from leaderboard.planners.web import headers_api as planner_headers
+from leaderboard.planners.web import uploads_api as uploads
+from leaderboard.platform.api.nowhere import NowhereView
+from leaderboard.platform.api.schema_view import SchemaView
+from leaderboard.queue.web import api as workers
+from leaderboard.queue.web.worker_api import urls as worker_api_urls
+from leaderboard.quotas.web import api as quotas
+from leaderboard.reliability.web import api as reliability
+from leaderboard.rewards.web.api import RewardsJobView, RewardsView
+from leaderboard.submissions.web.api import acting, endpoint_tests, submitting
 
 app_name = "api"
 

@@ -1,9 +1,10 @@
 """Registers what rooms call back."""
 
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
 
-from leaderboard.site.http.collecting import look_seldom
-from leaderboard.site.http.converters import register_converters
+from leaderboard.platform.http.collecting import look_seldom
+from leaderboard.platform.http.converters import register_converters
 
 
 class Wiring(AppConfig):
@@ -16,5 +17,6 @@ class Wiring(AppConfig):
         from leaderboard.wiring.callbacks import register
 
         register()
+        autodiscover_modules("web.admin", "web.audit_admin", "web.jobs_admin")
         register_converters()
         look_seldom()

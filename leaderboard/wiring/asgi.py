@@ -8,7 +8,7 @@ import django
 # Requests run beside each other: small matrix products that each wait for threads of their own take several times as
 # long on a busy machine. NumPy reads this when it is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.platform.settings")
 
 # Until `collect_seldom`: what loading makes is no garbage.
 gc.disable()
@@ -17,18 +17,18 @@ django.setup(set_prefix=False)
 from django.conf import settings  # noqa: E402 - after Django is set up
 from django.urls import get_resolver  # noqa: E402
 
-from leaderboard.agents.door import PATHS as AGENT_PATHS  # noqa: E402
-from leaderboard.agents.door import agents  # noqa: E402
-from leaderboard.boards.pages.front_door import FrontDoor  # noqa: E402
-from leaderboard.jobs.runner import Runner  # noqa: E402
-from leaderboard.jobs.services import KINDS  # noqa: E402
-from leaderboard.monitoring.requests import note_answered  # noqa: E402
-from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
-from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
-from leaderboard.site.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
-from leaderboard.site.http.requests import api_with_slash  # noqa: E402
-from leaderboard.site.probes import Probes  # noqa: E402
-from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
+from leaderboard.boards.web.front_door import FrontDoor  # noqa: E402
+from leaderboard.operations.monitoring.requests import note_answered  # noqa: E402
+from leaderboard.platform.http.bodies import BoundedBodies  # noqa: E402
+from leaderboard.platform.http.collecting import collect_seldom  # noqa: E402
+from leaderboard.platform.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
+from leaderboard.platform.http.requests import api_with_slash  # noqa: E402
+from leaderboard.platform.probes import Probes  # noqa: E402
+from leaderboard.platform.uploads.receiving import TicketedUploads  # noqa: E402
+from leaderboard.queue.agents.door import PATHS as AGENT_PATHS  # noqa: E402
+from leaderboard.queue.agents.door import agents  # noqa: E402
+from leaderboard.queue.jobs.runner import Runner  # noqa: E402
+from leaderboard.queue.jobs.services import KINDS  # noqa: E402
 from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = OneHop(threads=settings.REQUESTS_AT_ONCE, name="requests")

@@ -21,19 +21,19 @@ from django.db import connection
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from leaderboard.accounts.api.authentication import ApiTokenAuthentication
-from leaderboard.agents.door import LARGEST_BODY as AGENTS_LARGEST
-from leaderboard.agents.door import PATHS as AGENT_PATHS
 from leaderboard.evaluations.models import Attempt
+from leaderboard.people.authentication import ApiTokenAuthentication
+from leaderboard.platform.api.parsers import LARGEST_BODY
+from leaderboard.platform.http.addresses import address_of_scope
+from leaderboard.platform.http.bodies import Admission, BodyLimits, Refusal, Scope
+from leaderboard.platform.http.one_hop import WORKER_CALLS as WORKERS
+from leaderboard.platform.lru_cache import SharedCache
+from leaderboard.platform.uploads import services as uploads
+from leaderboard.queue.agents.door import LARGEST_BODY as AGENTS_LARGEST
+from leaderboard.queue.agents.door import PATHS as AGENT_PATHS
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import holder_of_session
 from leaderboard.queue.workers.tokens import CredentialRefusedError, enrolled
-from leaderboard.site.api.parsers import LARGEST_BODY
-from leaderboard.site.http.addresses import address_of_scope
-from leaderboard.site.http.bodies import Admission, BodyLimits, Refusal, Scope
-from leaderboard.site.http.one_hop import WORKER_CALLS as WORKERS
-from leaderboard.site.lru_cache import SharedCache
-from leaderboard.uploads import services as uploads
 
 _MIB = 1024 * 1024
 SMALL_BODY = 64 * 1024

@@ -1,24 +1,24 @@
 """Who takes part in what happens in a room below."""
 
-from leaderboard.accounts import credentials
-from leaderboard.agents import presence
-from leaderboard.backups import services as backups
 from leaderboard.boards.services import publish_changed
+from leaderboard.causes.finding import renew_causes
 from leaderboard.evaluations import states
-from leaderboard.jobs import services as jobs
-from leaderboard.monitoring.facts import site_facts
-from leaderboard.monitoring.moments import note_backup, note_task
-from leaderboard.monitoring.usage import count_steps
-from leaderboard.notifications import notices, passwords
+from leaderboard.evaluations.results import results
+from leaderboard.messages import notices, passwords
+from leaderboard.operations.backups import services as backups
+from leaderboard.operations.monitoring.facts import site_facts
+from leaderboard.operations.monitoring.moments import note_backup, note_task
+from leaderboard.operations.monitoring.usage import count_steps
+from leaderboard.people import credentials
+from leaderboard.platform import celery, health, problems
 from leaderboard.queue import publishing
+from leaderboard.queue.agents import presence
+from leaderboard.queue.jobs import services as jobs
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.reliability.measuring import measure_when_ended
-from leaderboard.results import results
-from leaderboard.results.finding_causes import renew_causes
 from leaderboard.rewards.services import REWARDS
-from leaderboard.site import celery, health, problems
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.submissions.readiness import report_unavailable

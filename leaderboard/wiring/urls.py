@@ -2,21 +2,21 @@
 
 from django.urls import include, path
 
-from leaderboard.boards.signing.views import keys
-from leaderboard.monitoring.views import metrics, pool_demand, status
-from leaderboard.results.objects import artefact, hidden_artefact
-from leaderboard.site.admin import site
-from leaderboard.site.http.icon import icon
-from leaderboard.site.http.security_txt import security_txt
-from leaderboard.site.probes import live, ready
+from leaderboard.boards.web.signing_views import keys
+from leaderboard.evaluations.results.objects import artefact, hidden_artefact
+from leaderboard.operations.web.monitoring.views import metrics, pool_demand, status
+from leaderboard.platform.http.icon import icon
+from leaderboard.platform.http.security_txt import security_txt
+from leaderboard.platform.probes import live, ready
+from leaderboard.platform.web.admin import site
 
 _ACCOUNT_PAGES = [
-    path("", include("leaderboard.accounts.urls")),
-    path("", include("leaderboard.leaving.urls")),
-    path("", include("leaderboard.profiles.team_urls")),
+    path("", include("leaderboard.people.web.urls")),
+    path("", include("leaderboard.operations.web.leaving.urls")),
+    path("", include("leaderboard.people.web.profiles.team_urls")),
 ]
 
-handler500 = "leaderboard.site.http.refusals.view_failed"
+handler500 = "leaderboard.platform.http.refusals.view_failed"
 
 urlpatterns = [
     path("admin/", site.urls),
@@ -33,15 +33,15 @@ urlpatterns = [
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
     path("", include((_ACCOUNT_PAGES, "accounts"))),
-    path("", include("leaderboard.profiles.urls")),
-    path("", include("leaderboard.submissions.urls")),
-    path("", include("leaderboard.pages.urls")),
-    path("", include("leaderboard.pages.sharing.urls")),
-    path("", include("leaderboard.pages.suites.urls")),
-    path("", include("leaderboard.boards.pages.urls")),
-    path("", include("leaderboard.docs_pages.urls")),
-    path("", include("leaderboard.compare.urls")),
-    path("", include("leaderboard.search.urls")),
-    path("", include("leaderboard.pages.workers.urls")),
-    path("", include("leaderboard.notifications.urls")),
+    path("", include("leaderboard.people.web.profiles.urls")),
+    path("", include("leaderboard.submissions.web.urls")),
+    path("", include("leaderboard.evaluations.web.urls")),
+    path("", include("leaderboard.evaluations.web.sharing.urls")),
+    path("", include("leaderboard.catalog.web.urls")),
+    path("", include("leaderboard.boards.web.urls")),
+    path("", include("leaderboard.help.web.documents.urls")),
+    path("", include("leaderboard.evaluations.web.compare.urls")),
+    path("", include("leaderboard.help.web.search.urls")),
+    path("", include("leaderboard.queue.web.urls")),
+    path("", include("leaderboard.messages.web.urls")),
 ]

@@ -23,42 +23,42 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluator.records import Outcome, Reason
-from evaluator.suites.toolbench.mini.requests import toolmini_tasks
-from evaluator.suites.toolbench.suite import tool_suite
+from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
+from evaluator.controlllm.toolbench.suite import tool_suite
+from evaluator.core.records import Outcome, Reason
 from gpu_jobs.contract.log import LogLine, LogLines
-from leaderboard.accounts import teams
-from leaderboard.accounts.models import User
-from leaderboard.accounts.scopes import Scope
-from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.unfinished import close_open_tasks
-from leaderboard.jobs.models import Job
-from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.messages.models import Kind, OutboxMessage, Webhook
+from leaderboard.people import teams
+from leaderboard.people.models import User
+from leaderboard.people.scopes import Scope
+from leaderboard.people.services import create_token
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.platform.web import admin as operators
 from leaderboard.queue.leasing import leases
+from leaderboard.queue.models import Job
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.members import Condition
-from leaderboard.site import admin as operators
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
-from tests.evaluator.suites.arc.small import MIRROR
+from tests.evaluator.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.executed import make_executed_evaluation
-from tests.leaderboard.factories import make_submission, make_team
-from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
-from tests.leaderboard.pages.factories import (
+from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,
     make_results,
     make_suite,
     make_summary,
 )
+from tests.leaderboard.executed import make_executed_evaluation
+from tests.leaderboard.factories import make_submission, make_team
+from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server

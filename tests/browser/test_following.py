@@ -13,7 +13,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.queue.shards import add_shards
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.serving import server
 from tests.run import find_browser
 

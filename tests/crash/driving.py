@@ -20,7 +20,7 @@ import httpx
 import psutil
 import psycopg
 
-from leaderboard.site.environment import parse_database_url
+from leaderboard.platform.environment import parse_database_url
 from tests.crash.effects import ROOT, Point, arm, armed
 from tests.crash.roles import FACTS, IN_TURNS, Run
 from tests.processes import free_port, lives, marked, tails, write_stacks

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evaluator import canonical_json
+from evaluator.core import canonical_json
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.planners.models import Planner

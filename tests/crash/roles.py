@@ -85,7 +85,7 @@ def configure(run: Run) -> None:
     from django.conf import settings
     from django.db import connections
 
-    from leaderboard.site.celery import app
+    from leaderboard.platform.celery import app
 
     connections.settings["default"].update(run.database)
     settings.DATABASES["default"].update(run.database)
@@ -148,9 +148,9 @@ def prepare(run: Run) -> None:
     """Fill an empty database: the tables, two suites and people with tokens."""
     from django.core.management import call_command
 
-    from evaluator.suites import suite_of
-    from leaderboard.accounts.services import create_token
+    from evaluator.core.suites.registry import suite_of
     from leaderboard.catalog.services import register_suite
+    from leaderboard.people.services import create_token
     from leaderboard.queue.workers.tokens import create_worker_token
     from tests.leaderboard.factories import make_suite, make_user
 
@@ -178,7 +178,7 @@ def web(run: Run) -> None:
 
 def celery(run: Run) -> None:
     """Celery's worker, in one process."""
-    from leaderboard.site.celery import app
+    from leaderboard.platform.celery import app
 
     app.Worker(
         pool="solo", concurrency=1, without_gossip=True, without_mingle=True, without_heartbeat=True, loglevel="INFO",
@@ -212,9 +212,9 @@ def own_worker(run: Run) -> None:
 
 def outcome(run: Run) -> None:
     """Write down what the run came to."""
-    from evaluator.engine.store import LocalStore
-    from leaderboard.backups.losses import STORES, site_store
-    from leaderboard.backups.objects import copy_objects
+    from evaluator.execution.engine.store import LocalStore
+    from leaderboard.operations.backups.losses import STORES, site_store
+    from leaderboard.operations.backups.objects import copy_objects
     from tests.crash.outcome import outcome_of
 
     for name in STORES if run.bucket else ():
@@ -357,7 +357,7 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
 
 def _runner(*, run: Run, role: str, first: threading.Event) -> Any:
     """The run's, which waits for the first heartbeat: so that every run has one, and at the same place."""
-    from evaluator.engine.store import LocalStore
+    from evaluator.execution.engine.store import LocalStore
     from gpu_jobs.runner import EvaluatorRunner
     from tests.fakes.runner import FakeRunner
 
@@ -380,7 +380,7 @@ def picture_of(task: str) -> Any:
     """Noise that is large enough to be uploaded directly."""
     from PIL import Image
 
-    from evaluator.values import encode
+    from evaluator.core.values.coding import encode
 
     return encode(Image.frombytes("RGB", (96, 96), random.Random(task).randbytes(96 * 96 * 3)))
 

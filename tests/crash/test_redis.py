@@ -42,12 +42,12 @@ def test_settings_for_redis_outlast_the_longest_task(tmp_path):
         "PLANARENA_DATA": str(tmp_path),
         "DATABASE_URL": "postgresql://localhost/arena",
         "BROKER_URL": "redis://localhost/0",
-        "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings",
+        "DJANGO_SETTINGS_MODULE": "leaderboard.platform.settings",
     }
     program = """
 import django
 django.setup()
-from leaderboard.site.celery import app
+from leaderboard.platform.celery import app
 from leaderboard.queue import tasks
 conf = app.conf
 assert conf.broker_connection_retry_on_startup is True

@@ -7,7 +7,7 @@ import pytest
 
 from tests.crash.driving import Came, Ground, options_of, site, travel
 from tests.crash.effects import Effect, Point
-from tests.fakes.s3 import FakeS3
+from tests.fakes.s3.server import FakeS3
 
 
 def point(role: str, moment: str, name: str) -> Point:

@@ -12,8 +12,8 @@ import pytest
 
 from tests.crash.driving import Ground, site, travel
 from tests.crash.matrix import chosen, run_points, undisturbed
-from tests.fakes.s3 import FakeS3, Fault
 from tests.fakes.s3.seaweed import BUCKET, seaweed
+from tests.fakes.s3.server import FakeS3, Fault
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(7200)]
 JOURNEY = "by_messages"

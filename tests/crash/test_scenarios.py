@@ -14,7 +14,7 @@ import pytest
 import redis
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.site import embedded
+from leaderboard.platform import embedded
 from tests.crash.driving import Ground, Site, kill, site, travel, wait_until, with_template
 from tests.crash.roles import JUMP
 from tests.redis_server import redis_server

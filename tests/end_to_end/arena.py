@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import psutil
 
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.coverage import not_run_reasons
-from evaluator.experts.profile import load_profile
+from evaluator.execution.experts.profile import load_profile
+from evaluator.openagi.data import sample_source
 from evaluator.planners.bundled import each_once
-from evaluator.suites import suite_of
-from evaluator.suites.openagi.data import sample_source
 from tests.processes import Program, clean_environment, free_port, lives
 
 SAMPLES = 1

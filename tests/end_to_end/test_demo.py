@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from evaluator.records import ResultRecord, without_timings
+from evaluator.core.records import ResultRecord, without_timings
 from tests.end_to_end.arena import data_folder, runnable_count, started
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]

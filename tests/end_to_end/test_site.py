@@ -37,7 +37,8 @@ def site() -> "Iterator[Site]":
 @pytest.fixture(scope="module")
 def fates(site: "Site") -> "Iterator[Mapping[str, Fate]]":
     """What came of an honest planner, a model and an endpoint, which wait for one worker."""
-    from tests.hostile.checkpoints import honest, layers
+    from tests.hostile.checkpoints import layers
+    from tests.hostile.checkpoints.base import honest
     from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, serving
 
     user = site.mallory()

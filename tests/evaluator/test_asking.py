@@ -2,13 +2,13 @@
 
 import threading
 
+from evaluator.core.language_model import Completion, Failure, FailureKind, Usage
+from evaluator.core.planner import PlannerError, PlannerReply
+from evaluator.core.records import Outcome, PlannerCall, Reason
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.parts import PLANNER_CONCURRENCY, ask_all
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.protocol import Completion, Failure, FailureKind, Usage
 from evaluator.planners.language_models.scripted import ScriptedModel
-from evaluator.planners.protocol import PlannerError, PlannerReply
-from evaluator.records import Outcome, PlannerCall, Reason
-from evaluator.suites import suite_of
 from tests.fakes.strategies import FakeStrategy, asks_once
 
 SUITE = suite_of("openagi")

@@ -3,16 +3,17 @@
 import pytest
 from PIL import Image
 
-from evaluator.engine import MemoryStore
+from evaluator.core.expert import ExpertError
+from evaluator.core.planner import PlannerError, PlannerReply
+from evaluator.core.records import Outcome, PlannerCall, Reason, without_timings
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.values.coding import encode
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.experts.profile import Profile, ScorerSpec
-from evaluator.experts.protocol import ExpertError
-from evaluator.metrics.aggregate import TaskScore, summarise
-from evaluator.planners import PlannerError, PlannerReply, bundled_planner
-from evaluator.records import Outcome, PlannerCall, Reason, without_timings
-from evaluator.suites import suite_of
-from evaluator.values import encode
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.execution.experts.profile import Profile, ScorerSpec
+from evaluator.planners.bundled import bundled_planner
+from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from tests.fakes.experts import FakeExpert, FakePool, double, mirror
 
 SUITE = suite_of("openagi")

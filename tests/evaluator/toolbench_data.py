@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.suites.toolbench.commands import download_released
-from evaluator.suites.toolbench.released import source
+from evaluator.controlllm.commands import download_released
+from evaluator.controlllm.toolbench.released import source
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 BESIDE = _CHECKOUT.parent / "shared" / "data"

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from evaluator.engine.store import digest_of
+from evaluator.execution.engine.store import digest_of
 from gpu_jobs import bundles
 
 LEASE: dict[str, Any] = {

@@ -5,17 +5,9 @@ import random
 import zlib
 from collections.abc import Callable, Sequence
 
-from evaluator.planners.language_models.protocol import (
-    Ability,
-    Answer,
-    Beam,
-    Call,
-    Completion,
-    GenerateCall,
-    LanguageModelError,
-)
-from evaluator.planners.protocol import PlannerRequest
-from evaluator.planners.strategies.protocol import Draft, Strategy
+from evaluator.core.language_model import Ability, Answer, Beam, Call, Completion, GenerateCall, LanguageModelError
+from evaluator.core.planner import PlannerRequest
+from evaluator.core.strategy import Draft, Strategy
 
 END = ""
 """What is scored in the place of a name for ending here."""

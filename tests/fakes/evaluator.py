@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.metrics.aggregate import TaskScore
-from evaluator.metrics.statistics import LEAST_VALUES
+from evaluator.core.records import Outcome, Reason
+from evaluator.core.suites.hidden import commitment, data_digest
+from evaluator.core.suites.registry import suite_of
 from evaluator.planners.trials import process as trial_process
 from evaluator.planners.trials.trial import Trial
-from evaluator.records import Outcome, Reason
-from evaluator.suites import suite_of
-from evaluator.suites.hidden import commitment, data_digest
+from evaluator.scoring.metrics.aggregate import TaskScore
+from evaluator.scoring.metrics.statistics import LEAST_VALUES
 from leaderboard.catalog.conditions import NO_PROFILE
 from leaderboard.catalog.library import AddressRefusedError, NotReadyError, PlansRead, RewardsRefusedError
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from PIL import Image as PillowImage
 from PIL import ImageOps
 
-from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec
-from evaluator.values import Value
+from evaluator.core.expert import Expert, ExpertError, ExpertSpec
+from evaluator.core.values.coding import Value
 
 
 class FakeExpert:

@@ -1,4 +1,4 @@
-"""A process that takes what it is told to take: `evaluator.limited_process` calls it."""
+"""A process that takes what it is told to take: `evaluator.sandbox.limited_process` calls it."""
 
 import mmap
 import os
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evaluator.limited_process import serve
+from evaluator.sandbox.limited_process import serve
 
 
 def take(request: Any) -> Any:

@@ -1,6 +1,6 @@
-"""As `greedy_process`, for many requests: `evaluator.limited_process.Server` calls it."""
+"""As `greedy_process`, for many requests: `evaluator.sandbox.limited_process.Server` calls it."""
 
-from evaluator.limited_process import serve_many
+from evaluator.sandbox.limited_process import serve_many
 from tests.fakes.greedy_process import take
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A launcher that starts nothing and says what the test told it."""
 
-from gpu_jobs.launchers import LaunchError, Liveness
+from gpu_jobs.launchers.base import LaunchError, Liveness
 
 
 class FakeLauncher:

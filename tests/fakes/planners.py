@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from evaluator.planners.protocol import PlannerReply, PlannerRequest
-from evaluator.plans import plan_to_json
-from evaluator.records import PlannerCall
-from evaluator.suites.base import Suite
+from evaluator.core.planner import PlannerReply, PlannerRequest
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.records import PlannerCall
+from evaluator.core.suites.base import Suite
 
 FALSE_FILE = "nowhere_999.png"
 NO_PLAN = "[I would first look at the image"

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from evaluator.engine.store import MemoryStore, Store
-from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult
-from evaluator.values import Artefact, encode
+from evaluator.core.records import ArtefactReference, Outcome, ResultRecord, SampleResult
+from evaluator.core.values.coding import Artefact, encode
+from evaluator.execution.engine.store import MemoryStore, Store
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError

@@ -9,38 +9,37 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from evaluator import canonical_json
-from evaluator.board_table import BoardFacts, as_csv
 from evaluator.client.verify.fetching import MissingError
-from evaluator.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
-from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
-from evaluator.signatures import (
+from evaluator.core import canonical_json
+from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
+from evaluator.core.signatures.documents import KeyEntry, digested_keys
+from evaluator.core.signatures.envelope import Envelope, seal
+from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.statements import (
     ColumnFacts,
     Conditions,
-    Envelope,
+    Digested,
     EvaluationStatement,
-    KeyEntry,
     KeysStatement,
     KeyStatement,
     Previous,
-    PrivateKey,
     RowDigests,
     SeasonStatement,
     SnapshotStatement,
+    Statement,
     SuiteFacts,
     TaskEntry,
     Withdrawals,
     WithdrawalStatement,
-    digested_keys,
     name_digest,
     record_commitment,
     result_digest,
     rows_digest,
-    seal,
     tasks_digest,
 )
-from evaluator.signatures.statements import Digested, Statement
-from evaluator.suites.base import Column
+from evaluator.core.suites.base import Column
+from evaluator.scoring.board_table import BoardFacts, as_csv
+from evaluator.scoring.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
 from tests.fakes.serving import in_a_thread
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)

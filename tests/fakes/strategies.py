@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
-from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask
-from evaluator.planners.strategies.protocol import Conversation, Draft
+from evaluator.core.language_model import Ability, GenerateCall, Message
+from evaluator.core.planner import Expected, PlannerRequest, RequestedTask
+from evaluator.core.strategy import Conversation, Draft
 
 
 def request(number: int = 0, *, text: str = "") -> PlannerRequest:

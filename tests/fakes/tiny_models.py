@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluator.planners.language_models.protocol import Following
+from evaluator.core.language_model import Following
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

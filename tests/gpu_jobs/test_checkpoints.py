@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from evaluator.planners.language_models.admission.rules import ModelRefusedError
+from evaluator.sandbox.admission.rules import ModelRefusedError
 from gpu_jobs.checkpoints import KEPT, CheckpointCache, CheckpointError
 from gpu_jobs.contract.lease import CheckpointPlanner, Lease
 from tests.fakes.api import LEASE

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.engine.store import MemoryStore
-from evaluator.suites import suite_of
-from evaluator.suites.hidden import data_digest
-from evaluator.suites.toolbench.judging import judge_digest
+from evaluator.controlllm.toolbench.judging import judge_digest
+from evaluator.core.suites.hidden import data_digest
+from evaluator.core.suites.registry import suite_of
+from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
@@ -22,7 +22,7 @@ from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import EvaluatorRunner
-from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.api import LEASE, FakeApi
 from tests.gpu_jobs.model_server.serving import CHILD
 from tests.gpu_jobs.test_worker import make_worker

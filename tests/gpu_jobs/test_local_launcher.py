@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpu_jobs.launchers import LaunchError, Limits, LocalLauncher
+from gpu_jobs.launchers.base import LaunchError
 from gpu_jobs.launchers.guard import own_memory
-from gpu_jobs.launchers.local import NO_LIMITS
+from gpu_jobs.launchers.local import NO_LIMITS, Limits, LocalLauncher
 from gpu_jobs.launchers.machine import machine_memory, memory_of_each
 from gpu_jobs.worker_secrets import WorkerSecrets
 from tests.fakes.enrolments import FakeEnrolments

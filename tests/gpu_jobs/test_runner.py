@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from evaluator.engine.store import MemoryStore
-from evaluator.programs import Layer, Support
-from evaluator.suites import suite_of
-from evaluator.suites.hidden import commitment, data_digest
-from evaluator.suites.toolbench.judging import judge_digest
+from evaluator.controlllm.toolbench.judging import judge_digest
+from evaluator.core.suites.hidden import commitment, data_digest
+from evaluator.core.suites.registry import suite_of
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.sandbox.programs.support import Support
+from evaluator.sandbox.programs.wire import Layer
 from gpu_jobs import __main__ as program
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.contract.attempt import Phase

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.fakes.checkpoints import zipped
-from tests.hostile.checkpoints import CASES, Target, honest, layers
-from tests.hostile.checkpoints import Case as Checkpoint
+from tests.hostile.checkpoints import layers
+from tests.hostile.checkpoints.base import CASES, Target, honest
+from tests.hostile.checkpoints.base import Case as Checkpoint
 from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, Endpoint, Serving, serving
 from tests.hostile.site import Fate, Site, User, running_site
 

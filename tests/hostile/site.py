@@ -25,7 +25,7 @@ import psycopg
 from gpu_jobs.launchers.guard import own_memory
 from tests.end_to_end.arena import Arena, data_folder, sign_up, started
 from tests.hostile.canaries import Canaries, canaries
-from tests.hostile.checkpoints import Target
+from tests.hostile.checkpoints.base import Target
 from tests.processes import ROOT
 
 PASS_PHRASE = "a long pass phrase"

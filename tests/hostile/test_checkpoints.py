@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.hostile.checkpoints import CASES, Case
+from tests.hostile.checkpoints.base import CASES, Case
 from tests.hostile.site import Fate
 
 pytestmark = pytest.mark.full

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.checkpoints import Case, Target
+from tests.hostile.checkpoints.base import Case, Target
 from tests.hostile.checkpoints.layers import CONTROL, NOTHING, OTHERWISE, STRONGEST, UNSEEN
 from tests.hostile.site import Fate
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.hostile.checkpoints import CASES
+from tests.hostile.checkpoints.base import CASES
 from tests.hostile.site import MODEL_MEMORY, WORKERS, Fate, Site, User, all_secrets, files_with, tables_with
 
 pytestmark = pytest.mark.full

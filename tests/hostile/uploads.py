@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tests.fakes.checkpoints import zipped
-from tests.hostile.checkpoints import honest
+from tests.hostile.checkpoints.base import honest
 
 CHECKPOINT, PLANS = "checkpoint_file", "plans_file"
 

@@ -5,7 +5,7 @@ Arguments are `TASK=ARGUMENT,ARGUMENT`, of tasks that take some. Prints each tas
 
 import sys
 
-from leaderboard.site.celery import app
+from leaderboard.platform.celery import app
 
 
 def main(arguments: list[str]) -> None:

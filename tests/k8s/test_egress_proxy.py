@@ -4,9 +4,9 @@ import re
 from functools import cache
 from ipaddress import ip_address, ip_network
 
-from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
-from evaluator.planners.public_addresses import is_public
-from tests.evaluator.planners.test_public_addresses import PUBLIC, SPECIAL
+from evaluator.network.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
+from evaluator.network.public_addresses import is_public
+from tests.evaluator.network.test_public_addresses import PUBLIC, SPECIAL
 from tests.k8s.chart import (
     EGRESS,
     PRODUCTION,

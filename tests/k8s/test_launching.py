@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
 from gpu_jobs.launchers.kubernetes.settings import settings_from
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments

@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from leaderboard.site.secret_keys import ONLY_WEB
+from leaderboard.platform.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes.admission import not_restricted
 from tests.k8s.admission import VERSIONS, check, is_custom
 from tests.k8s.chart import (

@@ -15,17 +15,17 @@ from django.utils import timezone
 
 from leaderboard.catalog.seasons import announce
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
-from leaderboard.monitoring.models import Moment
-from leaderboard.notifications.models import Kind, Webhook
-from leaderboard.notifications.outbox import enqueue
-from leaderboard.notifications.signing import sealed
+from leaderboard.messages.models import Kind, Webhook
+from leaderboard.messages.outbox import enqueue
+from leaderboard.messages.signing import sealed
+from leaderboard.operations.models import Moment
 from leaderboard.planners.models import Planner
-from leaderboard.site.celery import app
-from leaderboard.site.secret_keys import ONLY_WEB
+from leaderboard.platform.celery import app
+from leaderboard.platform.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes.api import FakeKubernetesApi
 from tests.k8s.chart import CHART, PRODUCTION, Json, build, containers_of, merged, named, of_kind, render
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_user
 from tests.leaderboard.executed import BOXES, make_executed_evaluation
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
 
 SEED = "5eed" * 16
 SECRETS = {
@@ -81,7 +81,7 @@ def on_this_machine(environment: Mapping[str, str], *, folder: Path, api: FakeKu
         url += f"&port={database['PORT']}"
     return {
         **moved, "DATABASE_URL": url, "KUBECONFIG": str(kubeconfig), "PLANARENA_EGRESS_PROXY": "",
-        "PATH": os.environ["PATH"], "HOME": str(folder), "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings",
+        "PATH": os.environ["PATH"], "HOME": str(folder), "DJANGO_SETTINGS_MODULE": "leaderboard.platform.settings",
     }  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def test_a_queue_process_runs_every_task_without_the_keys_of_the_web_process(sit
         "leaderboard.queue.tasks.stop_workers": evaluation,
         "leaderboard.queue.tasks.replace_worker": f"nobody,{evaluation}",
         "leaderboard.reliability.tasks.measure_profile": evaluation,
-        "leaderboard.results.tasks.find_causes_beside": evaluation,
+        "leaderboard.causes.tasks.find_causes_beside": evaluation,
     }
     before = dict(TaskResult.objects.filter(evaluation__split="hidden").values_list("pk", "causes"))
     given = [f"{name}={value}" for name, value in arguments.items()]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from django.db import connections, transaction
 
-from leaderboard.monitoring.messages import BROKER
-from leaderboard.site.celery import app
-from leaderboard.site.lru_cache import clear_all
-from leaderboard.site.probes import forget_probes
+from leaderboard.operations.monitoring.messages import BROKER
+from leaderboard.platform.celery import app
+from leaderboard.platform.lru_cache import clear_all
+from leaderboard.platform.probes import forget_probes
 from tests.fakes.launcher import FakeLauncher, reset_launcher
 
 

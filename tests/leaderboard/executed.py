@@ -1,18 +1,19 @@
 """A published evaluation on `toolworld`: real plans, real experts, and what they found."""
 
-from evaluator.episodes import Setting
-from evaluator.metrics.aggregate import TaskScore, summarise
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.plans_file import GivenPlan
+from evaluator.core.records import ResultRecord
+from evaluator.core.suites.registry import suite_of
+from evaluator.episodes.base import Setting
+from evaluator.episodes.registry import episode_of
 from evaluator.planners.given import GivenPlans
-from evaluator.plans import plan_to_json
-from evaluator.plans_file import GivenPlan
-from evaluator.records import ResultRecord
-from evaluator.suites.registry import episode_of, suite_of
-from leaderboard.accounts.models import User
+from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.results.objects import server_store
-from tests.leaderboard.pages.factories import keep_result, make_evaluation, make_planner
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.models import User
+from tests.leaderboard.evaluations.web.factories import keep_result, make_evaluation, make_planner
 
 SLUG = "toolworld"
 SUITE = suite_of(SLUG)

@@ -8,12 +8,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from evaluator.records import Outcome, Reason, ResultRecord
-from leaderboard.accounts import teams
-from leaderboard.accounts.models import Team, User
+from evaluator.core.records import Outcome, Reason, ResultRecord
 from leaderboard.catalog import seasons
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
+from leaderboard.people import teams
+from leaderboard.people.models import Team, User
 from leaderboard.planners.data import PlannerData
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.tokens import CredentialRefusedError, Holder, enrolled

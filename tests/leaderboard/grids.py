@@ -4,29 +4,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import environ
 
+from evaluator.arc.demonstrations import Demonstration
+from evaluator.arc.grids import Grid
+from evaluator.arc.suite import arc_suite, environment_of
+from evaluator.arc.tasks import ArcTask, arc_task
+from evaluator.core import papers
+from evaluator.core.plans_file import GivenPlan
+from evaluator.core.records import ResultRecord
+from evaluator.core.suites import registry
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import Entry
+from evaluator.core.turns import TurnResponse
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
-from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.planners.given import GivenPlans
-from evaluator.planners.turns.protocol import TurnResponse
-from evaluator.plans_file import GivenPlan
-from evaluator.records import ResultRecord
-from evaluator.suites import registry
-from evaluator.suites.arc.demonstrations import Demonstration
-from evaluator.suites.arc.grids import Grid
-from evaluator.suites.arc.suite import arc_suite, environment_of
-from evaluator.suites.arc.tasks import ArcTask, arc_task
-from evaluator.suites.base import Suite
-from evaluator.suites.registry import Entry
-from leaderboard.accounts.models import User
+from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.models import Suite as SuiteRow
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.models import User
+from tests.evaluator.arc.small import INPUTS, MIRROR, TEST, mirrored
 from tests.evaluator.episodes.turns.toy import Answers
-from tests.evaluator.suites.arc.small import INPUTS, MIRROR, TEST, mirrored
+from tests.leaderboard.evaluations.web.factories import keep_result, make_evaluation, make_planner
 from tests.leaderboard.factories import closed_season
-from tests.leaderboard.pages.factories import keep_result, make_evaluation, make_planner
 
 SLUG = "grids-small"
 EPISODE, THIRD, FAILING, WRONG_SIZE, STEPS, GRIDS, LARGE, REFUSED = (
@@ -62,15 +63,15 @@ SUITES = (Entry(slug=SLUG, build=_suite, episode=InteractiveEpisodes(environment
 @contextmanager
 def registered() -> Iterator[None]:
     """The suite in the registry."""
-    before = environ.get(registry.VARIABLE)
-    environ[registry.VARIABLE] = ",".join(filter(None, (before, __name__)))
+    before = environ.get(papers.VARIABLE)
+    environ[papers.VARIABLE] = ",".join(filter(None, (before, __name__)))
     registry.forget()
     try:
         yield
     finally:
-        del environ[registry.VARIABLE]
+        del environ[papers.VARIABLE]
         if before is not None:
-            environ[registry.VARIABLE] = before
+            environ[papers.VARIABLE] = before
         registry.forget()
 
 

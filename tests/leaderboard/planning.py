@@ -4,21 +4,21 @@ from collections.abc import Mapping
 
 import pytest
 
+from evaluator.controlllm.toolbench.goals import goal
+from evaluator.controlllm.toolbench.goals.parts import Action, Asking, Object, Saying
+from evaluator.controlllm.toolbench.judging import ToolJudge
+from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
+from evaluator.core.planner import Planner
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.judgement import JudgementEvaluator
-from evaluator.planners.protocol import Planner
-from evaluator.suites import suite_of
-from evaluator.suites.toolbench.goals import goal
-from evaluator.suites.toolbench.goals.parts import Action, Asking, Object, Saying
-from evaluator.suites.toolbench.judging import ToolJudge
-from evaluator.suites.toolbench.meaning.verdict import Pair, Verdict
-from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.models import User
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.results.objects import server_store
 from tests.fakes.planners import ClumsyPlanner
 from tests.leaderboard.factories import make_submission
 

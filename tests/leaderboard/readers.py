@@ -7,16 +7,16 @@ from uuid import UUID
 from django.db import transaction
 from django.test import Client
 
-from evaluator.records import ResultRecord
-from leaderboard.accounts.models import Team, User
-from leaderboard.accounts.scopes import Scope
-from leaderboard.accounts.services import create_token
+from evaluator.core.records import ResultRecord
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.models import Team, User
+from leaderboard.people.scopes import Scope
+from leaderboard.people.services import create_token
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_lease, make_team, make_user
 from tests.routes import Address, Things, site_addresses
 

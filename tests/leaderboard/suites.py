@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from evaluator.suites.base import Column, IntervalMethod
-from evaluator.suites.openagi.suite import FACETS as OPENAGI
-from evaluator.suites.toolbench.suite import FACETS as TOOLBENCH
+from evaluator.controlllm.toolbench.suite import FACETS as TOOLBENCH
+from evaluator.core.suites.base import Column, IntervalMethod
+from evaluator.openagi.suite import FACETS as OPENAGI
 
 EXECUTED: dict[str, Any] = {
     "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},

@@ -5,16 +5,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations.models import EvaluationState, Submission
-from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.platform.models import Action, AuditEntry
+from leaderboard.platform.web.admin import site
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
-from leaderboard.site.admin import site
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_lease, make_user
-from tests.leaderboard.site.api.test_reading import finish
+from tests.leaderboard.platform.api.test_reading import finish
 
 pytestmark = pytest.mark.django_db
 EVALUATIONS = "/admin/evaluations/evaluation/"
@@ -42,12 +42,12 @@ class TestReading:
         page = client.get(EVALUATIONS, follow=True)
         assert page.redirect_chain[-1][0].startswith("/accounts/login/?next=")
         client.force_login(make_user())
-        for address in ("/admin/", EVALUATIONS, "/admin/audit/auditentry/"):
+        for address in ("/admin/", EVALUATIONS, "/admin/platform/auditentry/"):
             assert client.get(address, follow=True).status_code == 403
 
     def test_what_other_packages_register_is_not_there(self):
         assert {model._meta.app_label for model in site._registry} <= {
-            "accounts", "audit", "catalog", "evaluations", "jobs", "notifications", "planners", "queue", "quotas",
+            "catalog", "evaluations", "outbox", "people", "planners", "platform", "queue", "quotas",
         }  # fmt: skip
 
     def rows(self) -> None:
@@ -140,7 +140,7 @@ class TestActions:
 
     def test_a_weight_is_set_and_told(self, client, operator):
         user = make_user("ada")
-        address = f"/admin/accounts/user/{user.pk}/change/"
+        address = f"/admin/people/user/{user.pk}/change/"
         assert client.post(address, {"queue_weight": "0"}).status_code == 200
         assert client.post(address, {"queue_weight": "4", "is_staff": "on"}).status_code == 302
         user.refresh_from_db()
@@ -159,7 +159,7 @@ class TestActions:
         assert AuditEntry.objects.get(action=Action.WORKER_TOKEN_REVOKED).actor == "operator"
 
     def test_a_message_waits_again_under_its_id_but_not_beside_a_newer_one_of_its_purpose(self, client, operator):
-        address = "/admin/notifications/outboxmessage/"
+        address = "/admin/outbox/outboxmessage/"
         failed = {"given_up_at": timezone.now(), "tries": 9, "last_error": "no"}
         message = OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={}, **failed)
         assert "is sent again" in act(client, "again", message, address=address)[0]

@@ -15,15 +15,15 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluator.records import Outcome, ResultRecord, TextPair
-from evaluator.suites.hidden import HIDDEN
-from evaluator.values import Artefact, MediaType
+from evaluator.core.records import Outcome, ResultRecord, TextPair
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.values.coding import Artefact, MediaType
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import events
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.pages.progress import progress as progress_of
-from leaderboard.results.objects import server_store
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.evaluations.web.progress import progress as progress_of
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite

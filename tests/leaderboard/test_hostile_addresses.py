@@ -11,7 +11,7 @@ from django.urls import resolve, reverse
 from django.urls.converters import IntConverter, UUIDConverter
 from rest_framework.request import Request
 
-from leaderboard.site.api.views import ApiView
+from leaderboard.platform.api.views import ApiView
 from tests.leaderboard.test_permissions import World, made, world  # noqa: F401 - fixtures
 from tests.routes import ALLAUTH, Route, named_routes, patterns, table
 
@@ -179,4 +179,4 @@ def test_every_id_and_number_of_an_address_has_the_converters_of_this_site():
         if name and not name.startswith((*ALLAUTH, "admin:"))
         and any(type(one) in {IntConverter, UUIDConverter} for one in getattr(pattern, "converters", {}).values())
     ]  # fmt: skip
-    assert django == [], "write <number:...> and <id:...> (leaderboard/site/http/converters.py)"
+    assert django == [], "write <number:...> and <id:...> (leaderboard/platform/http/converters.py)"

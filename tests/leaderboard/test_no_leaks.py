@@ -18,17 +18,17 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.pages.page_cache import forget_pages
+from leaderboard.boards.web.page_cache import forget_pages
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
+from leaderboard.people.models import User
 from leaderboard.submissions.hiding import hide
 from leaderboard.submissions.releasing import release_due, set_visibility
 from leaderboard.submissions.rerunning import rerun
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_submission, make_suite
+from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.readers import answer, clients, make_readers, things_of
-from tests.leaderboard.site.api.test_reading import finish
 from tests.rings import usual
 from tests.routes import METHODS, Route, named_routes, table
 

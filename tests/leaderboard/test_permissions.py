@@ -17,32 +17,32 @@ from django.db import transaction
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from evaluator.suites.hidden import HIDDEN
-from evaluator.values import Artefact, MediaType
-from leaderboard.accounts import teams
-from leaderboard.accounts.api.permissions import HasScope
-from leaderboard.accounts.models import User
-from leaderboard.accounts.scopes import Scope
-from leaderboard.accounts.services import create_token
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.values.coding import Artefact, MediaType
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.jobs.services import accept
-from leaderboard.notifications.webhooks import add_webhook
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.messages.webhooks import add_webhook
+from leaderboard.people import teams
+from leaderboard.people.models import User
+from leaderboard.people.scopes import Scope
+from leaderboard.people.services import create_token
+from leaderboard.people.web.api.permissions import HasScope
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
+from leaderboard.platform.uploads import services as upload_tickets
+from leaderboard.queue.jobs.services import accept
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.tokens import create_worker_token
-from leaderboard.results.objects import server_store
 from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
-from leaderboard.uploads import services as upload_tickets
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_evaluation, make_season, make_submission, make_suite
+from tests.leaderboard.platform.api.helpers import session_of
+from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.readers import make_readers
 from tests.leaderboard.reliability.factories import make_profile
-from tests.leaderboard.site.api.helpers import session_of
-from tests.leaderboard.site.api.test_reading import finish
 from tests.routes import ALLAUTH, METHODS, ROLES, Route, named_routes, table
 
 pytestmark = pytest.mark.django_db

@@ -15,17 +15,17 @@ from django.core.management import call_command
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.suites.hidden import HIDDEN, asked_name
-from leaderboard.accounts.models import User
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.suites.hidden import HIDDEN, asked_name
 from leaderboard.catalog.models import Season, Task
 from leaderboard.catalog.seasons import seed_of
 from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.leaving.export import export
-from leaderboard.pages.progress import progress as progress_of
+from leaderboard.evaluations.web.progress import progress as progress_of
+from leaderboard.operations.leaving.export import export
+from leaderboard.people.models import User
+from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.rewards.services import accept_rewards
-from leaderboard.site.field_errors import FieldErrors
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_season, make_submission, make_suite
 from tests.leaderboard.readers import (

@@ -13,20 +13,21 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluator.engine.store import LocalStore
-from evaluator.suites import registry
+from evaluator.core import papers
+from evaluator.core.suites import registry
+from evaluator.execution.engine.store import LocalStore
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.queue.reconcile import sweep
-from leaderboard.results.objects import read_record, server_store
 from tests.end_to_end.endpoints import serving
 from tests.evaluator.planners.test_endpoint import endpoint
+from tests.leaderboard.evaluations.web.reading import read
 from tests.leaderboard.factories import closed_season, make_submission, make_user
-from tests.leaderboard.pages.reading import read
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
 from tests.rings import usual
@@ -43,7 +44,7 @@ def evaluate(monkeypatch, settings, launcher, tmp_path) -> Iterator[Callable[...
     """Registers the suites of a module, and has a worker run a planner's evaluations on some of them."""
 
     def run(module: str, *slugs: str, **planner: str) -> list[Evaluation]:
-        monkeypatch.setenv(registry.VARIABLE, module)
+        monkeypatch.setenv(papers.VARIABLE, module)
         registry.forget()
         settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
         settings.PROFILE, settings.SAMPLES = "lilliput", 2
@@ -80,7 +81,7 @@ def test_the_command_line_evaluates_a_suite_of_a_module(tmp_path):
         "--output",
         str(out),
     ]
-    environment = {**os.environ, registry.VARIABLE: SUMS, "PLANARENA_DATA": str(tmp_path)}
+    environment = {**os.environ, papers.VARIABLE: SUMS, "PLANARENA_DATA": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     summary = json.loads(out.read_text())["summary"]

@@ -14,22 +14,21 @@ from urllib.parse import urlencode
 from django.db import connection
 from django.utils import timezone
 
-from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.hidden import HIDDEN
-from evaluator.values import Artefact, MediaType
-from leaderboard.accounts.models import Invitation, Membership, Role, Team, User
-from leaderboard.accounts.services import create_token
-from leaderboard.audit.models import Action, AuditEntry
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.values.coding import Artefact, MediaType
 from leaderboard.boards.services import publish
 from leaderboard.catalog.conditions import NO_PROFILE
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
-from leaderboard.jobs.models import Job
-from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.messages.models import Kind, OutboxMessage, Webhook
+from leaderboard.people.models import Invitation, Membership, Role, Team, User
+from leaderboard.people.services import create_token
 from leaderboard.planners.models import Planner
-from leaderboard.queue.models import AttemptLog, LogChunk, OwnWorkerRun, Verification, WorkerToken
+from leaderboard.platform.models import Action, AuditEntry
+from leaderboard.queue.models import AttemptLog, Job, LogChunk, OwnWorkerRun, Verification, WorkerToken
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
-from leaderboard.results.objects import server_store
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.suites import EXECUTED, JUDGED, column, indicator
 

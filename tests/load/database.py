@@ -12,7 +12,6 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Window
 from django.db.models.functions import Lag
 from django.utils import timezone
 
-from leaderboard.accounts.models import User
 from leaderboard.boards.services import publish
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import (
@@ -25,6 +24,7 @@ from leaderboard.evaluations.models import (
     Submission,
     TaskResult,
 )
+from leaderboard.people.models import User
 from leaderboard.planners.data import PlannerData
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite

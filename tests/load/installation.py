@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leaderboard.site import embedded
+from leaderboard.platform import embedded
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def installation(folder: Path, **settings: str) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
         del os.environ[name]
     own = {
-        "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings", "DATABASE_URL": embedded.start(folder),
+        "DJANGO_SETTINGS_MODULE": "leaderboard.platform.settings", "DATABASE_URL": embedded.start(folder),
         "PLANARENA_DATA": str(folder), "PLANARENA_SECRET_KEY": secrets.token_urlsafe(40),
         "PLANARENA_WORKER_TOKEN": secrets.token_urlsafe(40), "PLANARENA_ALLOWED_HOSTS": "127.0.0.1",
         "PLANARENA_HTTPS": "0", "PLANARENA_EMAIL_VERIFICATION": "none",

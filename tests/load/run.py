@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from leaderboard.demo.processes import interruptible
+from leaderboard.operations.demo.processes import interruptible
 from tests.load.installation import installation
 from tests.load.processes import Processes
 from tests.load.report import report_of
@@ -136,7 +136,7 @@ class _Test:
         """Web server, Celery and beat, as the demo starts them."""
         address = ["--host", "127.0.0.1", "--port", str(self._port)]
         site = ["leaderboard.wiring.asgi:application", *address, "--timeout-graceful-shutdown", "2", "--no-access-log"]
-        celery = ["-A", "leaderboard.site.celery:app"]
+        celery = ["-A", "leaderboard.platform.celery:app"]
         worker = [*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle", "--loglevel=info"]
         self._processes.start(what="site", name="site", module="uvicorn", arguments=site)
         self._processes.start(what="celery", name="celery", module="celery", arguments=worker)

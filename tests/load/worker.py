@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from evaluator.records import ResultRecord
+from evaluator.core.records import ResultRecord
 from gpu_jobs.client import ApiClient, LeaseAnswer
 from gpu_jobs.contract.lease import Lease, LeaseRequest
 from gpu_jobs.worker import Worker, stop_on_sigterm

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from evaluator import __version__
-from evaluator.suites.metadata import metadata_of
+from evaluator.core.suites.metadata import metadata_of
 from tests.packaging.conftest import ROOT
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

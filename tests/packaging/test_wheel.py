@@ -13,14 +13,14 @@ from email import message_from_bytes
 import pytest
 from packaging.requirements import Requirement
 
-from leaderboard.console import EXTRA_OF, usage
+from leaderboard.wiring.console import EXTRA_OF, usage
 from tests.packaging.conftest import ROOT
 
 pytestmark = pytest.mark.full
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TORCH = {"torch", "transformers", "diffusers", "torchmetrics", "bert-score"}
-EMPTY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from leaderboard.console import main; main()"
+EMPTY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from leaderboard.wiring.console import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,8 @@ def test_help_lists_every_command_and_needs_no_package(unpacked, tmp_path):
 
 def test_an_installed_site_finds_its_pages_and_keeps_its_data_in_the_working_directory(unpacked, tmp_path):
     program = """
-from leaderboard.site import settings
-from leaderboard.docs_pages.chapters import DOCS, example
+from leaderboard.platform import settings
+from leaderboard.help.documents.chapters import DOCS, example
 (templates,), (static,) = settings.TEMPLATES[0]["DIRS"], settings.STATICFILES_DIRS
 for path in (templates / "base.html", static / "app.js", DOCS / "operating.md", example("planner_server.py")):
     assert path.is_file(), path
@@ -154,7 +154,7 @@ print(settings.DATA_DIR)
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
         env={
             "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(unpacked), *packages]),
-            "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings", "PLANARENA_DEMO": "1",
+            "DJANGO_SETTINGS_MODULE": "leaderboard.platform.settings", "PLANARENA_DEMO": "1",
             "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
         },
     )  # fmt: skip
@@ -168,7 +168,7 @@ def test_modules_of_the_working_directory_are_not_taken_for_the_installed_ones(u
     (tmp_path / "gpu_jobs" / "__main__.py").write_text("print('not ours')")
     packages = [path for path in sys.path if path.endswith("site-packages")]
     done = subprocess.run(
-        [sys.executable, "-P", "-c", "from leaderboard.console import main; main()", "worker", "--help"],
+        [sys.executable, "-P", "-c", "from leaderboard.wiring.console import main; main()", "worker", "--help"],
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(unpacked), *packages])},
     )  # fmt: skip

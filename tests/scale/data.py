@@ -19,22 +19,22 @@ from django.db.models import Model
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from evaluator.engine.store import LocalStore
-from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.values import Artefact, MediaType
-from leaderboard.accounts.models import Membership, Role, Team, User
-from leaderboard.accounts.services import create_token
-from leaderboard.audit.models import AuditEntry
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish, published
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
-from leaderboard.jobs.services import accept
-from leaderboard.notifications.models import OutboxMessage, Webhook
-from leaderboard.notifications.webhooks import MOST_WEBHOOKS
+from leaderboard.messages.models import OutboxMessage, Webhook
+from leaderboard.messages.webhooks import MOST_WEBHOOKS
+from leaderboard.people.models import Membership, Role, Team, User
+from leaderboard.people.services import create_token
 from leaderboard.planners.models import Planner
+from leaderboard.platform.models import AuditEntry
+from leaderboard.queue.jobs.services import accept
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.reliability.models import ReliabilityProfile
@@ -77,12 +77,12 @@ SELECT u.submitted_by_id, s.slug, current_date - (random() * 300)::int, e.id, 1,
   JOIN catalog_suite s ON s.id = e.suite_id;
 INSERT INTO quotas_quotabalance (user_id, suite, day, used, charged)
 SELECT user_id, suite, day, count(*), count(*) FROM quotas_quotaentry GROUP BY user_id, suite, day;
-INSERT INTO audit_auditentry (at, actor_key, actor, action, target_kind, target, label, details)
+INSERT INTO platform_auditentry (at, actor_key, actor, action, target_kind, target, label, details)
 SELECT now() - interval '1 minute' * number, u.submitted_by_id, p.username, 'submitted', 'evaluation', e.id::text,
        'a planner', '{}'
   FROM evaluations_evaluation e JOIN evaluations_submission u ON u.id = e.submission_id
-  JOIN accounts_user p ON p.id = u.submitted_by_id, generate_series(1, 5) number;
-INSERT INTO notifications_outboxmessage
+  JOIN people_user p ON p.id = u.submitted_by_id, generate_series(1, 5) number;
+INSERT INTO outbox_outboxmessage
        (id, kind, payload, dedup_key, created, available_at, tries, sent_at, given_up_at, last_error)
 SELECT gen_random_uuid(), 'mail', '{}', '', now(), now(), 1, now(), NULL, ''
   FROM evaluations_evaluation, generate_series(1, 6);

@@ -12,12 +12,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from leaderboard.accounts.models import Team, User
-from leaderboard.boards.pages.page_cache import forget_pages
 from leaderboard.boards.services import published
+from leaderboard.boards.web.page_cache import forget_pages
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.site.http.collecting import collect_seldom
+from leaderboard.people.models import Team, User
+from leaderboard.platform.http.collecting import collect_seldom
 from tests.memory import forget_everything
 from tests.routes import Address, admin_addresses, site_addresses
 from tests.scale.data import examples

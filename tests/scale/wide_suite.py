@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from evaluator.controlllm.toolbench.judging import ToolJudge
+from evaluator.controlllm.toolbench.suite import toolmini_suite
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import Entry
 from evaluator.episodes.judged import JudgedPlans
-from evaluator.suites.base import Suite
-from evaluator.suites.registry import Entry
-from evaluator.suites.toolbench.judging import ToolJudge
-from evaluator.suites.toolbench.suite import toolmini_suite
 
 SLUG = "scale"
 _TASKS = 2500

@@ -13,8 +13,9 @@ from evaluator.client.verify.pins import Head
 from evaluator.client.verify.report import Kind, Report
 from evaluator.client.verify.site import Site
 from evaluator.client.verify.trust import Trust
-from evaluator.signatures import EnvelopeError, SeasonStatement, SnapshotStatement, open_envelope
-from evaluator.suites.hidden import SeedError, commitment
+from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
+from evaluator.core.signatures.statements import SeasonStatement, SnapshotStatement
+from evaluator.core.suites.hidden import SeedError, commitment
 
 _PART = "announcement"
 

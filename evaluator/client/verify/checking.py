@@ -27,8 +27,9 @@ from evaluator.client.verify.seasons import check_withheld, regenerated
 from evaluator.client.verify.site import Site
 from evaluator.client.verify.trust import Basis, ForgedListError, Trust, UntrustedError, trust
 from evaluator.client.verify.withdrawals import Withdrawn, check_binding, read_withdrawals
-from evaluator.signatures import Conditions, EvaluationProof, RowDigests, SnapshotProof, SnapshotStatement
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof
+from evaluator.core.signatures.statements import Conditions, RowDigests, SnapshotStatement
+from evaluator.core.suites.hidden import HIDDEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.cli.program.exit_codes import ExitCode
-from evaluator.cli.program.options import JsonFlag
 from evaluator.client.errors import UsageError
 from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.report import Report
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.options import JsonFlag
 
 if TYPE_CHECKING:
     from evaluator.client.verify.fetching import RecordingFetcher

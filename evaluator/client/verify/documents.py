@@ -1,13 +1,14 @@
-"""Types of the API's documents about boards, and their reader. `evaluator.signatures.documents` has the types of
+"""Types of the API's documents about boards, and their reader. `evaluator.core.signatures.documents` has the types of
 documents that exist for verification only."""
 
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from evaluator import canonical_json
-from evaluator.signatures import Envelope, Served
-from evaluator.signatures.statements import Digest
+from evaluator.core import canonical_json
+from evaluator.core.signatures.documents import Served
+from evaluator.core.signatures.envelope import Envelope
+from evaluator.core.signatures.statements import Digest
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
 _Text = Annotated[str, Field(max_length=1000)]

@@ -15,11 +15,11 @@ from typing import Any, Protocol
 
 import httpx
 
-from evaluator import canonical_json
-from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
-from evaluator.network import asked_to_wait, is_transient
-from evaluator.planners.guarded_connections import call_deadline
-from evaluator.planners.ssrf_guard import operator_client
+from evaluator.core import canonical_json
+from evaluator.network.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.network.guarded_connections import call_deadline
+from evaluator.network.ssrf_guard import operator_client
+from evaluator.network.transient import asked_to_wait, is_transient
 
 DOWNLOAD_FORMAT = "planarena-download/1"
 _ANSWER_SECONDS = 60.0

@@ -8,7 +8,8 @@ from evaluator.client.verify.documents import ListedSnapshot
 from evaluator.client.verify.pins import Head
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
-from evaluator.signatures import Envelope, EnvelopeError, SnapshotStatement, open_envelope
+from evaluator.core.signatures.envelope import Envelope, EnvelopeError, open_envelope
+from evaluator.core.signatures.statements import SnapshotStatement
 
 _PART = "history"
 

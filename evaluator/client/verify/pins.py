@@ -12,9 +12,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from evaluator import canonical_json
 from evaluator.client.errors import UsageError
-from evaluator.signatures import PublicKey
+from evaluator.core import canonical_json
+from evaluator.core.signatures.keys import PublicKey
 
 KNOWN_SITES_VARIABLE = "PLANARENA_KNOWN_SITES"
 

@@ -13,17 +13,19 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from evaluator import board_table, canonical_json
-from evaluator.board_table import BoardFacts
 from evaluator.client.verify.addresses import CONDITIONS, BoardAddress
 from evaluator.client.verify.documents import MalformedError
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.rows import columns_of
 from evaluator.client.verify.site import ROWS_PER_PAGE, Site
-from evaluator.metrics.undecided import range_text, ranged
-from evaluator.signatures import SnapshotProof, SnapshotStatement
-from evaluator.suites.base import shown_columns
+from evaluator.core import canonical_json
+from evaluator.core.signatures.documents import SnapshotProof
+from evaluator.core.signatures.statements import SnapshotStatement
+from evaluator.core.suites.base import shown_columns
+from evaluator.scoring import board_table
+from evaluator.scoring.board_table import BoardFacts
+from evaluator.scoring.metrics.undecided import range_text, ranged
 
 _PART = "published"
 _NOT_SIGNED = frozenset({"reference", "suite.title", "suite.metrics"})

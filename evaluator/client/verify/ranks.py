@@ -9,14 +9,14 @@ import numpy as np
 
 from evaluator.client.verify.documents import Row
 from evaluator.client.verify.report import Report
-from evaluator.metrics.aggregate import TaskScore
-from evaluator.metrics.normalised import AnchorsError, normalised
-from evaluator.metrics.paired import DECIMALS
-from evaluator.metrics.pairwise import Scores, pair_tests, rank_ranges
-from evaluator.metrics.runs import mean_table
-from evaluator.metrics.statistics import Interval
-from evaluator.signatures import SuiteFacts
-from evaluator.suites.base import Column
+from evaluator.core.signatures.statements import SuiteFacts
+from evaluator.core.suites.base import Column
+from evaluator.scoring.metrics.aggregate import TaskScore
+from evaluator.scoring.metrics.normalised import AnchorsError, normalised
+from evaluator.scoring.metrics.paired import DECIMALS
+from evaluator.scoring.metrics.pairwise import Scores, pair_tests, rank_ranges
+from evaluator.scoring.metrics.runs import mean_table
+from evaluator.scoring.metrics.statistics import Interval
 
 Runs = Sequence[Sequence[TaskScore]]
 """The results of each run that a row shows: usually one."""

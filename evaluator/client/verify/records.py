@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from evaluator import canonical_json
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
-from evaluator.metrics.aggregate import indicators_of_samples, scores_of_samples
-from evaluator.records import Outcome, ResultRecord
-from evaluator.signatures import EvaluationProof, TaskEntry, record_commitment
+from evaluator.core import canonical_json
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.signatures.documents import EvaluationProof
+from evaluator.core.signatures.statements import TaskEntry, record_commitment
+from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated

@@ -2,15 +2,16 @@
 
 from typing import NamedTuple
 
+from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
+from evaluator.core.signatures.statements import SnapshotStatement
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.hidden import HIDDEN, suite_on_split
+from evaluator.core.suites.registry import suite_of, whole_plans_of
+from evaluator.core.suites.samples import SampleSource
+from evaluator.core.values.coding import Value, encode
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.executed import ExecutedPlans
-from evaluator.records import ArtefactReference, ResultRecord, SampleResult
-from evaluator.signatures import SnapshotStatement
-from evaluator.suites.base import Suite, Task
-from evaluator.suites.hidden import HIDDEN, suite_on_split
-from evaluator.suites.registry import episode_of, suite_of, whole_plans_of
-from evaluator.suites.samples import SampleSource
-from evaluator.values import Value, encode
+from evaluator.episodes.registry import episode_of
 
 
 class OtherSuiteError(Exception):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from evaluator.cli.program.exit_codes import ExitCode
+from evaluator.core.commands.exit_codes import ExitCode
 
 _LONGEST_SHOWN = 200
 

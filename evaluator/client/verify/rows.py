@@ -6,34 +6,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from evaluator import canonical_json
 from evaluator.client.verify.documents import MalformedError, Row, shaped
 from evaluator.client.verify.ranks import Runs, check_order
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
 from evaluator.client.verify.withdrawals import Withdrawn
-from evaluator.metrics.aggregate import TaskScore, summarise_columns
-from evaluator.metrics.runs import metrics_of_runs
-from evaluator.records import Outcome
-from evaluator.signatures import (
+from evaluator.core import canonical_json
+from evaluator.core.records import Outcome
+from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof
+from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
+from evaluator.core.signatures.statements import (
+    NAMES,
     ColumnFacts,
-    EnvelopeError,
-    EvaluationProof,
     EvaluationStatement,
     RowDigests,
-    SnapshotProof,
     SnapshotStatement,
     SuiteFacts,
     TaskEntry,
     name_digest,
-    open_envelope,
     result_digest,
     rows_digest,
     rows_that_left,
     tasks_digest,
 )
-from evaluator.signatures.statements import NAMES
-from evaluator.suites.base import Column
+from evaluator.core.suites.base import Column
+from evaluator.scoring.metrics.aggregate import TaskScore, summarise_columns
+from evaluator.scoring.metrics.runs import metrics_of_runs
 
 _SAME_MEAN, _SAME_END, _SAME_USAGE = 1e-12, 1e-9, 1.1e-6
 """Relative, relative and absolute: processors add numbers in different orders, and usage is rounded to six digits."""

@@ -7,8 +7,8 @@ from evaluator.client.verify.documents import MalformedError, SeasonDocument
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
-from evaluator.signatures import SnapshotStatement
-from evaluator.suites.hidden import HIDDEN, SeedError, commitment
+from evaluator.core.signatures.statements import SnapshotStatement
+from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated

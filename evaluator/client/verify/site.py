@@ -15,7 +15,7 @@ from evaluator.client.verify.documents import (
     parsed,
 )
 from evaluator.client.verify.fetching import Fetcher, FetchError
-from evaluator.signatures import EvaluationProof, KeysDocument, SnapshotProof, WithdrawalsDocument
+from evaluator.core.signatures.documents import EvaluationProof, KeysDocument, SnapshotProof, WithdrawalsDocument
 
 KEYS_PATH = "/.well-known/planarena-keys.json"
 _MEBIBYTE = 1024 * 1024

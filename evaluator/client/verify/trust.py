@@ -10,17 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from evaluator.client.verify.pins import KnownSite, PinnedKey
-from evaluator.signatures import (
-    EnvelopeError,
-    KeyEntry,
-    KeyFormatError,
-    KeysDocument,
-    KeysStatement,
-    KeyStatement,
-    PublicKey,
-    digested_keys,
-    open_envelope,
-)
+from evaluator.core.signatures.documents import KeyEntry, KeysDocument, digested_keys
+from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
+from evaluator.core.signatures.keys import KeyFormatError, PublicKey
+from evaluator.core.signatures.statements import KeysStatement, KeyStatement
 
 
 class Basis(StrEnum):

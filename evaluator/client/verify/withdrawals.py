@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from evaluator.client.verify.history import History
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
-from evaluator.signatures import Envelope, EnvelopeError, WithdrawalsDocument, WithdrawalStatement, open_envelope
+from evaluator.core.signatures.documents import WithdrawalsDocument
+from evaluator.core.signatures.envelope import Envelope, EnvelopeError, open_envelope
+from evaluator.core.signatures.statements import WithdrawalStatement
 
 _PART = "withdrawn"
 

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 
+from evaluator.core.planner import PlannerError
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.transcripts import ActionProblem
+from evaluator.core.turns import BatchTurnPlanner, TurnPlanner, TurnReply, TurnRequest
 from evaluator.episodes.turns.environment import Call, Environment, Outcome, Refused
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.faults import FaultInjector
-from evaluator.planners.protocol import PlannerError
-from evaluator.planners.turns.protocol import BatchTurnPlanner, TurnPlanner, TurnReply, TurnRequest
-from evaluator.records import PlannerCall, Reason
-from evaluator.transcripts import ActionProblem
 
 OPEN_EPISODES = 1024
 """Held at once. The others begin as these end."""

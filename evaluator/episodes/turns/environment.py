@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import Plan
+from evaluator.core.records import ArtefactReference, Reason, ResultRecord, StepRun
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.episodes.turns.typed_results import TypedTask
 from evaluator.episodes.turns.wanted import NamedStep
-from evaluator.plans.model import Plan
-from evaluator.plans.turns import Action, Reference
-from evaluator.records import ArtefactReference, Reason, ResultRecord, StepRun
-from evaluator.suites.base import Suite, Task
-from evaluator.transcripts import ActionProblem, Transcript
+from evaluator.replies.turns.model import Action, Reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import PlannerError
+from evaluator.core.plans.model import PlanContext, PlanSyntaxError
+from evaluator.core.suites.candidates import Candidates
+from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
+from evaluator.core.turns import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault
 from evaluator.episodes.turns.feedback import Bounds, past_turn
 from evaluator.episodes.turns.reading import (
@@ -18,11 +23,6 @@ from evaluator.episodes.turns.reading import (
 from evaluator.episodes.turns.typed_results import TypedTask, known_names
 from evaluator.episodes.turns.wanted import Done, Wanted
 from evaluator.episodes.turns.work import OpenTurn, Work
-from evaluator.planners.protocol import PlannerError
-from evaluator.planners.turns.protocol import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
-from evaluator.plans.model import PlanContext, PlanSyntaxError
-from evaluator.suites.candidates import Candidates
-from evaluator.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 
 UNREADABLE_IN_A_ROW = 3
 """Answers that cannot be read before an episode ends."""

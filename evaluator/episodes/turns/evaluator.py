@@ -6,30 +6,29 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import Planner
+from evaluator.core.plans.model import PlanContext, plan_to_json
+from evaluator.core.provenance import code_version
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.transcripts import Transcript, bounded
+from evaluator.core.turns import PacedTurnPlanner, TurnPlanner, TurnRequest, turn_request
 from evaluator.episodes.parts import faulty, new_record, not_run_records
 from evaluator.episodes.turns.asking import OPEN_EPISODES, Opened, hold_all
 from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, SampleEnvironment, offered_tools
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.faults import Fault, FaultInjector
 from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.journal import journaled
 from evaluator.episodes.turns.measures import calls_of, indicators_of
+from evaluator.episodes.turns.one_shot import in_turns
 from evaluator.episodes.turns.over_samples import record_of_samples
 from evaluator.episodes.turns.plans import plan_of_transcript
 from evaluator.episodes.turns.typed_results import TypedTask
-from evaluator.planners.protocol import Planner
-from evaluator.planners.turns.journal import journaled
-from evaluator.planners.turns.one_shot import in_turns
-from evaluator.planners.turns.protocol import PacedTurnPlanner, TurnPlanner, TurnRequest, turn_request
-from evaluator.plans import PlanContext
-from evaluator.plans.model import plan_to_json
-from evaluator.provenance import code_version
-from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.suites.base import Suite, Task
-from evaluator.transcripts import Transcript, bounded
 
 if TYPE_CHECKING:
-    from evaluator.engine.store import Store
+    from evaluator.execution.engine.store import Store
 
 
 class TurnEvaluator:

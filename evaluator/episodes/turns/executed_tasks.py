@@ -5,8 +5,14 @@ from functools import cached_property, partial
 
 from cachetools import LRUCache
 
-from evaluator.canonical_json import JsonValue, digest
-from evaluator.engine.jobs import Job
+from evaluator.core.canonical_json import JsonValue, digest
+from evaluator.core.records import ArtefactReference, Reason, ResultRecord
+from evaluator.core.suites.base import ABSTENTION, Suite, Task
+from evaluator.core.suites.samples import GoldComparedSource, SampleSource
+from evaluator.core.tools.types import Catalogue
+from evaluator.core.transcripts import Transcript
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.coverage import not_run_reasons
@@ -29,12 +35,7 @@ from evaluator.episodes.turns.shown_values import as_png, in_words
 from evaluator.episodes.turns.task_scores import TaskScorer
 from evaluator.episodes.turns.typed_actions import ActionError, Bound, bind
 from evaluator.episodes.turns.typed_results import TypedTask, TypedValue
-from evaluator.records import ArtefactReference, Reason, ResultRecord
-from evaluator.suites.base import ABSTENTION, Suite, Task
-from evaluator.suites.samples import GoldComparedSource, SampleSource
-from evaluator.tools.types import Catalogue
-from evaluator.transcripts import Transcript
-from evaluator.values import Image, Value
+from evaluator.execution.engine.jobs import Job
 
 _VERSION = 1
 """Of how results are shown and episodes are scored; raise it when the same reply may have another outcome."""

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from evaluator.canonical_json import JsonValue
-from evaluator.engine.jobs import FailureKind, Job, JobResult
-from evaluator.engine.pool import ExpertPool, Experts
-from evaluator.engine.progress import Listener
-from evaluator.engine.run import Engine
-from evaluator.engine.store import Store
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.provenance import provenance
+from evaluator.core.records import ArtefactReference, StepRun
+from evaluator.core.tools.types import Catalogue
+from evaluator.core.transcripts import ActionProblem
+from evaluator.core.values.coding import Value
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.turns.environment import Refused, ToolFault
-from evaluator.experts.profile import Profile, ProfileError, load_profile
-from evaluator.plans.model import Plan, Step
-from evaluator.provenance import provenance
-from evaluator.records import ArtefactReference, StepRun
-from evaluator.tools.types import Catalogue
-from evaluator.transcripts import ActionProblem
-from evaluator.values import Value
+from evaluator.execution.engine.jobs import FailureKind, Job, JobResult
+from evaluator.execution.engine.pool import ExpertPool, Experts
+from evaluator.execution.engine.progress import Listener
+from evaluator.execution.engine.run import Engine
+from evaluator.execution.engine.store import Store
+from evaluator.execution.experts.profile import Profile, ProfileError, load_profile
 
 _PROBLEMS = {FailureKind.INPUT: ActionProblem.TOOL_ERROR, FailureKind.LIMIT: ActionProblem.TOO_MUCH}
 """Failures that are the action's fault."""

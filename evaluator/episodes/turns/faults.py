@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused
-from evaluator.transcripts import ActionProblem
 
 if TYPE_CHECKING:
     from evaluator.episodes.turns.episode import Episode

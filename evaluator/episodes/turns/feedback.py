@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluator.core.turns import ActionResult, PastTurn
 from evaluator.episodes.turns.wanted import Done
-from evaluator.planners.turns.protocol import ActionResult, PastTurn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

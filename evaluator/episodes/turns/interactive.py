@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evaluator.arbiters.naming import ArbiterName
-from evaluator.canonical_json import JsonValue, digest
+from evaluator.core.canonical_json import JsonValue, digest
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.hidden import suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, offered_tools
 from evaluator.episodes.turns.feedback import Bounds
-from evaluator.records import Reason
-from evaluator.suites.base import Suite
-from evaluator.suites.hidden import suite_on_split
+from evaluator.scoring.arbiters.naming import ArbiterName
 
 if TYPE_CHECKING:
     from evaluator.episodes.turns.evaluator import TurnEvaluator
@@ -91,7 +91,7 @@ class InteractiveEpisodes:
 
 
 def _profile_digest(name: str) -> str:
-    from evaluator.experts.profile import ProfileError, load_profile
+    from evaluator.execution.experts.profile import ProfileError, load_profile
 
     try:
         return load_profile(name).digest

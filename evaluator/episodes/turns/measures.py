@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.records import PlannerCall
-from evaluator.transcripts import StopReason, Transcript
+from evaluator.core.records import PlannerCall
+from evaluator.core.transcripts import StopReason, Transcript
 
 BY_ITSELF = frozenset({StopReason.ANSWERED, StopReason.STOPPED, StopReason.COMPLETED})
 """Ends that the planner wanted."""

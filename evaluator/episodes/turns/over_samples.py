@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.records import Reason, ResultRecord
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.transcripts import Transcript, bounded
 from evaluator.episodes.parts import faulty, is_infrastructure, new_record
 from evaluator.episodes.turns.environment import Ended, SampleEnvironment
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.measures import calls_of
-from evaluator.plans.model import plan_to_json
-from evaluator.records import Reason, ResultRecord
-from evaluator.suites.base import Suite, Task
-from evaluator.transcripts import Transcript, bounded
 
 
 def record_of_samples(

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
+from evaluator.core.plans.model import Plan, PlanSyntaxError, Step
+from evaluator.core.tools.types import Catalogue
+from evaluator.core.transcripts import Transcript
 from evaluator.episodes.turns.wanted import NamedStep, Wanted, references_in
-from evaluator.plans.model import Plan, PlanSyntaxError, Step
-from evaluator.tools.types import Catalogue
-from evaluator.transcripts import Transcript
 
 
 def wanted_of_named(plan: Plan) -> tuple[Wanted, ...]:

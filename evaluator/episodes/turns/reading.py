@@ -3,16 +3,19 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.abstaining import is_abstention
+from evaluator.core.plans.model import PlanContext, PlanSyntaxError
+from evaluator.core.suites.candidates import Candidates
+from evaluator.core.turns import Role, TurnResponse
 from evaluator.episodes.turns.plans import wanted_of_named, wanted_of_plan
 from evaluator.episodes.turns.wanted import Wanted, wanted_of_actions
-from evaluator.planners.turns.protocol import Role, TurnResponse
-from evaluator.plans import PlanContext, PlanSyntaxError, read_plan
-from evaluator.plans.abstaining import is_abstention
-from evaluator.plans.canonical import parse_canonical
-from evaluator.plans.turns import Stop, TurnSyntaxError, read_actions, read_plan_reply
-from evaluator.plans.turns import Subgoals as ReadSubgoals
-from evaluator.suites.candidates import Candidates
+from evaluator.replies.canonical import parse_canonical
+from evaluator.replies.read import read_plan
+from evaluator.replies.turns.actions import read_actions
+from evaluator.replies.turns.model import Stop, TurnSyntaxError
+from evaluator.replies.turns.model import Subgoals as ReadSubgoals
+from evaluator.replies.turns.subgoals import read_plan_reply
 
 MAX_SUBGOALS = 64
 """Of one answer."""

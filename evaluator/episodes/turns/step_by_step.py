@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from evaluator.core.suites.base import EXACT, Column, IntervalMethod, Panel, Suite
+from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
-from evaluator.suites.base import EXACT, Column, IntervalMethod, Panel, Suite
-from evaluator.suites.registry import Entry
 
 if TYPE_CHECKING:
     from evaluator.episodes.turns.environment import Environment

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from math import fsum
 
-from evaluator.engine.jobs import FailureKind, Job, JobResult, StepFailure
-from evaluator.engine.run import Engine
-from evaluator.engine.store import ObjectDamagedError
+from evaluator.core.planner import PlannerReply
+from evaluator.core.plans.model import ParsedPlan, Plan
+from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.core.suites.base import ABSTENTION, EXACT, NEAR, Suite, Task
+from evaluator.core.transcripts import Transcript
+from evaluator.core.values.coding import MediaType
 from evaluator.episodes.beside_gold import Pending
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty
@@ -13,13 +16,10 @@ from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, Scored
 from evaluator.episodes.turns.environment import Ended
 from evaluator.episodes.turns.measures import BY_ITSELF, indicators_of
-from evaluator.metrics.plan_equality import edge_f1, is_same_plan
-from evaluator.planners.protocol import PlannerReply
-from evaluator.plans.model import ParsedPlan, Plan
-from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord
-from evaluator.suites.base import ABSTENTION, EXACT, NEAR, Suite, Task
-from evaluator.transcripts import Transcript
-from evaluator.values import MediaType
+from evaluator.execution.engine.jobs import FailureKind, Job, JobResult, StepFailure
+from evaluator.execution.engine.run import Engine
+from evaluator.execution.engine.store import ObjectDamagedError
+from evaluator.scoring.metrics.plan_equality import edge_f1, is_same_plan
 
 _FORM = "turns"
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from evaluator.core.plans.values import spelling
+from evaluator.core.records import ArtefactReference
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.turns.environment import Call
 from evaluator.episodes.turns.typed_results import TypedValue, known_names
-from evaluator.plans.turns.binding import BindingError, Parameter, bind_arguments
-from evaluator.plans.values import spelling
-from evaluator.records import ArtefactReference
-from evaluator.tools.types import Catalogue, ResourceType, Tool
-from evaluator.transcripts import ActionProblem
+from evaluator.replies.turns.binding import BindingError, Parameter, bind_arguments
 
 _REFERENCE = re.compile(r"\$[A-Za-z0-9_.-]+|R[0-9]{1,9}", re.ASCII)
 """What a planner that writes it means as a result, not as a text."""

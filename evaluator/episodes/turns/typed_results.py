@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from evaluator.records import ArtefactReference
-from evaluator.tools.types import ResourceType
+from evaluator.core.records import ArtefactReference
+from evaluator.core.tools.types import ResourceType
 
 MOST_NAMED = 20
 """Names that one sentence lists."""

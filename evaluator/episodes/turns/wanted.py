@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.plans.turns import Action, Reference
-from evaluator.plans.turns.scanning import Scan, references_of
-from evaluator.transcripts import ActionRun
+from evaluator.core.transcripts import ActionRun
+from evaluator.replies.turns.model import Action, Reference
+from evaluator.replies.turns.scanning import Scan, references_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from evaluator import canonical_json
+from evaluator.core import canonical_json
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.records import ArtefactReference, StepRun
+from evaluator.core.transcripts import TurnRun
+from evaluator.core.turns import TurnReply
 from evaluator.episodes.turns.environment import ExpertRun
 from evaluator.episodes.turns.typed_results import TypedTask, TypedValue
 from evaluator.episodes.turns.wanted import Done
-from evaluator.planners.turns.protocol import TurnReply
-from evaluator.plans.model import Plan, Step
-from evaluator.records import ArtefactReference, StepRun
-from evaluator.transcripts import TurnRun
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from evaluator.planners.language_models.protocol import Following
+from evaluator.core.language_model import Following
 
 _SHARED_AUTOMATA = 256
 _REMEMBERED = 65_536

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Ability, Answer, Call, Failure, FailureKind, LanguageModel
 from evaluator.planners.language_models import shipped
-from evaluator.planners.language_models.protocol import Ability, Answer, Call, Failure, FailureKind, LanguageModel
 from evaluator.planners.language_models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
 def _chat(*, name: str, place: str, allow_private: bool) -> LanguageModel:
     import httpx
 
-    from evaluator.planners.guarded_connections import EgressRefusedError
+    from evaluator.network.guarded_connections import EgressRefusedError
+    from evaluator.network.ssrf_guard import check_url
     from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel, ChatSettings
-    from evaluator.planners.ssrf_guard import check_url
 
     url, _, model = place.partition("#")
     if not url or not model:

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaluator.canonical_json import JsonValue, digest
-from evaluator.planners.language_models.protocol import (
+from evaluator.core.canonical_json import JsonValue, digest
+from evaluator.core.language_model import (
     Ability,
     Answer,
     Beam,

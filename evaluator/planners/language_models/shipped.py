@@ -5,7 +5,7 @@ from pathlib import Path
 NAME = "lilliput-planner"
 VARIANTS = ("pretrained", "finetuned", "rltf")
 """The first is what the bare name means."""
-FOLDER = Path(__file__).parents[2] / "world" / "weights" / NAME
+FOLDER = Path(__file__).parents[2] / "miniature" / "weights" / NAME
 LUMOS = "lilliput-lumos"
 LUMOS_MODULES = ("plan-iterative", "ground-iterative", "integrated")
 """Those of LUMOS's modules that come with PlanArena, all of one seed."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evaluator.planners.language_models.protocol import Constraint, Following
+from evaluator.core.language_model import Constraint, Following
 
 Tokens = tuple[int, ...]
 Encode = Callable[[str], tuple[Sequence[int], Sequence[tuple[int, int]]]]

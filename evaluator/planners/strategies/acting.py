@@ -17,12 +17,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.planners.protocol import PlannerRequest
+from evaluator.core.planner import PlannerRequest
+from evaluator.core.plans.literals import load_literal
+from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
+from evaluator.core.plans.values import kind_of
 from evaluator.planners.strategies.prompting import resource_named
-from evaluator.plans.actions import Action, inputs_of, outputs_of, plan_of, tool_name
-from evaluator.plans.literals import load_literal
-from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.plans.values import kind_of
+from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 
 THOUGHT, ACTION, INPUT, OBSERVATION = "Thought", "Action", "Action Input", "Observation"
 FINAL = ("Final Answer", "AI")

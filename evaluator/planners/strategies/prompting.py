@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.protocol import Completion, GenerateCall, Message
-from evaluator.planners.protocol import OfferedTool, PlannerRequest
-from evaluator.planners.strategies.protocol import Draft
-from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
-from evaluator.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Completion, GenerateCall, Message
+from evaluator.core.planner import OfferedTool, PlannerRequest
+from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
+from evaluator.core.strategy import Draft
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 
 MAX_COMPLETION = 64 * 1024
 """Characters of a completion that are read; no plan needs as many."""

@@ -1,6 +1,6 @@
 """The strategies there are, and planners named `STRATEGY[:MODEL]`.
 
-A strategy is a class in the tuple `STRATEGIES` of a module or package of this package, with class attributes `name`,
+A strategy is a class in the tuple `STRATEGIES` of a module that a paper's entry names, with class attributes `name`,
 `description` and `catalogue` (it understands the requests of suites with this catalogue of tools; empty: of all) and a
 constructor without arguments. One that works with and without a language model also has `optional`, what that model
 must be able to do, and is made with `with_model=True` to use one. One with an option has `option`, which says what it
@@ -11,19 +11,18 @@ The modules are found and imported when strategies are first asked for.
 """
 
 import difflib
-import pkgutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from types import MappingProxyType
 
-from evaluator.planners import strategies as package
+from evaluator.core.language_model import Ability
+from evaluator.core.papers import paper_entries
+from evaluator.core.strategy import Strategy
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import suites_in_turns, suites_of_catalogue
 from evaluator.planners.language_models.choosing import FORMS
-from evaluator.planners.language_models.protocol import Ability
-from evaluator.planners.strategies.protocol import Strategy
-from evaluator.suites.base import Suite
-from evaluator.suites.registry import suites_in_turns, suites_of_catalogue
 
 
 class PlannerNameError(LookupError):
@@ -72,8 +71,8 @@ class StrategyEntry:
 def strategies() -> Mapping[str, StrategyEntry]:
     """All strategies by name, in the order of their names."""
     found: dict[str, StrategyEntry] = {}
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        for made in getattr(import_module(module.name), "STRATEGIES", ()):
+    for module in (name for entry in paper_entries() for name in getattr(entry, "STRATEGIES", ())):
+        for made in import_module(module).STRATEGIES:
             if made.name in found:
                 raise ValueError(f"two strategies are called {made.name!r}")
             found[made.name] = StrategyEntry(

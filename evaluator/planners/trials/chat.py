@@ -4,17 +4,17 @@ from collections.abc import Set
 from dataclasses import replace
 from time import monotonic
 
+from evaluator.core.language_model import Answer, Call, Completion, Failure
+from evaluator.core.planner import PlannerError, PlannerReply
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
-from evaluator.planners.language_models.protocol import Answer, Call, Completion, Failure
-from evaluator.planners.protocol import PlannerError, PlannerReply
 from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
 from evaluator.planners.trials.empty_plans import says_nothing
 from evaluator.planners.trials.settings import ChatTrialSettings
 from evaluator.planners.trials.trial import SHOWN_BYTES, Trial, asked, explained, read
 from evaluator.planners.trials.verdicts import Verdict, verdict_of_fault
-from evaluator.records import Reason
-from evaluator.suites.base import Suite
 
 _OK = 200
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Set
 
-from evaluator.canonical_json import JsonValue
-from evaluator.plans import PlanContext
-from evaluator.tools.types import ResourceType, Tool
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import PlanContext
+from evaluator.core.tools.types import ResourceType, Tool
 
 _PUNCTUATION = "()[]{},;.'\"` \t\r\n"
 _WORDS = "words of the request"

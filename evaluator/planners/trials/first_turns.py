@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
+from evaluator.core.plans.model import PlanContext
 from evaluator.episodes.turns.reading import Actions, Answered, Intent, Stopped, Subgoals
-from evaluator.plans import PlanContext
 
 
 def nothing_done(intent: Intent) -> str:

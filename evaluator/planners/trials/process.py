@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from evaluator.limited_process import Exceeded, LimitExceededError, Limits, call, serve
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import suite_of
+from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.trials.settings import ChatTrialSettings
 from evaluator.planners.trials.trial import Trial, stopped_trial, try_endpoint
-from evaluator.records import Reason
-from evaluator.suites.base import Suite
-from evaluator.suites.registry import suite_of
+from evaluator.sandbox.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 
 MEMORY_BYTES = 512 * 1024**2
 CPU_SECONDS = 10

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evaluator.planners.secret_header import SecretHeader
+from evaluator.network.secret_header import SecretHeader
 
 
 @dataclass(frozen=True, slots=True)

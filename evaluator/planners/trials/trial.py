@@ -5,17 +5,19 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import cast
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest, request_for
+from evaluator.core.plans.abstaining import FORM as ABSTENTION
+from evaluator.core.plans.abstaining import WRONGLY, abstains
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.plans.model import PlanContext, PlanSyntaxError, plan_to_json
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Panel, Suite, Task
+from evaluator.core.turns import Role, TurnReply, TurnRequest, first_turn
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.planners.trials.empty_plans import example_plan, says_nothing
 from evaluator.planners.trials.verdicts import Verdict, verdict_of_fault, verdict_of_plan, verdict_of_problems
-from evaluator.planners.turns.protocol import Role, TurnReply, TurnRequest, first_turn
-from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
-from evaluator.plans.abstaining import FORM as ABSTENTION
-from evaluator.plans.abstaining import WRONGLY, abstains
-from evaluator.records import Reason
-from evaluator.suites.base import Panel, Suite, Task
+from evaluator.replies.read import read_plan
 
 SHOWN_BYTES = 4000
 _NO_STEPS = "The plan has no steps."
@@ -195,10 +197,10 @@ def _judged(reply: PlannerReply, *, suite: Suite, task: str) -> str:
     """What a valid plan would score, as a sentence. Where plans are executed, nothing is executed for that."""
     if suite.conditions.experts:
         return _EXECUTED
+    from evaluator.core.plans_file import GivenPlan
     from evaluator.episodes.base import Setting
+    from evaluator.episodes.registry import episode_of
     from evaluator.planners.given import GivenPlans
-    from evaluator.plans_file import GivenPlan
-    from evaluator.suites.registry import episode_of
 
     evaluator = episode_of(suite.slug).evaluator(suite=suite, setting=Setting())
     plan, *alternatives = cast(list[JsonValue], [reply.plan, *reply.alternatives])
@@ -211,7 +213,7 @@ def _judged(reply: PlannerReply, *, suite: Suite, task: str) -> str:
 def explained(trial: Trial, *, context: PlanContext, suite: Suite, verdict: Verdict) -> Trial:
     """The trial of an empty plan or an abstention, with what it would score and how a plan looks."""
     # Only now, since it loads more than a process with little memory can hold before it has called.
-    from evaluator.suites.registry import episode_of
+    from evaluator.episodes.registry import episode_of
 
     gold = suite.task(trial.task).gold
     said = WRONGLY if verdict is Verdict.ABSTAINED else _NO_STEPS

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from evaluator.metrics.plan_equality import is_same_plan
-from evaluator.plans import Plan, Problem
-from evaluator.records import Reason
+from evaluator.core.plans.model import Plan, Problem
+from evaluator.core.records import Reason
+from evaluator.scoring.metrics.plan_equality import is_same_plan
 
 
 class Verdict(StrEnum):

@@ -3,11 +3,11 @@
 import re
 from abc import ABC, abstractmethod
 
-from evaluator.planners.protocol import PlannerReply, PlannerRequest
-from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
-from evaluator.plans.model import Plan, plan_to_json
-from evaluator.records import PlannerCall
-from evaluator.suites.base import Suite
+from evaluator.core.planner import PlannerReply, PlannerRequest
+from evaluator.core.plans.model import Plan, plan_to_json
+from evaluator.core.records import PlannerCall
+from evaluator.core.suites.base import Suite
+from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 
 _NO_TIME = PlannerCall(seconds=0.0)
 _NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?")

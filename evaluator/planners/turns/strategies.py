@@ -6,13 +6,13 @@ from typing import Protocol, cast, runtime_checkable
 
 from pydantic import ValidationError
 
-from evaluator.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import LanguageModel
+from evaluator.core.planner import PlannerError, PlannerReply
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.strategy import Strategy
+from evaluator.core.turns import Formulation, Role, TurnReply, TurnRequest, TurnResponse
 from evaluator.planners.driving import ReseededStrategy, StrategyPlanner
-from evaluator.planners.language_models.protocol import LanguageModel
-from evaluator.planners.protocol import PlannerError, PlannerReply
-from evaluator.planners.strategies.protocol import Strategy
-from evaluator.planners.turns.protocol import Formulation, Role, TurnReply, TurnRequest, TurnResponse
-from evaluator.records import PlannerCall, Reason
 
 _NO_ANSWER = PlannerError(
     reason=Reason.INTERNAL_ERROR, message="The planner neither answered nor failed.", call=PlannerCall(seconds=0.0)

@@ -16,7 +16,7 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
-from evaluator.network import asked_to_wait
+from evaluator.network.transient import asked_to_wait
 from gpu_jobs.launchers.kubernetes.responses import (
     ClusterError,
     ClusterRefusedError,

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from evaluator.network import is_transient
+from evaluator.network.transient import is_transient
 from gpu_jobs.launchers.kubernetes.reasons import is_about_quota
 
 Json = dict[str, Any]

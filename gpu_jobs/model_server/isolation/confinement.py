@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from evaluator.isolation import landlock, privileges, seccomp
+from evaluator.sandbox.isolation import landlock, privileges, seccomp
 
 _FIRST_TO_GO = "800"
 _MOST_DESCRIPTORS = 1 << 16

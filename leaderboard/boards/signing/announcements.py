@@ -1,15 +1,15 @@
 """Signing the announcements of seasons. Idempotent: what is signed stays as it was signed."""
 
-from evaluator.signatures import SeasonStatement, SuiteCommitment, open_envelope, seal
-from evaluator.signatures.envelope import Envelope
-from evaluator.signatures.keys import PublicKey
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
+from evaluator.core.signatures.envelope import Envelope, open_envelope, seal
+from evaluator.core.signatures.keys import PublicKey
+from evaluator.core.signatures.statements import SeasonStatement, SuiteCommitment
+from leaderboard.boards.models import SigningKey
 from leaderboard.boards.signing.keys import signing_key
-from leaderboard.boards.signing.models import SigningKey
 from leaderboard.catalog.models import Season, SeasonAnnouncement
 from leaderboard.catalog.seasons import commitments_of
-from leaderboard.site.clock import database_now
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.models import Action
 
 
 def sign_announcement(season: Season) -> None:

@@ -3,10 +3,9 @@
 from django.db import transaction
 from django.db.models import Q
 
-from leaderboard.boards.models import Snapshot
+from leaderboard.boards.models import EvaluationSignature, Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.announcements import sign_unsigned_announcements
 from leaderboard.boards.signing.keys import first_signed_at, signing_key
-from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.evaluations.board_of import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState

@@ -10,10 +10,13 @@ from functools import cache
 
 from django.conf import settings
 
-from evaluator.signatures import Envelope, KeyEntry, KeysStatement, KeyStatement, PrivateKey, digested_keys, seal
-from leaderboard.boards.signing.models import SigningKey
-from leaderboard.site.clock import database_now
-from leaderboard.site.coordination.locks import Lock, lock_until_commit
+from evaluator.core.signatures.documents import KeyEntry, digested_keys
+from evaluator.core.signatures.envelope import Envelope, seal
+from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.statements import KeysStatement, KeyStatement
+from leaderboard.boards.models import SigningKey
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.coordination.locks import Lock, lock_until_commit
 
 logger = logging.getLogger(__name__)
 

@@ -1,16 +1,10 @@
 """What a site serves to verifiers: its keys, and what the statements of snapshots and results bind."""
 
-from evaluator.signatures import (
-    Envelope,
-    EvaluationProof,
-    KeysDocument,
-    RowDigests,
-    SnapshotProof,
-    WithdrawalsDocument,
-)
-from leaderboard.boards.models import Snapshot
+from evaluator.core.signatures.documents import EvaluationProof, KeysDocument, SnapshotProof, WithdrawalsDocument
+from evaluator.core.signatures.envelope import Envelope
+from evaluator.core.signatures.statements import RowDigests
+from leaderboard.boards.models import EvaluationSignature, SigningKey, Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.keys import key_entries
-from leaderboard.boards.signing.models import EvaluationSignature, SigningKey, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.services import task_entries
 from leaderboard.evaluations.models import Evaluation
 

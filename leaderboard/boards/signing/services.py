@@ -12,12 +12,17 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
-from evaluator.signatures import (
+from evaluator.core.signatures.envelope import seal
+from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.statements import (
+    MOST_WITHDRAWN,
+    NAMES,
     ColumnFacts,
     Conditions,
+    Digested,
     EvaluationStatement,
+    Name,
     Previous,
-    PrivateKey,
     RowDigests,
     SnapshotStatement,
     SuiteFacts,
@@ -29,19 +34,16 @@ from evaluator.signatures import (
     result_digest,
     rows_digest,
     rows_that_left,
-    seal,
     tasks_digest,
 )
-from evaluator.signatures.statements import MOST_WITHDRAWN, NAMES, Digested, Name
-from leaderboard.boards.models import Snapshot
+from leaderboard.boards.models import EvaluationSignature, Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.announcements import sign_announcement
 from leaderboard.boards.signing.keys import first_signed_at, signing_key
-from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature, Withdrawal
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import commitment_of
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.site.clock import database_now
+from leaderboard.platform.clock import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Celery tasks."""
 
 from leaderboard.boards.signing import catching_up
-from leaderboard.site.celery import task
+from leaderboard.platform.celery import task
 
 
 @task

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from evaluator import canonical_json
+from evaluator.core import canonical_json
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.storing.differences import pack, unpack
 from leaderboard.evaluations.board_of import Conditions

@@ -4,7 +4,7 @@ import csv
 import io
 from math import isnan
 
-from evaluator.board_table import safe_cell
+from evaluator.scoring.board_table import safe_cell
 from leaderboard.boards.matrix import TaskMatrix
 
 DECIMALS = 6

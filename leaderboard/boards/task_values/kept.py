@@ -13,13 +13,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator import canonical_json
-from evaluator.metrics.aggregate import TaskScore, counted
-from evaluator.suites.base import Column
+from evaluator.core import canonical_json
+from evaluator.core.suites.base import Column
+from evaluator.scoring.metrics.aggregate import TaskScore, counted
 from leaderboard.boards.models import TaskValues
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.results.task_scores import packed_values
-from leaderboard.site.lru_cache import SharedCache
+from leaderboard.evaluations.results.task_scores import packed_values
+from leaderboard.platform.lru_cache import SharedCache
 
 Values = NDArray[np.float32]
 MOST_AT_ONCE = 100

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from django import forms
 
 from gpu_jobs.contract.lease import LeasedPlanner
-from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
+from leaderboard.people.models import User
 from leaderboard.planners import declared
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Field

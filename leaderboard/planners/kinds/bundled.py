@@ -5,12 +5,12 @@ from functools import cache
 
 from django import forms
 
-from evaluator.planners.language_models.admission.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import OfflinePlanner, offline_planners
 from evaluator.planners.strategies.registry import split_modules, split_name, strategies
+from evaluator.sandbox.admission.safetensors_headers import file_header
 from gpu_jobs.contract.lease import BundledPlanner
-from leaderboard.accounts.models import User
+from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Choice
 from leaderboard.planners.kinds.base import Facts, Kind
@@ -36,7 +36,7 @@ BUNDLED_NAME = Choice(
     example="gold",
     choices=[(name, _label(planner)) for name, planner in offline_planners().items()],
     widget=forms.RadioSelect,
-    template="planners/kinds/bundled.html",
+    template="submissions/kinds/bundled.html",
 )
 
 

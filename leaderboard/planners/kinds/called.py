@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 
-from evaluator.planners.secret_header import SecretHeader
+from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.trials.process import TrialSettings
-from leaderboard.accounts.models import User
 from leaderboard.catalog.library import problem_of_address
+from leaderboard.people.models import User
 from leaderboard.planners import secret_headers
 from leaderboard.planners.call_fields import ENDPOINT_URL
 from leaderboard.planners.data import Errors, PlannerData

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 from django import forms
 from django.conf import settings
 
-from evaluator.planners.secret_header import SecretHeader
+from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.trials.settings import ChatTrialSettings
 from gpu_jobs.contract.lease import ChatPlanner
-from leaderboard.accounts.models import User
+from leaderboard.people.models import User
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
 from leaderboard.planners.data import TIMEOUT, Errors, PlannerData
 from leaderboard.planners.declared import DECLARED, MODEL_NAME

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from django import forms
 
 from gpu_jobs.contract.lease import CheckpointPlanner
-from leaderboard.accounts.models import User
+from leaderboard.people.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import STRATEGY, check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -25,7 +25,7 @@ CHECKPOINT_DIGEST = Text(
     page_help="",
     example="9b27625e462a" + "0" * 52,
     widget=forms.Select,
-    template="planners/kinds/checkpoint.html",
+    template="submissions/kinds/checkpoint.html",
 )
 
 

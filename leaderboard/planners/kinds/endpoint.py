@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from django import forms
 from django.conf import settings
 
+from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.secret_header import SecretHeader
 from gpu_jobs.contract.lease import EndpointPlanner
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
 from leaderboard.planners.data import TIMEOUT, PlannerData

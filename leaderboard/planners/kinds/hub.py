@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from django import forms
 from django.conf import settings
 
-from evaluator.planners.language_models.admission.rules import ModelRefusedError
+from evaluator.sandbox.admission.rules import ModelRefusedError
 from gpu_jobs.contract.lease import HubPlanner
-from leaderboard.accounts.models import User
 from leaderboard.catalog.library import TryLaterError
+from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
@@ -20,8 +20,8 @@ from leaderboard.planners.kinds.language_models import (
     too_large,
 )
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.pooled import give_connection_back
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.pooled import give_connection_back
 
 DEFAULT_REVISION = "main"
 REVISION = Text(
@@ -62,7 +62,7 @@ class HubKind(Kind):
 
     def check(self, data: PlannerData) -> Errors:
         # Only patterns: sends no request to the hub.
-        from evaluator.planners.language_models.admission.hub_lookup import check_names
+        from evaluator.sandbox.admission.hub_lookup import check_names
 
         errors = check_strategy(data[STRATEGY])
         if not data[MODEL_ID]:
@@ -87,7 +87,7 @@ class HubKind(Kind):
             FieldErrors: there is no such model, or it cannot be evaluated here.
             HubUnreachableError: the hub does not answer; a later try may succeed.
         """
-        from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
+        from evaluator.sandbox.admission.hub_lookup import HubAwayError, look_up
 
         revision = data[REVISION] or DEFAULT_REVISION
         give_connection_back()

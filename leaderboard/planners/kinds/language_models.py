@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from django.conf import settings
 
-from evaluator.planners.language_models.protocol import Ability
+from evaluator.core.language_model import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from leaderboard.planners.data import Errors
 from leaderboard.planners.fields import Choice, Text

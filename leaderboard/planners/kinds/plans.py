@@ -9,19 +9,19 @@ from dataclasses import replace
 
 from django import forms
 
-from evaluator.plans_file import PlansFileError, plans_of
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.plans_file import PlansFileError, plans_of
+from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract.lease import PlansPlanner
-from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
+from leaderboard.people.models import User
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.declared import DECLARED, without_prices
 from leaderboard.planners.fields import Json, Text
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
 
 PLANS = Json(
     "plans",
@@ -40,7 +40,7 @@ PLANS_DIGEST = Text(
     example="",
     in_api=False,
     widget=forms.HiddenInput,
-    template="planners/kinds/plans.html",
+    template="submissions/kinds/plans.html",
 )
 """Digest of the stored plans. The page has it as a hidden field, since browsers do not send a file again with a
 corrected form."""

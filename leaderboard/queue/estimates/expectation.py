@@ -12,10 +12,10 @@ from uuid import UUID
 
 from django.db.models import Count, F, Q
 
-from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import tasks_per_shard
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, SubmitterPriority
+from leaderboard.people.models import User
 from leaderboard.queue.estimates.length import UNDER_WAY, open_shards
 from leaderboard.queue.estimates.pace import Throughput, recent_throughput
 

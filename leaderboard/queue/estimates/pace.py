@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leaderboard.evaluations.models import Attempt, AttemptState
-from leaderboard.site.clock import database_now
+from leaderboard.platform.clock import database_now
 
 MEASURED = timedelta(days=7)
 FEWEST = 4

@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
-from leaderboard.site.compiled_queries import CompiledQuery
-from leaderboard.site.problems import ProblemError
+from leaderboard.platform.compiled_queries import CompiledQuery
+from leaderboard.platform.problems import ProblemError
 
 NEEDED_OF_A_LEASE = "suite", "submission__planner__secret"
 """What is read with an evaluation."""

@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from evaluator.planners.storable import keepable_text
-from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.storable import keepable_text
+from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract.attempt import GivenUp, Phase
 from gpu_jobs.redaction import Redactor
 from leaderboard.evaluations import deadlines
@@ -26,9 +26,13 @@ from leaderboard.evaluations.models import (
     ShardState,
 )
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.results.results import new_results, note_new_results
 from leaderboard.evaluations.states import complete_shard, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
+from leaderboard.platform.clock import database_now
+from leaderboard.platform.known_secrets import known_secrets
+from leaderboard.platform.problems import ProblemError
 from leaderboard.queue import canary, losses, unreachable
 from leaderboard.queue.leasing import worker_pools
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
@@ -37,10 +41,6 @@ from leaderboard.queue.leasing.turns import Wanted
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import remaining_tasks
 from leaderboard.queue.stopping import enqueue_replacement, enqueue_stop
-from leaderboard.results.results import new_results, note_new_results
-from leaderboard.site.clock import database_now
-from leaderboard.site.known_secrets import known_secrets
-from leaderboard.site.problems import ProblemError
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)

@@ -17,11 +17,11 @@ from leaderboard.evaluations import deadlines, transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, lease_shard
+from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.queue.leasing.evaluation_locks import NEEDED_OF_A_LEASE, lock_evaluation
 from leaderboard.queue.leasing.turn_statement import Pick
 from leaderboard.queue.leasing.turns import ALL_SHARDS, Wanted, lock_first
 from leaderboard.queue.shards import remaining_tasks
-from leaderboard.site.compiled_queries import CompiledQuery
 
 _LOOKS = 5
 """How often a worker looks for another shard when others were faster."""

@@ -22,11 +22,11 @@ from django.db import connection
 from django.db.models import QuerySet, Value
 
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.platform.compiled_queries import one_row
+from leaderboard.platform.lru_cache import SharedCache
 from leaderboard.queue.leasing import counted_leases
 from leaderboard.queue.leasing.time_slices import Standing, lease_tiers
 from leaderboard.queue.leasing.worker_pools import LATELY, standing, standings_held, suspects
-from leaderboard.site.compiled_queries import one_row
-from leaderboard.site.lru_cache import SharedCache
 
 _MOST_KINDS = 256
 _OLDEST = -1e18
@@ -48,11 +48,11 @@ had AS MATERIALIZED (
 ),
 users AS MATERIALIZED (
     SELECT id, coalesce((SELECT sum(leases) FROM had WHERE user_id = owner.id), 0)::float8 / queue_weight AS share
-    FROM accounts_user owner WHERE id IN (SELECT user_id FROM due)
+    FROM people_user owner WHERE id IN (SELECT user_id FROM due)
 ),
 teams AS MATERIALIZED (
     SELECT id, coalesce((SELECT sum(leases) FROM had WHERE team_id = team.id), 0)::float8 / queue_weight AS share
-    FROM accounts_team team WHERE id IN (SELECT team_id FROM due)
+    FROM people_team team WHERE id IN (SELECT team_id FROM due)
 ),
 tiered AS (SELECT due.*, (%(tiers)s::int[])[row + standing + 1] AS tier, lately FROM due, facts),
 candidates AS ({candidates}),

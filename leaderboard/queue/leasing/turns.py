@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from leaderboard.agents.presence import waits_for_agent
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState
+from leaderboard.queue.agents.presence import waits_for_agent
 from leaderboard.queue.leasing.turn_statement import Pick, Turn, turn
 
 ALL_SHARDS = 2**31 - 1

@@ -17,11 +17,11 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, Now
 
-from leaderboard.agents.presence import waits_for_agent
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner
+from leaderboard.queue.agents.presence import waits_for_agent
 from leaderboard.queue.leasing.time_slices import SLICED_PHASES, Holding, Standing, Waiting, set_aside
 from leaderboard.queue.pools.scope import tagged, tags_sharing, taken_by
 

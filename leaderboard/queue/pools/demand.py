@@ -7,9 +7,9 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from gpu_jobs.launchers.pools import Pool
-from leaderboard.agents.presence import waits_for_agent
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
+from leaderboard.queue.agents.presence import waits_for_agent
 from leaderboard.queue.pools.scope import MODEL_KINDS, pools, scaled_for, tag_of, without_pool
 
 _ALL = 2**31 - 1

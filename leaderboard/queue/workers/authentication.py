@@ -11,10 +11,10 @@ from rest_framework.request import Request
 
 from gpu_jobs.logs.lines import also_named
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
+from leaderboard.platform.tracing.requests import trace_attempt_call
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import holder_of_session
 from leaderboard.queue.workers.tokens import enrolled
-from leaderboard.site.tracing.requests import trace_attempt_call
 
 
 class WorkerAuthentication(BaseAuthentication):

@@ -5,16 +5,16 @@ from uuid import UUID
 
 from django.db import transaction
 
-from evaluator.engine.store import Store
-from evaluator.records import ResultRecord
+from evaluator.core.records import ResultRecord
+from evaluator.execution.engine.store import Store
 from gpu_jobs.contract.log import LogLines
 from gpu_jobs.contract.results import FinishRequest
 from leaderboard.evaluations.models import Attempt, AttemptState
+from leaderboard.evaluations.results.provenance import note_worker_of
+from leaderboard.evaluations.results.results import count_steps_of, take_in
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
 from leaderboard.queue.workers import logs
-from leaderboard.results.provenance import note_worker_of
-from leaderboard.results.results import count_steps_of, take_in
 
 
 def finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: str) -> None:

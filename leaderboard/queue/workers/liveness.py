@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from gpu_jobs.launchers import Launcher, Liveness
-from leaderboard.agents.presence import waiting_for_agent_among
+from gpu_jobs.launchers.base import Launcher, Liveness
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.queue.agents.presence import waiting_for_agent_among
 from leaderboard.queue.workers.own import own_among
 
 _CLOCKS_DIFFER = timedelta(seconds=20)

@@ -13,19 +13,19 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Prefetch, QuerySet
 from psycopg.types.json import Jsonb
 
-from evaluator.planners.storable import keepable_text
-from evaluator.suites.hidden import HIDDEN
+from evaluator.core.storable import keepable_text
+from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract.log import LONGEST_LINE, LogLine, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor
-from leaderboard.accounts.models import User
 from leaderboard.catalog.seasons import seeds_to_hide
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.people.models import User
 from leaderboard.planners.secret_headers import header_to_hide
+from leaderboard.platform.known_secrets import known_secrets
+from leaderboard.platform.operators import is_operator
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptLog, LogChunk
-from leaderboard.site.known_secrets import known_secrets
-from leaderboard.site.operators import is_operator
 
 TAIL_LINES = 200
 _KeptLine = tuple[float, str, str]

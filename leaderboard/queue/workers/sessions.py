@@ -15,11 +15,11 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from gpu_jobs.contract.session import Session
+from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.models import WorkerSession
 from leaderboard.queue.workers.tokens import PREFIX as ENROLMENT_PREFIX
 from leaderboard.queue.workers.tokens import CredentialRefusedError, Holder, enrolled, is_valid, note_use
-from leaderboard.site.compiled_queries import CompiledQuery
 
 PREFIX = "pas_"
 VALID = timedelta(hours=1)

@@ -17,19 +17,19 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from leaderboard.accounts.credentials import Credential, last_use
-from leaderboard.accounts.locks import lock_owner
-from leaderboard.accounts.models import User
-from leaderboard.audit.models import Action
-from leaderboard.audit.services import record
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
+from leaderboard.people.credentials import Credential, last_use
+from leaderboard.people.locks import lock_owner
+from leaderboard.people.models import User
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.models import Action
+from leaderboard.platform.problems import ProblemError
 from leaderboard.queue.leasing.leases import lose
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
 from leaderboard.queue.pools.scope import tag_of, taken_by
-from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.problems import ProblemError
 
 PREFIX = "paw_"
 MOST_TOKENS = 20

@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.client import cli as commands
 from evaluator.client.shapes import CauseCount, Causes, Evaluation, SuiteInfo, TaskRow
-from evaluator.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
-from evaluator.suites import registry
-from evaluator.transcripts import StopReason
+from evaluator.core import papers
+from evaluator.core.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
+from evaluator.core.suites import registry
+from evaluator.core.transcripts import StopReason
 
 EVALUATION = Evaluation.model_validate(
     {"id": "e", "submission": "s", "suite": "toy", "state": "completed", "created": "2026-01-01T00:00:00Z",
@@ -21,7 +22,7 @@ EVALUATION = Evaluation.model_validate(
 
 @pytest.fixture
 def toy(monkeypatch):
-    monkeypatch.setenv(registry.VARIABLE, "tests.evaluator.episodes.turns.toy")
+    monkeypatch.setenv(papers.VARIABLE, "tests.evaluator.episodes.turns.toy")
     registry.forget()
     yield
     registry.forget()

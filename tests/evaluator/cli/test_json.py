@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.cli.program.walking import commands
+from evaluator.cli.walking import commands
 from tests.rings import usual
 
 PLAN = '{"task": "QA/0", "plan": "[]"}\n'
@@ -82,7 +82,7 @@ def prints_a_table(callback) -> bool:
 
 SLOW = frozenset({"train table", "bench reliability"})
 """They train planners and measure whole profiles; the tests of both measurements read their JSON
-(`tests/evaluator/training/planners/test_table.py`, `tests/evaluator/benchmarks/test_benchmarks.py`)."""
+(`tests/evaluator/openagi/training/test_table.py`, `tests/evaluator/studies/benchmarks/test_benchmarks.py`)."""
 QUICK = ("suites list", "suites show", "suites sample", "planners list", "profiles list", "profiles show", "tools list",
          "score-plans", "evaluate")  # fmt: skip
 """The others load networks."""

@@ -12,9 +12,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from evaluator.miniature.scenes import draw_scene
+from evaluator.miniature.seeds import Split
 from evaluator.planners import endpoint as client
-from evaluator.world.scenes import draw_scene
-from evaluator.world.seeds import Split
 from tests.evaluator.planners.test_endpoint import endpoint
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -112,7 +112,7 @@ def test_score_plans_prints_indicators_and_reasons(tmp_path):
 
 
 def test_bad_files_are_exit_code_2_with_a_sentence(tmp_path):
-    """All that may be wrong with plans is in `tests/evaluator/test_plans_file.py`."""
+    """All that may be wrong with plans is in `tests/evaluator/core/test_plans_file.py`."""
     second = '{"task": "QA/0", "decomposition": ""}\n' * 2
     unknown = '{"task": "QA/00", "decomposition": ""}'
     files = [

@@ -16,8 +16,8 @@ import typer
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.cli.program.options import writable, writable_folder
-from evaluator.cli.program.walking import commands
+from evaluator.cli.walking import commands
+from evaluator.core.commands.options import writable, writable_folder
 from tests.rings import usual
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -224,6 +224,6 @@ def test_ctrl_c_ends_every_command_with_a_sentence(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaluator.suites.toolbench.commands.chosen_suite", interrupted)
+    monkeypatch.setattr("evaluator.controlllm.commands.chosen_suite", interrupted)
     done = CliRunner().invoke(app, ["score-plans", "-", "--suite", "toolmini"])
     assert (done.exit_code, done.stderr) == (130, "planarena: interrupted; no result was written.\n")

@@ -11,7 +11,7 @@ from rich.console import Console
 from evaluator.cli import main as program
 from evaluator.cli import progress_lines
 from evaluator.cli.progress_view import ProgressView
-from evaluator.engine.progress import Progress
+from evaluator.execution.engine.progress import Progress
 
 BUSY = Progress(
     steps=900, steps_total=1000, jobs=100, jobs_total=185, calls=8000, calls_left=2000.0, seconds=60.0, rate=0.3,

@@ -20,7 +20,7 @@ warnings.warn("a warning")
 theirs.get_logger("transformers.models").warning("advice")
 theirs.get_logger("transformers.models").error("their error")
 logging.getLogger("huggingface_hub.file_download").warning("a retry")
-logging.getLogger("evaluator.engine").warning("our warning")
+logging.getLogger("evaluator.execution.engine").warning("our warning")
 list(tqdm([1], desc="a bar"))
 raise SystemExit("our error")
 """

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.cli.program import table
-from evaluator.cli.program.table import current_entries, top_level
-from evaluator.cli.program.walking import leaves, member, program
+from evaluator.cli.walking import leaves, member, program
+from evaluator.core.commands import table
+from evaluator.core.commands.table import current_entries, top_level
 from tests.rings import usual
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -21,7 +21,7 @@ HEAVY = {"httpx", "numpy", "torch", "pydantic", "django", "scipy", "PIL", "crypt
 def loaded_by(*arguments: str) -> set[str]:
     """Topmost packages that a run of the program has imported in the end."""
     code = (
-        "import atexit, sys; from leaderboard.console import run;"
+        "import atexit, sys; from leaderboard.wiring.console import run;"
         "atexit.register(lambda: sys.stderr.write(' '.join({name.partition('.')[0] for name in sys.modules})));"
         f"run({list(arguments)!r})"
     )
@@ -83,7 +83,7 @@ COMPLETED = [
 @pytest.mark.parametrize(("words", "current", "expected"), usual(COMPLETED, of=COMPLETED[1:2]))
 def test_a_shell_gets_completions(words, current, expected):
     done = subprocess.run(
-        [sys.executable, "-m", "leaderboard.console"], cwd=ROOT, capture_output=True, text=True, timeout=60,
+        [sys.executable, "-m", "leaderboard.wiring.console"], cwd=ROOT, capture_output=True, text=True, timeout=60,
         env={"COMP_WORDS": words, "COMP_CWORD": current, table.COMPLETE: "complete_bash"},
     )  # fmt: skip
     assert done.stdout.split() == [expected], done.stderr

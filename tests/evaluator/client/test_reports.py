@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.errors import UsageError
 from evaluator.client.markdown import MOST_TASKS, markdown
 from evaluator.client.output import Reports, say
@@ -15,6 +14,7 @@ from evaluator.client.shapes import Evaluation, Submission, SuiteInfo, TaskRow
 from evaluator.client.tables import states, tasks
 from evaluator.client.verdict import Verdict
 from evaluator.client.waiting import progress, wait
+from evaluator.core.commands.exit_codes import ExitCode
 
 SUITES = {
     "openagi": SuiteInfo(

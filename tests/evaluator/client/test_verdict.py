@@ -4,10 +4,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.reports import junit
 from evaluator.client.shapes import Evaluation, SuiteInfo, TaskRow
 from evaluator.client.verdict import Threshold, unknown_thresholds, verdict_of
+from evaluator.core.commands.exit_codes import ExitCode
 
 METRICS = {"openagi": ["overall", "ViT"], "toolmini": ["SE"]}
 

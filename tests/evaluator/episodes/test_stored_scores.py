@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.engine.store import MemoryStore
+from evaluator.core.values.coding import Artefact, MediaType
 from evaluator.episodes.stored_scores import store_scores, stored_scores
-from evaluator.experts.devices import device_class
-from evaluator.experts.profile import load_profile
-from evaluator.metrics.scorers import scorer_facts
-from evaluator.values import Artefact, MediaType
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.execution.experts.devices import device_class
+from evaluator.execution.experts.profile import load_profile
+from evaluator.scoring.metrics.scorers.loading import scorer_facts
 
 FACTS = {"metric": "ViT", "weights": "w", "code": "1"}
 PAIRS = [("a" * 64, "b" * 64), ("c" * 64, "b" * 64)]
@@ -20,11 +20,12 @@ PAIRS = [("a" * 64, "b" * 64), ("c" * 64, "b" * 64)]
 RUN = """
 import json, sys
 from pathlib import Path
-from evaluator.engine.store import LocalStore
+from evaluator.execution.engine.store import LocalStore
 from evaluator.episodes.base import Setting
 from evaluator.planners.bundled import bundled_planner
-from evaluator.records import without_timings
-from evaluator.suites import episode_of, suite_of
+from evaluator.core.records import without_timings
+from evaluator.episodes.registry import episode_of
+from evaluator.core.suites.registry import (suite_of)
 
 suite = suite_of("openagi")
 setting = Setting(profile="lilliput", samples=2, split="public", open_store=lambda: LocalStore(Path(sys.argv[1])))

@@ -6,24 +6,19 @@ from dataclasses import dataclass
 
 import pytest
 
+from evaluator.core.planner import PlannerReply, PlannerRequest
+from evaluator.core.plans.model import PlanSyntaxError, plan_to_json
+from evaluator.core.plans.values import spelling
+from evaluator.core.records import Outcome, PlannerCall, Reason
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting
 from evaluator.episodes.judgement import all_tools
 from evaluator.episodes.parts import plan_all
-from evaluator.metrics.aggregate import TaskScore, counted
-from evaluator.planners.protocol import PlannerReply, PlannerRequest
-from evaluator.plans import (
-    PlanSyntaxError,
-    UnprintableError,
-    plan_to_comma,
-    plan_to_json,
-    plan_to_printed,
-    plan_to_tree,
-    read_plan,
-)
-from evaluator.plans.frontier import known_names
-from evaluator.plans.values import spelling
-from evaluator.records import Outcome, PlannerCall, Reason
-from evaluator.suites.registry import episode_of, suite_of
+from evaluator.episodes.registry import episode_of
+from evaluator.replies.frontier import known_names
+from evaluator.replies.printing import UnprintableError, plan_to_comma, plan_to_printed, plan_to_tree
+from evaluator.replies.read import read_plan
+from evaluator.scoring.metrics.aggregate import TaskScore, counted
 
 JUDGED = ("toolmini", "toolmini-abstain")
 EXECUTED = ("openagi", "toolworld")

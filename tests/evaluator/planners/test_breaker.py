@@ -4,11 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evaluator.planners import PlannerError
+from evaluator.core.planner import PlannerError, PlannerReply
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.turns import Formulation, TurnReply, TurnResponse
 from evaluator.planners.breaker import CircuitBreaker
-from evaluator.planners.protocol import PlannerReply
-from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnResponse
-from evaluator.records import PlannerCall, Reason
 from tests.evaluator.planners.test_endpoint import REQUEST, endpoint, planner
 
 CALL = PlannerCall(seconds=0.0)

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.ablations import literals
-from evaluator.planners import BUNDLED, bundled_planner, request_for
-from evaluator.planners.bundled import KNOW_GOLD, bundled_names, each_once
+from evaluator.core.planner import request_for
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.suites.hidden import HIDDEN, suite_on_split
+from evaluator.core.suites.registry import suite_names, suite_of, suites_without_gold
+from evaluator.planners.ablations import literals
+from evaluator.planners.bundled import BUNDLED, KNOW_GOLD, bundled_names, bundled_planner, each_once
 from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
 from evaluator.planners.offline import offline_planner, offline_planners
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
-from evaluator.plans import check_plan, read_plan
-from evaluator.suites import suite_of
-from evaluator.suites.hidden import HIDDEN, suite_on_split
-from evaluator.suites.registry import suite_names, suites_without_gold
+from evaluator.replies.read import read_plan
 
 RESTORERS = frozenset({"Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization"})
 OFFERED = RESTORERS | {"Image Classification"}

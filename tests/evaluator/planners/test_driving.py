@@ -6,25 +6,18 @@ import threading
 
 import pytest
 
+from evaluator.core.language_model import Ability, Completion, Failure, FailureKind, LanguageModelError, Usage
+from evaluator.core.planner import PlannerError, ReseedablePlanner, reseeded
+from evaluator.core.records import Reason
+from evaluator.core.storable import kept_notes, unkeepable
+from evaluator.core.strategy import Draft
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.turns import BatchTurnPlanner, first_turn
 from evaluator.planners.conversation import MAX_TURNS
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
-from evaluator.planners.language_models.protocol import (
-    Ability,
-    Completion,
-    Failure,
-    FailureKind,
-    LanguageModelError,
-    Usage,
-)
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
-from evaluator.planners.protocol import PlannerError, ReseedablePlanner, reseeded
-from evaluator.planners.storable import kept_notes, unkeepable
-from evaluator.planners.strategies.protocol import Draft
-from evaluator.planners.turns.protocol import BatchTurnPlanner, first_turn
 from evaluator.planners.turns.strategies import StrategyTurnPlanner
-from evaluator.records import Reason
-from evaluator.suites.registry import suite_of
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
 
 

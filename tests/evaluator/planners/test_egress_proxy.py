@@ -7,26 +7,22 @@ import time
 import httpx
 import pytest
 
-from evaluator.downloads import download
-from evaluator.egress_policy import EgressPolicyError, egress_policy, parse_ports, parse_proxy
-from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
-from evaluator.planners import (
-    EgressRefusedError,
-    EndpointPlanner,
-    EndpointSettings,
-    PlannerError,
-    check_url,
-    name_resolution,
-    ssrf_guard,
-)
-from evaluator.planners.language_models.admission.hub_lookup import look_up
+from evaluator.core.language_model import Failure, FailureKind
+from evaluator.core.planner import PlannerError
+from evaluator.core.records import Reason
+from evaluator.network import name_resolution, ssrf_guard
+from evaluator.network.downloads import download
+from evaluator.network.egress_policy import EgressPolicyError, egress_policy, parse_ports, parse_proxy
+from evaluator.network.guarded_connections import EgressRefusedError
+from evaluator.network.name_resolution import NameResolver
+from evaluator.network.ssrf_guard import check_url
+from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.language_models.fetching import fetch_model
-from evaluator.planners.language_models.protocol import Failure, FailureKind
-from evaluator.planners.name_resolution import NameResolver
-from evaluator.records import Reason
+from evaluator.sandbox.admission.hub_lookup import look_up
+from evaluator.scoring.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
 from gpu_jobs.client import ApiClient
-from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.execution.experts.hub_server import serving
 from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
 from tests.fakes.checkpoints import tiny_files
 from tests.fakes.connect_proxy import connect_proxy, connections_seen

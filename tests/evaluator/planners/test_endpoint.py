@@ -9,11 +9,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, request_for
-from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask, offered_tools
-from evaluator.records import Reason
-from evaluator.suites import suite_of
-from evaluator.tools import OPENAGI
+from evaluator.core.planner import Expected, PlannerError, PlannerRequest, RequestedTask, offered_tools, request_for
+from evaluator.core.records import Reason
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from tests.fakes.serving import in_a_thread
 
 REQUEST = PlannerRequest(

@@ -1,6 +1,6 @@
 """A request of `planner/1` to perturb."""
 
-from evaluator.planners.protocol import PlannerRequest
+from evaluator.core.planner import PlannerRequest
 
 
 def request(*, text="Given a noisy photo, restore its colours.", resources=None, tools=None) -> PlannerRequest:

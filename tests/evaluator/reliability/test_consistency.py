@@ -6,7 +6,7 @@ from statistics import mean
 
 import pytest
 
-from evaluator.plans.model import Plan, Step
+from evaluator.core.plans.model import Plan, Step
 from evaluator.reliability.consistency import (
     PlansAlike,
     outcome_consistency,

@@ -6,11 +6,14 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from evaluator.core.records import Outcome, Reason
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting
+from evaluator.episodes.registry import episode_of
 from evaluator.planners.named import planner_named
-from evaluator.records import Outcome, Reason
-from evaluator.reliability import PERTURBATIONS, PerturbedEvaluator, not_perturbed, perturbations_of, unavailable
-from evaluator.suites.registry import episode_of, suite_of
+from evaluator.reliability.perturbations import PERTURBATIONS, perturbations_of
+from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator, not_perturbed
+from evaluator.reliability.unavailable import unavailable
 
 SUITE = suite_of("toolmini")
 EPISODE = episode_of("toolmini")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
-from evaluator.reliability import profile_of, samples_of_further_runs
-from evaluator.reliability.shared_samples import on_shared_samples
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
+from evaluator.core.suites.base import Column, IntervalMethod
+from evaluator.reliability.profile import profile_of
+from evaluator.reliability.shared_samples import on_shared_samples, samples_of_further_runs
 
 GRADED = Column(key="overall", label="Score", description="", primary=True, interval=IntervalMethod.FIXED_TASKS)
 

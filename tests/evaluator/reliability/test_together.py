@@ -2,12 +2,13 @@
 
 import pytest
 
+from evaluator.core.planner import PlannerError, PlannerReply
+from evaluator.core.records import Outcome, PlannerCall, Reason, without_timings
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.planners import PlannerError, PlannerReply, bundled_planner
-from evaluator.records import Outcome, PlannerCall, Reason, without_timings
-from evaluator.reliability import PerturbedEvaluator
+from evaluator.episodes.registry import episode_of
+from evaluator.planners.bundled import bundled_planner
+from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 from evaluator.reliability.together import Replayed, executed_together
-from evaluator.suites.registry import episode_of
 from tests.evaluator.test_evaluation import GRAY_ONLY, LABEL, SUITE, evaluator
 
 TASKS = [GRAY_ONLY, LABEL]

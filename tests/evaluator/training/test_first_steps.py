@@ -20,8 +20,8 @@ def same(one, other):
 def test_an_expert_that_was_cut_off_ends_with_the_same_weights_and_writes_their_digest(tmp_path):
     from dataclasses import replace
 
-    from evaluator.experts.weights import weights_digest
-    from evaluator.training.experts.run import Order, train
+    from evaluator.execution.experts.weights import weights_digest
+    from evaluator.studies.experts.run import Order, train
 
     order = Order(model="super-resolution", work=tmp_path / "a", weights=tmp_path / "whole", steps=2, scenes=8)
     whole = train(order)
@@ -34,8 +34,8 @@ def test_an_expert_that_was_cut_off_ends_with_the_same_weights_and_writes_their_
 def test_a_step_of_an_expert_depends_on_its_numbers_alone_and_changes_every_parameter(tmp_path, monkeypatch):
     import torch
 
-    from evaluator.training.experts.reading import annotation
-    from evaluator.training.experts.reading.recipes import READING_RECIPES
+    from evaluator.studies.experts.reading import annotation
+    from evaluator.studies.experts.reading.recipes import READING_RECIPES
 
     monkeypatch.setattr(annotation, "EXAMPLES", 60)
     recipe = READING_RECIPES[0]
@@ -50,10 +50,10 @@ def test_a_step_of_an_expert_depends_on_its_numbers_alone_and_changes_every_para
 
 @pytest.fixture
 def planner(tmp_path):
+    from evaluator.openagi.training.tokens import planner_tokenizer
     from evaluator.training.export import export_transformers
-    from evaluator.training.planners.model import write_tokenizer
-    from evaluator.training.planners.tokens import planner_tokenizer
-    from tests.evaluator.training.planners.models import tiny_module
+    from evaluator.training.special_tokens import write_tokenizer
+    from tests.evaluator.openagi.training.models import tiny_module
 
     export_transformers(tiny_module().eval(), tmp_path / "tiny")
     write_tokenizer(tokenizer=planner_tokenizer(), folder=tmp_path / "tiny")
@@ -61,9 +61,9 @@ def planner(tmp_path):
 
 
 def test_a_planner_is_fine_tuned_on_its_tasks_and_goes_on_where_it_was(planner, tmp_path):
-    from evaluator.training.planners.finetuning import FineTuning, fine_tune
-    from evaluator.training.planners.runs import SettingsError
-    from tests.evaluator.training.planners.models import SUITE
+    from evaluator.openagi.training.finetuning import FineTuning, fine_tune
+    from evaluator.training.runs import SettingsError
+    from tests.evaluator.openagi.training.models import SUITE
 
     def order(out, **settings):
         return FineTuning(
@@ -81,9 +81,9 @@ def test_a_planner_is_fine_tuned_on_its_tasks_and_goes_on_where_it_was(planner, 
 def test_a_planner_learns_from_rewards_and_a_constant_one_changes_nothing(tmp_path):
     import torch
 
-    from evaluator.planners.strategies.openagi import Constrained
-    from evaluator.training.planners.rltf import Schedule, train_by_feedback
-    from tests.evaluator.training.planners.models import ToyRewards, request, tiny_model
+    from evaluator.openagi.strategies.constrained import Constrained
+    from evaluator.openagi.training.rltf import Schedule, train_by_feedback
+    from tests.evaluator.openagi.training.models import ToyRewards, request, tiny_model
 
     def moved(score):
         model = tiny_model()
@@ -107,8 +107,8 @@ def test_a_planner_learns_from_rewards_and_a_constant_one_changes_nothing(tmp_pa
 def test_the_gradient_is_equation_4():
     import torch
 
-    from evaluator.training.planners.estimators.advantages import Estimator, advantages
-    from evaluator.training.planners.reinforce import surrogate
+    from evaluator.openagi.training.estimators.advantages import Estimator, advantages
+    from evaluator.openagi.training.reinforce import surrogate
 
     logs = torch.tensor([-1.0, -2.0], requires_grad=True)
     factors = advantages(estimator=Estimator.PAPER, rewards=[[0.9], [0.1]], baseline=0.4)
@@ -118,10 +118,10 @@ def test_the_gradient_is_equation_4():
 
 
 def test_the_decomposer_and_a_module_of_lumos_are_trained(tmp_path):
-    from evaluator.training.planners.decomposition.training import Order, Shape, train_decomposer
-    from evaluator.training.planners.lumos.training import Order as ModuleOrder
-    from evaluator.training.planners.lumos.training import Recipe, train_module
-    from evaluator.training.planners.lumos.training import Shape as ModuleShape
+    from evaluator.controlllm.training.training import Order, Shape, train_decomposer
+    from evaluator.lumos.training.training import Order as ModuleOrder
+    from evaluator.lumos.training.training import Recipe, train_module
+    from evaluator.lumos.training.training import Shape as ModuleShape
 
     shape = Shape(width=16, feed_forward=16, layers=1, heads=2)
     folder = train_decomposer(Order(out=tmp_path / "decomposer", steps=2, size=30, shape=shape))

@@ -3,7 +3,8 @@
 import base64
 from typing import Any
 
-from gpu_jobs.launchers.kubernetes import KubernetesLauncher, KubernetesSettings
+from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
+from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 from gpu_jobs.launchers.pools import Needs, pools_from
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes.api import NAMESPACE, FakeKubernetesApi, Json

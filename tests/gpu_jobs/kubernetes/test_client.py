@@ -2,9 +2,13 @@
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import ClusterError
 from gpu_jobs.launchers.kubernetes.names import SELECTOR
-from gpu_jobs.launchers.kubernetes.responses import ClusterRefusedError, ClusterUnreachableError, ExpiredError
+from gpu_jobs.launchers.kubernetes.responses import (
+    ClusterError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    ExpiredError,
+)
 from tests.fakes.kubernetes.api import Fault
 from tests.gpu_jobs.kubernetes.making import CPU, GPU, install
 

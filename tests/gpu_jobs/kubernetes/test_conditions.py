@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import MEANINGS, Reason, State
 from gpu_jobs.launchers.kubernetes.conditions import assess
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
+from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Reason, State
 
 T0, T1 = "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_jobs.launchers import LaunchError, Liveness, PoolsWorkers, TendsPools
+from gpu_jobs.launchers.base import LaunchError, Liveness, PoolsWorkers, TendsPools
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes.api import Fault

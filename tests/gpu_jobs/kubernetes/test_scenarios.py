@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_jobs.launchers import LaunchError
+from gpu_jobs.launchers.base import LaunchError
 from tests.fakes.kubernetes.cluster import FakeKeda, exits, starts, unschedulable, waits
 from tests.gpu_jobs.kubernetes.making import EVALUATION, GPU, install, make_launcher, scaled_object
 

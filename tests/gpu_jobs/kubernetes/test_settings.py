@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import KubernetesSettings, SettingsError, settings_from
+from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings, SettingsError, settings_from
 from gpu_jobs.launchers.pools import pools_from
 from tests.gpu_jobs.kubernetes.making import POOLS
 

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from evaluator.isolation.address import Address, parse_address
+from evaluator.sandbox.isolation.address import Address, parse_address
 from gpu_jobs.model_server.engine import Engine
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox

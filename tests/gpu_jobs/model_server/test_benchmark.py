@@ -1,7 +1,7 @@
 """What `planarena bench model-server` compares: medians of pairs of rounds, processor time, answers and round trips."""
 
-from evaluator.planners.language_models.protocol import Completion, Usage
-from evaluator.suites.registry import default_suite
+from evaluator.core.language_model import Completion, Usage
+from evaluator.core.suites.registry import default_suite
 from gpu_jobs.model_server.benchmark import Comparison, compare, requests_of, work_of
 
 

@@ -17,10 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.experts.weights import WeightsError
-from evaluator.planners.language_models.automaton import NameAutomaton
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.protocol import (
+from evaluator.core.language_model import (
     Beam,
     Completion,
     Failure,
@@ -31,6 +28,9 @@ from evaluator.planners.language_models.protocol import (
     ScoreCall,
     Scores,
 )
+from evaluator.execution.experts.weights import WeightsError
+from evaluator.planners.language_models.automaton import NameAutomaton
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from evaluator.experts import weights
-from evaluator.experts.weights import WeightsError, weights_digest
+from evaluator.execution.experts import weights
+from evaluator.execution.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models.errors import ModelError
 from gpu_jobs.model_server.client import DEADLINES
 from gpu_jobs.model_server.digests import file_digest, model_digest, model_digest_soon

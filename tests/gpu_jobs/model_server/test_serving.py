@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.isolation.address import Address, parse_address
+from evaluator.core.language_model import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from evaluator.planners.language_models.errors import ModelError
-from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
+from evaluator.sandbox.isolation.address import Address, parse_address
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import Deadlines

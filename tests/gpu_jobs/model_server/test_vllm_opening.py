@@ -6,9 +6,9 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from evaluator.isolation.address import Address
+from evaluator.core.language_model import GenerateCall, Message, ScoreCall
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
+from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one

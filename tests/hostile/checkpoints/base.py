@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from evaluator.suites import suite_of
+from evaluator.core.suites.registry import suite_of
 from tests.fakes.tiny_models import BEGIN, END, PAD, byte_level_bpe, saved
 from tests.hostile.canaries import Canaries
 

@@ -13,7 +13,7 @@ MARK = "# taken over"
 PROGRAM = f'''
 import ctypes, json, os, signal, socket, struct, subprocess, sys, tempfile, threading, time
 from pathlib import Path
-from evaluator.isolation import privileges
+from evaluator.sandbox.isolation import privileges
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel
 from gpu_jobs.model_server.isolation.confinement import Confinement, confine

@@ -41,11 +41,11 @@ COMMANDS = {
         ["manage.py", "check"],
         ["manage.py", "collectstatic", "--no-input", "--verbosity=0"],
         ["manage.py", "watch_kubernetes", "--help"],
-        ["-m", "celery", "-A", "leaderboard.site.celery:app", "report"],
+        ["-m", "celery", "-A", "leaderboard.platform.celery:app", "report"],
         ["-c", "import leaderboard.wiring.asgi, leaderboard.wiring.urls"],
-        ["-m", "evaluator.programs.serving", "--help"],
+        ["-m", "evaluator.sandbox.programs.serving", "--help"],
         ["-m", "evaluator", "sbom"],
-        ["-m", "leaderboard.site.healthcheck"],
+        ["-m", "leaderboard.platform.healthcheck"],
     ],
     "worker": [
         ["-m", "gpu_jobs", "worker", "--help"],
@@ -54,7 +54,7 @@ COMMANDS = {
         ["-m", "evaluator", "sbom"],
     ],
 }
-NOT_HEALTHY = ["-m", "leaderboard.site.healthcheck"]
+NOT_HEALTHY = ["-m", "leaderboard.platform.healthcheck"]
 """Ends with 1 here, where no site answers."""
 
 

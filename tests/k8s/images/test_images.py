@@ -9,7 +9,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from leaderboard.site.secret_keys import ONLY_WEB
+from leaderboard.platform.secret_keys import ONLY_WEB
 from tests.k8s.chart import of_each
 from tests.k8s.images.dockerfiles import IMAGES, MACHINES, ROOT, instructions, locks_of, of, python_of, stages
 

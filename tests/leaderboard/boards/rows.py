@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evaluator.suites.base import Column
+from evaluator.core.suites.base import Column
 
 METRICS = [
     Column(key="overall", label="Overall", description="Mean", primary=True).to_json(),

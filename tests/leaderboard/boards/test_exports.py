@@ -9,9 +9,9 @@ from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibte
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.parquet import as_parquet
 from leaderboard.catalog.models import Suite
-from leaderboard.site.http.parquet import METADATA
+from leaderboard.platform.http.parquet import METADATA
 from tests.leaderboard.boards.rows import METRICS, row, usage
-from tests.leaderboard.results.files import read_table
+from tests.leaderboard.evaluations.results.files import read_table
 
 
 def board(*rows: dict) -> Exported:

@@ -8,8 +8,8 @@ import pytest
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 
-from leaderboard.boards.pages.front_door import FrontDoor
-from leaderboard.boards.pages.page_cache import forget_pages, serve_kept_pages, shareable
+from leaderboard.boards.web.front_door import FrontDoor
+from leaderboard.boards.web.page_cache import forget_pages, serve_kept_pages, shareable
 
 ADDRESS = "/boards/x/?sort=-overall"
 

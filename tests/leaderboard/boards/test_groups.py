@@ -1,10 +1,10 @@
 """Scores of the best planners by properties of the tasks, without a database."""
 
-from evaluator.metrics.statistics import Interval
-from evaluator.suites.facets import STRUCTURE, Facet
+from evaluator.core.suites.facets import STRUCTURE, Facet
+from evaluator.scoring.metrics.statistics import Interval
 from leaderboard.boards.drawing.picture import Line, Link
 from leaderboard.boards.groups import Series, groups
-from leaderboard.results.task_filters import TaskRow
+from leaderboard.evaluations.results.task_filters import TaskRow
 
 FIRST, SECOND = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
 ADA, BEA = Series(1, "gold", "ada", FIRST), Series(2, "other", "bea", SECOND)

@@ -7,8 +7,8 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from leaderboard.boards.pages import page_cache
-from leaderboard.boards.pages.page_cache import forget_pages, serve_kept_pages, shareable
+from leaderboard.boards.web import page_cache
+from leaderboard.boards.web.page_cache import forget_pages, serve_kept_pages, shareable
 
 
 class Site:

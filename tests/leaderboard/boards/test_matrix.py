@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.core.suites.base import Column, IntervalMethod
 from leaderboard.boards.drawing import clustering
 from leaderboard.boards.drawing.clustering import similar_order
 from leaderboard.boards.drawing.heat_map import Block, heat_map, level_of

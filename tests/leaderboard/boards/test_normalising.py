@@ -7,7 +7,13 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from tests.leaderboard.boards.test_policy import keep_scores
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary, make_user
+from tests.leaderboard.evaluations.web.factories import (
+    make_evaluation,
+    make_planner,
+    make_suite,
+    make_summary,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 SCENES = 12

@@ -10,7 +10,7 @@ from PIL import Image
 from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text
 from leaderboard.boards.drawing.png import SCALE, png_file
 from leaderboard.boards.drawing.svg import svg_file
-from tests.leaderboard.pages.factories import make_board, make_suite
+from tests.leaderboard.evaluations.web.factories import make_board, make_suite
 
 SVG = "{http://www.w3.org/2000/svg}"
 PICTURES = "/boards/openagi/pictures/"

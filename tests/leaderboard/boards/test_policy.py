@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
 from leaderboard.planners.models import Planner
-from tests.leaderboard.pages.factories import (
+from tests.leaderboard.evaluations.web.factories import (
     make_board,
     make_evaluation,
     make_planner,

@@ -11,9 +11,9 @@ from leaderboard.boards.selecting import (
     tidied,
     usual_columns,
 )
+from leaderboard.evaluations.results.filters import index
 from leaderboard.planners.models import PlannerKind
-from leaderboard.results.filters import index
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
 from tests.leaderboard.boards.rows import row, usage
 
 KEYS = ["overall", "IR"]

@@ -14,14 +14,20 @@ from leaderboard.boards import matrix as matrices
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.matrix import CLUSTERED, TaskMatrix, bands_of, matrix_of
 from leaderboard.boards.models import Snapshot, TaskValues
-from leaderboard.boards.pages import heat_views
 from leaderboard.boards.services import latest_snapshot, publish
+from leaderboard.boards.web import heat_views
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.leaderboard.evaluations.web.factories import (
+    make_board,
+    make_evaluation,
+    make_planner,
+    make_results,
+    make_suite,
+)
+from tests.leaderboard.evaluations.web.factories import make_user as make_person
 from tests.leaderboard.factories import closed_season
-from tests.leaderboard.pages.factories import make_board, make_evaluation, make_planner, make_results, make_suite
-from tests.leaderboard.pages.factories import make_user as make_person
-from tests.leaderboard.site.api.helpers import ApiClient
+from tests.leaderboard.platform.api.helpers import ApiClient
 from tests.memory import forget_everything
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
@@ -99,7 +105,7 @@ def one_each(monkeypatch) -> None:
     for module in (matrices, heat_views):
         monkeypatch.setattr(module, "MOST_PLANNERS", 1)
     monkeypatch.setitem(matrix_of.__kwdefaults__, "size", 1)
-    monkeypatch.setattr("leaderboard.boards.task_values.api.MOST_PLANNERS", 1)
+    monkeypatch.setattr("leaderboard.boards.web.task_values_api.MOST_PLANNERS", 1)
 
 
 @pytest.mark.usefixtures("one_each")

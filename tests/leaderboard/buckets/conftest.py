@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard.evaluations.results import objects
 from leaderboard.planners import checkpoint_stores
-from leaderboard.results import objects
 from tests.fakes.launcher import FakeLauncher
-from tests.fakes.s3 import FakeS3
+from tests.fakes.s3.server import FakeS3
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
-from evaluator.values import Artefact, MediaType, encode
-from leaderboard.accounts.models import User
-from leaderboard.results import objects
-from leaderboard.results.objects import server_store
-from leaderboard.site.environment import origin_of, store_url
+from evaluator.core.values.coding import Artefact, MediaType, encode
+from leaderboard.evaluations.results import objects
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.models import User
+from leaderboard.platform.environment import origin_of, store_url
 from tests.leaderboard.factories import make_user
 
 pytestmark = pytest.mark.django_db

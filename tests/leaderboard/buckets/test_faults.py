@@ -7,14 +7,14 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 
-from evaluator.values import encode
+from evaluator.core.values.coding import encode
 from leaderboard.evaluations.models import Attempt, TaskResult
-from leaderboard.monitoring.volumes import damage_figures
-from leaderboard.results.objects import server_store
-from leaderboard.site.health import STORE_UNAVAILABLE
-from leaderboard.site.storage import bucket as site_bucket
-from tests.fakes.s3 import Fault
-from tests.leaderboard.site.storage.test_disk_full import TEXT, Case
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.operations.monitoring.volumes import damage_figures
+from leaderboard.platform.health import STORE_UNAVAILABLE
+from leaderboard.platform.storage import bucket as site_bucket
+from tests.fakes.s3.server import Fault
+from tests.leaderboard.platform.storage.test_disk_full import TEXT, Case
 from tests.rings import usual
 
 pytestmark = pytest.mark.django_db

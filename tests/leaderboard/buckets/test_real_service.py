@@ -9,11 +9,11 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
-from evaluator.values import Artefact, MediaType
-from leaderboard.backups.garbage.collection import collect_garbage
-from leaderboard.results import objects
-from leaderboard.results.objects import server_store
+from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
+from leaderboard.evaluations.results import objects
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.operations.backups.garbage.collection import collect_garbage
 from tests.fakes.s3.seaweed import BUCKET, SeaweedFS, seaweed
 from tests.leaderboard.buckets import test_uploads
 from tests.leaderboard.buckets.test_uploads import offered, picture, refuses_other_requests, send

@@ -8,15 +8,15 @@ import pytest
 from django.core.management import CommandError
 from django.test import Client
 
-from evaluator.engine.store import ObjectMissingError, StoreUnavailableError
-from evaluator.values import Artefact, MediaType
-from leaderboard.backups.garbage.collection import collect_garbage
-from leaderboard.backups.services import restore
+from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.execution.engine.store import ObjectMissingError, StoreUnavailableError
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.operations.backups.garbage.collection import collect_garbage
+from leaderboard.operations.backups.services import restore
 from leaderboard.planners.checkpoint_stores import CheckpointStore
 from leaderboard.planners.checkpoints import checkpoint_store
-from leaderboard.results.objects import server_store
-from tests.fakes.s3 import Fault
-from tests.leaderboard.backups.helpers import delivered_record, run, uploaded_checkpoint
+from tests.fakes.s3.server import Fault
+from tests.leaderboard.operations.backups.helpers import delivered_record, run, uploaded_checkpoint
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
@@ -125,7 +125,7 @@ def test_a_restored_site_has_its_objects_in_the_bucket(bucket, record, tmp_path,
     run("back_up", tmp_path / "backup")
     bucket.objects.clear()
     # This database is the one of the backup already.
-    monkeypatch.setattr("leaderboard.backups.services.database.restore", lambda *, source: source)
+    monkeypatch.setattr("leaderboard.operations.backups.services.database.restore", lambda *, source: source)
     restored = restore(folder=tmp_path / "backup", report=lambda _: None)
     assert (restored.damaged, restored.newly_lost()) == ([], [])
     assert bucket.names("/objects/") == sorted([path_of(record), path_of(hidden, store="hidden")])

@@ -12,20 +12,20 @@ from django.test import Client
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import ArtefactReference, SampleResult
-from evaluator.values import Artefact, MediaType, encode
+from evaluator.core.records import ArtefactReference, SampleResult
+from evaluator.core.values.coding import Artefact, MediaType, encode
+from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs import client as worker
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.delivery import Delivery
 from gpu_jobs.direct_uploads import DirectUploads
 from gpu_jobs.redaction import Redactor
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.results.objects import server_store
-from tests.fakes.s3 import Fault
+from leaderboard.evaluations.results.objects import server_store
+from tests.fakes.s3.server import Fault
 from tests.leaderboard.factories import make_record, make_submission, make_user
+from tests.leaderboard.platform.api.helpers import ApiClient, worker_client, worker_with
 from tests.leaderboard.queue.workers.test_tokens import launching, lease, own_evaluation, token_of
-from tests.leaderboard.site.api.helpers import ApiClient, worker_client, worker_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("bucket")]
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 from django.core.management import call_command
 
-from evaluator.experts.profile import load_profile
-from evaluator.suites import suite_names, suite_of
-from evaluator.suites.base import Panel
+from evaluator.core.suites.base import Panel
+from evaluator.core.suites.registry import suite_names, suite_of
+from evaluator.execution.experts.profile import load_profile
 from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import Registered, register_suite
@@ -76,7 +76,7 @@ def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
     whole = load_profile("lilliput")
     fewer = {tool: spec for tool, spec in whole.experts.items() if tool != "Image Captioning"}
     monkeypatch.setattr(
-        "evaluator.experts.profile.load_profile", lambda name: dataclasses.replace(whole, experts=fewer)
+        "evaluator.execution.experts.profile.load_profile", lambda name: dataclasses.replace(whole, experts=fewer)
     )
     reasons = Library().not_run_reasons(**asked)
     assert 0 < len(reasons) < 185

@@ -7,16 +7,16 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
-from evaluator.arbiters import named
-from evaluator.engine.store import MemoryStore
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.scoring.arbiters.naming import named
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker_secrets import harmless, proxies_in, secrets_in
 from leaderboard.catalog.library import Library
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from tests.evaluator.arbiters.arbiter_server import MODEL, ArbiterServer, serving
+from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, ArbiterServer, serving
 from tests.leaderboard.boards.signing.boards import mismatches, verified
+from tests.leaderboard.evaluations.web.test_undecided import UNDECIDED
 from tests.leaderboard.factories import make_submission
-from tests.leaderboard.pages.test_undecided import UNDECIDED
 from tests.leaderboard.planning import REAL, make_questions_undecided, make_toolmini
 from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
@@ -98,7 +98,7 @@ def test_the_key_reaches_workers_without_environment_or_command_line():
     ],
 )
 def test_a_site_with_a_wrong_arbiter_does_not_start(monkeypatch, variable, value, said):
-    from leaderboard.site.settings import evaluations
+    from leaderboard.platform.settings import evaluations
 
     monkeypatch.setenv("PLANARENA_ARBITER", "chat:http://h/v1#m")
     monkeypatch.setenv(variable, value)

@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from evaluator.engine.store import MemoryStore
+from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.finishing import deliver

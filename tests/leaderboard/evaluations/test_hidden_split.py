@@ -7,18 +7,18 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from evaluator.engine.store import LocalStore
-from evaluator.records import ResultRecord
-from evaluator.suites import suite_of
-from evaluator.values import Artefact, MediaType
+from evaluator.core.records import ResultRecord
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.execution.engine.store import LocalStore
 from gpu_jobs.runner import EvaluatorRunner
 from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.results.objects import server_store
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.launching import local_launcher
-from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import (
     make_evaluation,
     make_season,

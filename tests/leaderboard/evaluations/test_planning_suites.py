@@ -8,11 +8,12 @@ import sys
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from evaluator.episodes import Setting
-from evaluator.records import Reason
-from evaluator.suites import episode_of, suite_of
-from evaluator.suites.hidden import HIDDEN
-from evaluator.suites.toolbench.judging import judge_digest
+from evaluator.controlllm.toolbench.judging import judge_digest
+from evaluator.core.records import Reason
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.registry import suite_of
+from evaluator.episodes.base import Setting
+from evaluator.episodes.registry import episode_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.library import Library, NotReadyError
@@ -75,10 +76,11 @@ def test_boards_of_both_kinds_have_usual_conditions_of_their_own(settings, launc
 @pytest.mark.full
 def test_judging_loads_no_torch(tmp_path):
     program = (
-        "import sys, json; from evaluator.engine.store import MemoryStore; from gpu_jobs.runner import EvaluatorRunner;"
-        "from gpu_jobs.attempt_secrets import HeldLease; from evaluator.suites import suite_of;"
-        "from evaluator.suites.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
-        "from evaluator.suites.hidden import data_digest; data = data_digest(source='', split='all');"
+        "import sys, json; from evaluator.execution.engine.store import MemoryStore;"
+        "from gpu_jobs.runner import EvaluatorRunner;"
+        "from gpu_jobs.attempt_secrets import HeldLease; from evaluator.core.suites.registry import suite_of;"
+        "from evaluator.controlllm.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
+        "from evaluator.core.suites.hidden import data_digest; data = data_digest(source='', split='all');"
         "lease = HeldLease.model_validate({**LEASE, 'suite': 'toolmini', 'suite_digest': suite_of('toolmini').digest,"
         "'profile': 'none', 'profile_digest': judge_digest(), 'split': 'all', 'data_digest': data,"
         "'tasks': ['QA/0', 'QA/1']});"

@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parents[3] / "leaderboard"
 MAY = frozenset({
     "evaluations/submitted.py",
     # What a closed account has under way is cancelled, members too.
-    "leaving/closing.py",
+    "operations/leaving/closing.py",
 })  # fmt: skip
 
 

@@ -5,11 +5,11 @@ Also that events fit into what PostgreSQL takes.
 
 import pytest
 
-from evaluator.engine.store import MemoryStore
+from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations import events
 from leaderboard.evaluations.events import NewResult, announce, describe
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.pages.presenters import evaluation_page
+from leaderboard.evaluations.web.presenters import evaluation_page
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services

@@ -9,21 +9,21 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from leaderboard.accounts import teams
-from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards import standing
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.acting import NotPossibleError, may_act, remember_reader
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to
+from leaderboard.people import teams
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.publishing import publish_ready
-from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import releasing, services
 from leaderboard.submissions.hiding import hide, show_again
 from leaderboard.submissions.releasing import release_due, set_visibility
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user, planner_data
-from tests.leaderboard.site.api.test_reading import finish
+from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.threads import in_threads
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.suites.registry import suite_of
 from evaluator.planners.trials.trial import small_task
-from evaluator.plans import plan_to_json
-from evaluator.suites import suite_of
 from tests.end_to_end.endpoints import serving
 
 TOKEN = "Bearer s3cr3t-of-the-owner-ab12"

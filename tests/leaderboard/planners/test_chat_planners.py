@@ -8,8 +8,8 @@ import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE
-from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.services import create_token
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies
 from leaderboard.planners.models import Planner
@@ -17,9 +17,9 @@ from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, Guarded, chatting
 from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
 from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import client_of
 from tests.rings import usual
 
 pytestmark = pytest.mark.django_db

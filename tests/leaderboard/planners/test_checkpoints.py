@@ -15,7 +15,7 @@ from leaderboard.planners.tasks import remove_unused_checkpoints
 from leaderboard.queue.leasing import leases
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_submission, make_suite, make_user
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
+from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 STRATEGY = "openagi/zero-shot"
@@ -138,7 +138,7 @@ def piece(lease, *, name: str = "", token: str = "", **query):
 
 class TestWorkers:
     def test_the_attempt_gets_it_piece_by_piece(self, ada, suite, monkeypatch):
-        monkeypatch.setattr("leaderboard.queue.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(zipped()) // 3)
+        monkeypatch.setattr("leaderboard.queue.web.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(zipped()) // 3)
         lease = lease_of(ada, suite)
         assert lease["planner"] == {
             "kind": "checkpoint", "digest": digest(), "bytes": len(zipped()), "strategy": STRATEGY,

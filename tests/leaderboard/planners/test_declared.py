@@ -5,9 +5,9 @@ import pytest
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import publish
 from leaderboard.planners.services import check_planner, enter_planner, validate_planner
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_summary
 from tests.leaderboard.factories import make_user, planner_data
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary
 
 pytestmark = pytest.mark.django_db
 MODEL = {"model_name": "Qwen3-8B", "parameters": 8 * 10**9, "open_weights": True}
@@ -58,7 +58,7 @@ def test_it_is_kept_may_be_added_to_and_is_never_changed():
 
 
 def test_a_bundled_planner_with_a_shipped_model_has_the_size_of_its_weights():
-    from leaderboard.planners.kinds import BUNDLED_PLANNERS
+    from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS
 
     name = next(name for name in BUNDLED_PLANNERS if ":" in name)
     planner = entered(make_user(), planner_data(bundled_name=name))

@@ -7,11 +7,11 @@ from evaluator.client.shapes import NewSubmission, PlannerEntry
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.fields import Choice, Number, SeenBy, Text, Tick, Whole, YesNo, merged
 from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
-from leaderboard.planners.serializers import OF_OWNER, PlannerInput, PlannerOutput
-from leaderboard.site.api.examples import example_of
-from leaderboard.submissions.api.serializers import SubmissionInput
+from leaderboard.planners.web.serializers import OF_OWNER, PlannerInput, PlannerOutput
+from leaderboard.platform.api.examples import example_of
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER
-from leaderboard.submissions.forms import SubmitForm
+from leaderboard.submissions.web.api.serializers import SubmissionInput
+from leaderboard.submissions.web.forms import SubmitForm
 from tests.leaderboard.factories import make_user
 
 SECRET = Text("key", label="Key", noun="key", help="Kept.", example="x", seen_by=SeenBy.NOBODY, is_kept=False)
@@ -69,7 +69,7 @@ def test_the_form_and_the_api_have_all_fields_and_no_other():
     assert set(PlannerInput().fields) == {"kind", *(field.name for field in FIELDS if field.in_api)}
     assert {field.name for field in FIELDS if field.is_kept} <= set(PlannerOutput().fields)
     shown = {block.field.name for form in forms for block in form.planner_blocks()}
-    assert {field.name for field in FIELDS if field.on_page and field.template == "planners/field.html"} <= shown
+    assert {field.name for field in FIELDS if field.on_page and field.template == "submissions/field.html"} <= shown
 
 
 def test_the_example_is_what_the_kind_s_fields_say():

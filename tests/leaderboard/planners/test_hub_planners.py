@@ -5,16 +5,16 @@ from functools import partial
 
 import pytest
 
-from evaluator.planners.language_models.admission import hub_lookup
-from evaluator.planners.language_models.admission.settings_inspection import inspect_settings, inspect_settings_confined
+from evaluator.sandbox.admission import hub_lookup
+from evaluator.sandbox.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import Planner
 from leaderboard.submissions.rerunning import rerun
-from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
 from tests.leaderboard.factories import make_suite, make_user
-from tests.leaderboard.jobs.helpers import ended, run_jobs
-from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
+from tests.leaderboard.platform.api.helpers import client_of, lease_request, worker_client
+from tests.leaderboard.queue.jobs.helpers import ended, run_jobs
 
 pytestmark = pytest.mark.django_db
 COMMIT, LATER = "c" * 40, "d" * 40

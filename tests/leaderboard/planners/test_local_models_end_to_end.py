@@ -6,18 +6,18 @@ import pytest
 import torch
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
-from evaluator.engine.store import LocalStore
+from evaluator.core.suites.registry import suite_of
+from evaluator.execution.engine.store import LocalStore
 from evaluator.planners.language_models.shipped import shipped_folder
-from evaluator.suites import suite_of
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
-from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Attempt
-from tests.evaluator.experts.hub_server import serving
+from leaderboard.people.services import create_token
+from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.checkpoints import zipped_folder
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL

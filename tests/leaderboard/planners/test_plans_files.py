@@ -2,17 +2,17 @@
 
 import pytest
 
-from evaluator.plans import plan_to_json
-from evaluator.suites import suite_of
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.suites.registry import suite_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.platform.api.helpers import client_of, lease_request, worker_client
 from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db

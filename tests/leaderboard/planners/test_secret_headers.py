@@ -9,16 +9,16 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from leaderboard.audit.models import AuditEntry
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
+from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
+from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.workers.tokens import create_worker_token
-from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from leaderboard.submissions import own_workers
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
+from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = pytest.mark.django_db
 CREDENTIAL = TOKEN.removeprefix("Bearer ")

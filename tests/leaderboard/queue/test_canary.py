@@ -6,8 +6,8 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import Outcome, Reason
+from evaluator.core.records import Outcome, Reason
+from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard
 from leaderboard.queue import canary, losses, steps, unreachable
 from leaderboard.queue.canary import Ending, Verdict, judge

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.records import Outcome, SampleResult
+from evaluator.core.records import Outcome, SampleResult
 from leaderboard.queue.comparing import Comparison, Finding, Measured, compare, measured, most_differing, sentence
 from tests.leaderboard.factories import make_record
 

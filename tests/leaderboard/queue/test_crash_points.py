@@ -6,8 +6,8 @@ No Celery message is ever delivered in these tests: each of them is also a test 
 import pytest
 from django.utils import timezone
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
+from evaluator.execution.engine.store import MemoryStore
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.queue import steps

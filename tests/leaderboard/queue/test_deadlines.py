@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from evaluator.engine.store import MemoryStore
-from evaluator.suites.base import Panel
+from evaluator.core.suites.base import Panel
+from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.phases import CurrentPhase
 from leaderboard.evaluations import deadlines

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.metrics import statistics
-from evaluator.metrics.statistics import paired_permutation
+from evaluator.scoring.metrics import statistics
+from evaluator.scoring.metrics.statistics import paired_permutation
+from leaderboard.platform.settings.evaluations import VERIFY_TASKS
 from leaderboard.queue.comparing import LEVEL, Comparison
 from leaderboard.queue.verification import CLOSER_LOOK
-from leaderboard.site.settings.evaluations import VERIFY_TASKS
 from tests.rings import usual
 
 TASKS = 185

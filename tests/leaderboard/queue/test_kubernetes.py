@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 from django.utils import timezone
 
-from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
 from gpu_jobs.launchers.pools import pools_from
 from leaderboard.evaluations.models import Attempt, EvaluationState
 from leaderboard.queue import reconcile

@@ -8,14 +8,14 @@ from django.test import Client
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import describe
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.pages.progress import latest_results
+from leaderboard.evaluations.web.progress import latest_results
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.submissions import services
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_user
-from tests.leaderboard.pages.factories import make_suite as make_openagi
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_user
+from tests.leaderboard.evaluations.web.factories import make_suite as make_openagi
+from tests.leaderboard.platform.api.helpers import ApiClient
 from tests.leaderboard.queue.test_canary import dead_endpoint
-from tests.leaderboard.site.api.helpers import ApiClient
 
 pytestmark = pytest.mark.django_db
 

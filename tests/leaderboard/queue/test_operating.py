@@ -3,16 +3,17 @@ evaluations that are over are stopped."""
 
 import pytest
 
-from gpu_jobs.launchers import LaunchError, Limits
+from gpu_jobs.launchers.base import LaunchError
+from gpu_jobs.launchers.local import Limits
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard
+from leaderboard.platform.celery import app
 from leaderboard.queue import steps
 from leaderboard.queue.launching import local_launcher
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.operating import prioritise, requeue
 from leaderboard.queue.reconcile import reconcile
 from leaderboard.queue.stopping import stop_workers
-from leaderboard.site.celery import app
 from leaderboard.submissions import services
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_user
 

@@ -65,5 +65,5 @@ def test_every_way_of_writing_is_seen():
     ]
     for way in ways:
         assert writes_of_state(way) == [1], way
-    for harmless in ("Shard.objects.filter(state='done')", "self.state = state", "'UPDATE jobs_job SET state = 1'"):
+    for harmless in ("Shard.objects.filter(state='done')", "self.state = state", "'UPDATE queue_job SET state = 1'"):
         assert writes_of_state(harmless) == [], harmless

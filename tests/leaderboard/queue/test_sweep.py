@@ -10,17 +10,17 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import Outcome
-from gpu_jobs.launchers import NoLauncher
+from evaluator.core.records import Outcome
+from evaluator.execution.engine.store import MemoryStore
+from gpu_jobs.launchers.base import NoLauncher
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
+from leaderboard.platform.coordination.services import exclusive
 from leaderboard.queue import reconcile, steps
 from leaderboard.queue.decisions import Do, Step
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.site.coordination.services import exclusive
 from leaderboard.submissions import services
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import expire, let_time_pass, make_evaluation, make_lease, make_record, make_suite

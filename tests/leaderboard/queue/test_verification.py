@@ -7,18 +7,18 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
+from evaluator.controlllm.toolbench.judging import ToolJudge
+from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.planners.bundled import bundled_planner
-from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
-from evaluator.suites import suite_of
-from evaluator.suites.toolbench.judging import ToolJudge
-from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, unranked
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.messages.models import Kind, OutboxMessage
+from leaderboard.people.models import User
 from leaderboard.queue import steps, verification
 from leaderboard.queue.models import OwnWorkerRun, Verification
 from leaderboard.queue.reconcile import reconcile, sweep
@@ -27,8 +27,8 @@ from leaderboard.quotas.models import QuotaEntry
 from leaderboard.submissions import services
 from tests.leaderboard.factories import PASSWORD, make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.platform.api.helpers import client_of, lease_request, worker_client, worker_with
 from tests.leaderboard.queue.verifying import Answer, completed_own, honest, make_own, rerun_of, run, work_off
-from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client, worker_with
 from tests.leaderboard.threads import in_threads
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from evaluator.records import ResultRecord
-from leaderboard.accounts.models import User
+from evaluator.core.records import ResultRecord
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.models import User
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.results.objects import server_store
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.services import SubmissionData, validate
 from tests.leaderboard.factories import make_record, make_suite, make_user, planner_data

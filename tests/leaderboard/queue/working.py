@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from evaluator.engine.store import MemoryStore
+from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner

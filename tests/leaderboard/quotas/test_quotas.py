@@ -8,8 +8,8 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
+from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.queue import steps

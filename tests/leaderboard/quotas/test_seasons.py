@@ -8,8 +8,8 @@ from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.submissions import services
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_season, make_suite, make_team, make_user, planner_data
+from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.quotas.test_quotas import at_once
-from tests.leaderboard.site.api.helpers import client_of
 
 
 @pytest.fixture(autouse=True)

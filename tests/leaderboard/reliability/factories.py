@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from evaluator.records import Outcome, PlannerCall, ResultRecord
-from evaluator.reliability import PERTURBATIONS, profile_of
+from evaluator.core.records import Outcome, PlannerCall, ResultRecord
+from evaluator.reliability.perturbations import PERTURBATIONS
+from evaluator.reliability.profile import profile_of
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.reliability.members import RUNS, Condition
 from leaderboard.reliability.models import ReliabilityProfile

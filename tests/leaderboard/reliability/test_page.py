@@ -7,8 +7,8 @@ from django.urls import reverse
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.reliability.members import Condition
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.factories import make_user
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.reliability.factories import make_profile
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]

@@ -3,12 +3,12 @@
 import pytest
 from django.test import Client
 
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.own import runs_on_own_worker
@@ -23,10 +23,10 @@ from leaderboard.submissions.hiding import hide
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_evaluation, make_record, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.queue import verifying
 from tests.leaderboard.queue.working import work_through
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import client_of
 from tests.rings import usual
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]

@@ -7,18 +7,18 @@ from django.core.cache import cache
 from django.db.models import F
 from django.db.models.functions import Now
 
-from evaluator.limited_process import Exceeded, LimitExceededError
-from leaderboard.jobs.models import Job
-from leaderboard.jobs.services import claim
+from evaluator.sandbox.limited_process import Exceeded, LimitExceededError
+from leaderboard.platform.api.throttling import Throttle
+from leaderboard.queue.jobs.services import claim
+from leaderboard.queue.models import Job
 from leaderboard.quotas.models import REWARDS as REWARDS_BALANCE
 from leaderboard.quotas.models import QuotaBalance
 from leaderboard.quotas.services import CHARGES_PER_QUOTA
 from leaderboard.rewards.services import LONGEST_SECONDS, REWARDS
-from leaderboard.site.api.throttling import Throttle
 from tests.fakes.evaluator import FakeEvaluator
 from tests.leaderboard.factories import make_suite, make_user
-from tests.leaderboard.jobs.helpers import ended
-from tests.leaderboard.site.api.helpers import client_of
+from tests.leaderboard.platform.api.helpers import client_of
+from tests.leaderboard.queue.jobs.helpers import ended
 
 pytestmark = pytest.mark.django_db
 PLANS = [{"task": "0", "completion": "Colorization"}, {"task": "1", "completion": ""}]

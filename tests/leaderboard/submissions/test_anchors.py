@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 from django.core.management import CommandError, call_command
 
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.parts import Planned, plan_all
 from evaluator.planners.bundled import bundled_planner
-from evaluator.suites import suite_of
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME, BundledKind

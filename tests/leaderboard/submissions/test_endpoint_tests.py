@@ -7,17 +7,17 @@ from evaluator.planners.endpoint import EndpointPlanner
 from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.planners.trials import process as trial_process
 from evaluator.planners.trials import trial
-from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.jobs.models import Job
+from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
-from leaderboard.site.api.throttling import Throttle
+from leaderboard.platform.api.throttling import Throttle
+from leaderboard.queue.models import Job
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_submission, make_suite, make_user
-from tests.leaderboard.jobs.helpers import result_of
 from tests.leaderboard.planners.servers import TOKEN, guarded
-from tests.leaderboard.site.api.helpers import client_of
+from tests.leaderboard.platform.api.helpers import client_of
+from tests.leaderboard.queue.jobs.helpers import result_of
 
 pytestmark = pytest.mark.django_db
 CREDENTIAL = TOKEN.removeprefix("Bearer ")

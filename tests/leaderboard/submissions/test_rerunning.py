@@ -14,7 +14,7 @@ from leaderboard.submissions import services
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_suite, make_user, planner_data
-from tests.leaderboard.site.api.helpers import client_of
+from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.suites import EXECUTED
 
 pytestmark = pytest.mark.django_db

@@ -9,16 +9,16 @@ from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from evaluator.plans_file import MAX_BYTES
+from evaluator.core.plans_file import MAX_BYTES
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners.data import DESCRIPTION, NAME
 from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.models import Planner, PlansFile
-from leaderboard.site.api.throttling import Throttle
+from leaderboard.platform.api.throttling import Throttle
 from tests.leaderboard.factories import make_submission, make_suite, make_user
-from tests.leaderboard.jobs.helpers import run_jobs
 from tests.leaderboard.planners.servers import TOKEN, guarded
+from tests.leaderboard.queue.jobs.helpers import run_jobs
 from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db

@@ -6,10 +6,10 @@ from django.test.utils import CaptureQueriesContext
 
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import Planner
-from leaderboard.site.field_errors import FieldErrors
+from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite, make_team, make_user, planner_data
-from tests.leaderboard.site.api.helpers import client_of
+from tests.leaderboard.platform.api.helpers import client_of
 
 pytestmark = pytest.mark.django_db
 CHAT = {
@@ -37,12 +37,12 @@ def test_submitting_looks_up_neither_suite_nor_team_again(entered, launcher):
     with CaptureQueriesContext(connection) as checking:
         valid = services.validate(user=user, data=data)
     assert selects(checking, "catalog_suite") == 1
-    assert selects(checking, "accounts_team") == 1
+    assert selects(checking, "people_team") == 1
     assert selects(checking, "planners_planner") == 1
     assert not Planner.objects.exists()
     with CaptureQueriesContext(connection) as submitting:
         services.submit(valid)
-    assert selects(submitting, "catalog_suite") == selects(submitting, "accounts_team") == 0
+    assert selects(submitting, "catalog_suite") == selects(submitting, "people_team") == 0
     assert selects(submitting, "planners_planner") == 1
 
 

@@ -10,10 +10,10 @@ import httpx
 import pytest
 from django.conf import settings as site_settings
 
-from evaluator.planners import name_resolution, ssrf_guard
-from evaluator.planners.name_resolution import NameResolver
-from leaderboard.accounts.services import create_token
-from leaderboard.notifications.models import Webhook
+from evaluator.network import name_resolution, ssrf_guard
+from evaluator.network.name_resolution import NameResolver
+from leaderboard.messages.models import Webhook
+from leaderboard.people.services import create_token
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.serving import server
 

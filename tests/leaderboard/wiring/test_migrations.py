@@ -32,11 +32,11 @@ def ours() -> Iterable[migrations.Migration]:
 
 def test_no_migration_builds_an_index_of_a_table_that_is_there_while_nobody_can_write():
     found = list(ours())
-    assert len(found) > 20
+    assert len(found) > 15
     for one in found:
         if any(isinstance(operation, AddIndexConcurrently | RemoveIndexConcurrently) for operation in one.operations):
             assert one.atomic is False, one
-    assert {f"{one.app_label}.{one.name}": blocking(one) for one in found if blocking(one)} == {}
+    assert {f"{one.app_label}.{one.name}": blocking(one) for one in found if not one.initial and blocking(one)} == {}
 
 
 @pytest.mark.django_db

@@ -5,15 +5,9 @@ from dataclasses import dataclass
 
 import httpx
 
-from evaluator.canonical_json import JsonValue
-from evaluator.network import asked_to_wait, error_in, is_html, is_transient
-from evaluator.planners.language_models.protocol import (
-    Answer,
-    Failure,
-    FailureKind,
-    Usage,
-    is_about_length,
-)
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Answer, Failure, FailureKind, Usage, is_about_length
+from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
 
 logger = logging.getLogger(__name__)
 

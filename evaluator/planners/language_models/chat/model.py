@@ -20,15 +20,18 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from evaluator.bounded_answers import (
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Ability, Answer, Call, Completion, Failure, FailureKind, GenerateCall, Usage
+from evaluator.network.bounded_answers import (
     UNCOMPRESSED,
     AnswerTooLargeError,
     CompressedAnswerError,
     http_violation,
     read_answer_async,
 )
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.guarded_connections import EgressRefusedError
+from evaluator.network.guarded_connections import EgressRefusedError
+from evaluator.network.secret_header import SecretHeader
+from evaluator.network.ssrf_guard import async_egress_client
 from evaluator.planners.language_models.chat.answers import (
     NoChoiceError,
     PromptTooLongError,
@@ -40,18 +43,6 @@ from evaluator.planners.language_models.chat.answers import (
     with_tries,
 )
 from evaluator.planners.language_models.chat.congestion import ConcurrencyLimit, Gate
-from evaluator.planners.language_models.protocol import (
-    Ability,
-    Answer,
-    Call,
-    Completion,
-    Failure,
-    FailureKind,
-    GenerateCall,
-    Usage,
-)
-from evaluator.planners.secret_header import SecretHeader
-from evaluator.planners.ssrf_guard import async_egress_client
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
+from evaluator.core.language_model import Constraint, Message
 from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.local.scoring import completion_logits
-from evaluator.planners.language_models.protocol import Constraint, Message
 from evaluator.planners.language_models.spelling import Grammar, Tokens
 
 

@@ -15,9 +15,9 @@ from transformers import GenerationConfig
 from transformers.generation.configuration_utils import ContinuousBatchingConfig
 from transformers.generation.continuous_batching.utils import WorkloadHints
 
+from evaluator.core.language_model import Completion
 from evaluator.planners.language_models.local.generation import Prepared, completion_of
 from evaluator.planners.language_models.local.network import Network
-from evaluator.planners.language_models.protocol import Completion
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
+from evaluator.core.language_model import Beam, Completion, Failure, FailureKind, GenerateCall, Usage
 from evaluator.planners.language_models.local.constrained import ConstrainedProcessor
 from evaluator.planners.language_models.local.network import Network, Prompt
 from evaluator.planners.language_models.local.sampling import CallStopping, Drawing, DrawingProcessor, before_stops
-from evaluator.planners.language_models.protocol import Beam, Completion, Failure, FailureKind, GenerateCall, Usage
 from evaluator.planners.language_models.spelling import Grammar, Tokens
 
 

@@ -9,10 +9,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from evaluator.canonical_json import JsonValue
-from evaluator.experts.devices import is_out_of_memory, release_memory
-from evaluator.experts.weights import WeightsError, weights_digest
-from evaluator.planners.language_models.admission.rules import ModelRefusedError
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import (
+    Ability,
+    Answer,
+    Call,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    ScoreCall,
+    Scores,
+    Usage,
+)
+from evaluator.execution.experts.devices import is_out_of_memory, release_memory
+from evaluator.execution.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models.batching import Size, batches, isolated
 from evaluator.planners.language_models.errors import ModelError as ModelError
 from evaluator.planners.language_models.errors import ModelUnusableError as ModelUnusableError
@@ -26,18 +36,8 @@ from evaluator.planners.language_models.local.tokenizer_loading import (
     TokenizerPanicError,
     load_tokenizer,
 )
-from evaluator.planners.language_models.protocol import (
-    Ability,
-    Answer,
-    Call,
-    Failure,
-    FailureKind,
-    GenerateCall,
-    ScoreCall,
-    Scores,
-    Usage,
-)
 from evaluator.planners.language_models.spelling import Tokens, UnspellableError
+from evaluator.sandbox.admission.rules import ModelRefusedError
 
 logger = logging.getLogger(__name__)
 

@@ -18,16 +18,11 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
 )
 
-from evaluator.experts.loading import loading
-from evaluator.experts.pretrained import dtype_of, load_pretrained
-from evaluator.planners.language_models.admission.rules import (
-    CONFIG,
-    MOST_SETTINGS_BYTES,
-    ModelRefusedError,
-    read_config,
-)
-from evaluator.planners.language_models.admission.safetensors_headers import Header, HeaderError, file_header
+from evaluator.execution.experts.loading import loading
+from evaluator.execution.experts.pretrained import dtype_of, load_pretrained
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.sandbox.admission.rules import CONFIG, MOST_SETTINGS_BYTES, ModelRefusedError, read_config
+from evaluator.sandbox.admission.safetensors_headers import Header, HeaderError, file_header
 
 LARGEST_CALL = 8192
 """Tokens of one sequence for which a model's cache of keys and values must fit into memory."""

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
-from evaluator.canonical_json import digest
-from evaluator.planners.language_models.admission.chat_templates import render_template
-from evaluator.planners.language_models.admission.rules import end_tokens
-from evaluator.planners.language_models.admission.template_environment import TemplateRefusedError
-from evaluator.planners.language_models.protocol import Constraint, Message
+from evaluator.core.canonical_json import digest
+from evaluator.core.language_model import Constraint, Message
 from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens
+from evaluator.sandbox.admission.chat_templates import render_template
+from evaluator.sandbox.admission.rules import end_tokens
+from evaluator.sandbox.admission.template_environment import TemplateRefusedError
 
 _NO_LIMIT = 1_000_000
 """Tokens. A tokenizer that knows no limit says something far above."""

@@ -8,7 +8,7 @@ from typing import Any
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
-from evaluator.planners.language_models.admission.settings_files import folder_reader, read_tokenizer_files
+from evaluator.sandbox.admission.settings_files import folder_reader, read_tokenizer_files
 
 _LONGEST_PANIC = 200
 _MOST_NORMALIZED_BYTES = 8 * 1024 * 1024

@@ -14,9 +14,14 @@ from typing import Any
 
 import httpx
 
-from evaluator.bounded_answers import UNCOMPRESSED, AnswerTooLargeError, CompressedAnswerError, read_answer_async
-from evaluator.planners.event_loop import LoopThread
-from evaluator.planners.language_models.protocol import FailureKind, Message, Usage, is_about_length
+from evaluator.core.language_model import FailureKind, Message, Usage, is_about_length
+from evaluator.network.bounded_answers import (
+    UNCOMPRESSED,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    read_answer_async,
+)
+from evaluator.network.event_loop import LoopThread
 from evaluator.planners.language_models.spelling import Tokens
 
 MODEL = "planarena"

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.protocol import (
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import (
     Ability,
     Answer,
     Beam,

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from evaluator.suites import suite_names, suite_of
+from evaluator.core.suites.registry import suite_names, suite_of
 from leaderboard.catalog.services import register_suite
 
 

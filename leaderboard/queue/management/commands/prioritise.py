@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from leaderboard.accounts.models import Team, User
-from leaderboard.accounts.services import set_weight
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.models import Team, User
+from leaderboard.people.services import set_weight
 from leaderboard.queue.operating import prioritise
 
 _WEIGHED: Mapping[str, tuple[type[User | Team], str]] = {"user": (User, "username"), "team": (Team, "slug")}

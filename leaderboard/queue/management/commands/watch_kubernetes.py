@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, close_old_connections
 
 from leaderboard.evaluations.models import Attempt, AttemptState
+from leaderboard.platform.liveness import alive_file
 from leaderboard.queue.launching import connected_cluster
 from leaderboard.queue.queueing import enqueue_reconcile
-from leaderboard.site.liveness import alive_file
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     help = "Watch the pods of worker pools, and have the evaluations that they work on reconciled at once."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        from gpu_jobs.launchers.kubernetes import Follower
+        from gpu_jobs.launchers.kubernetes.watching import Follower
 
         try:
             _, client = connected_cluster()

@@ -12,8 +12,8 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
-from leaderboard.site.direct import direct_settings
-from leaderboard.site.environment import Environment
+from leaderboard.platform.direct import direct_settings
+from leaderboard.platform.environment import Environment
 
 LOCK_SECONDS = "PLANARENA_MIGRATION_LOCK_SECONDS"
 _POLL_SECONDS = 0.5

@@ -7,20 +7,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from evaluator import canonical_json
 from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.report import ExitCode, Kind, Report
 from evaluator.client.verify.site import Site
-from evaluator.signatures import (
-    Envelope,
-    PrivateKey,
-    RowDigests,
-    record_commitment,
-    result_digest,
-)
-from evaluator.signatures.envelope import _signed_bytes
+from evaluator.core import canonical_json
+from evaluator.core.signatures.envelope import Envelope, _signed_bytes
+from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.statements import RowDigests, record_commitment, result_digest
 from tests.fakes.signed_site import BOARD, OPERATOR, PSEUDONYM, START, SignedSite, digest_of, name, rank
 
 STRANGER = PrivateKey.from_secret("a stranger's key")

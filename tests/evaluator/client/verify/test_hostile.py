@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify import fetching
 from evaluator.client.verify.fetching import FetchError, FileFetcher, SiteFetcher
 from evaluator.client.verify.report import Kind
-from evaluator.signatures import record_commitment
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.signatures.statements import record_commitment
 from tests.evaluator.client.verify.test_attacks import verified
 from tests.fakes.hostile_server import (
     ENDLESS_BODY,

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import Entry
 from evaluator.episodes.turns.step_by_step import step_by_step
-from evaluator.suites.base import Suite
-from evaluator.suites.openagi.entry import SUITES as OPENAGI
-from evaluator.suites.registry import Entry
+from evaluator.openagi.entry import SUITES as OPENAGI
 
 KEYS = ("0", "24", "36")
 """A restored picture, and two captions."""

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from evaluator.engine import LocalStore
+from evaluator.core.records import ResultRecord
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.turns import TurnRequest, TurnResponse
 from evaluator.episodes.base import Evaluator, Setting
-from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
-from evaluator.records import ResultRecord
-from evaluator.suites.registry import episode_of, suite_of
+from evaluator.episodes.registry import episode_of
+from evaluator.execution.engine.store import LocalStore
 from tests.evaluator.episodes.turns.toy import Answers
 
 SLUG = "openagi-turns"

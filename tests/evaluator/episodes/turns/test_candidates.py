@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from evaluator.engine.store import LocalStore
+from evaluator.core.planner import PlannerReply
+from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.core.plans_file import GivenPlan
+from evaluator.core.records import Outcome, PlannerCall
+from evaluator.core.suites.candidates import Candidate, Candidates
+from evaluator.core.transcripts import StopReason
+from evaluator.core.turns import TurnResponse
 from evaluator.episodes.turns.environment import Made, TurnScore
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.feedback import Bounds
+from evaluator.execution.engine.store import LocalStore
 from evaluator.planners.given import GivenPlans
-from evaluator.planners.protocol import PlannerReply
-from evaluator.planners.turns.protocol import TurnResponse
-from evaluator.plans.model import PlanSyntaxError
-from evaluator.plans_file import GivenPlan
-from evaluator.records import Outcome, PlannerCall
-from evaluator.suites.candidates import Candidate, Candidates
-from evaluator.transcripts import StopReason
 from tests.evaluator.episodes.turns import toy
 from tests.evaluator.episodes.turns.toy import Answers, Sums
 

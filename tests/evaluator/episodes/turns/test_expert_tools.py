@@ -8,22 +8,24 @@ from types import MappingProxyType
 import pytest
 from PIL import Image
 
-from evaluator.canonical_json import JsonValue
-from evaluator.engine import Engine, FailureKind, Job, LocalStore, MemoryStore
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.expert import InputError
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.records import Outcome as TaskOutcome
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.transcripts import ActionProblem, StopReason
+from evaluator.core.turns import TurnRequest, TurnResponse
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.turns.environment import Call, Outcome, Refused, ToolFault
 from evaluator.episodes.turns.expert_tools import ExpertCall, ExpertTools, Failed, Ran
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
-from evaluator.experts.profile import load_profile
-from evaluator.experts.protocol import InputError
-from evaluator.planners.turns.protocol import TurnRequest, TurnResponse
-from evaluator.plans import Plan, Step
-from evaluator.records import Outcome as TaskOutcome
-from evaluator.records import Reason
-from evaluator.suites.base import Suite
-from evaluator.tools.openagi import OPENAGI
-from evaluator.tools.types import Catalogue, ResourceType, Tool
-from evaluator.transcripts import ActionProblem, StopReason
+from evaluator.execution.engine.jobs import FailureKind, Job
+from evaluator.execution.engine.run import Engine
+from evaluator.execution.engine.store import LocalStore, MemoryStore
+from evaluator.execution.experts.profile import load_profile
 from tests.evaluator.episodes.turns.toy import Answers, Sums, suite
 from tests.fakes.experts import FakeExpert, FakePool, broken_on_black, describe
 

@@ -5,8 +5,8 @@ import random
 import pytest
 from pydantic import ValidationError
 
-from evaluator.planners.turns.protocol import Formulation, TurnRequest, TurnResponse
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
+from evaluator.core.turns import Formulation, TurnRequest, TurnResponse
 from tests.evaluator.episodes.turns.toy import Answers, evaluator
 
 MIB = 1 << 20

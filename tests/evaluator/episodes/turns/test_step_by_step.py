@@ -9,23 +9,27 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from evaluator.engine import FailureKind, LocalStore
+from evaluator.core.planner import PlannerError
+from evaluator.core.plans_file import GivenPlan
+from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.core.suites.base import ABSTENTION, Panel
+from evaluator.core.suites.registry import step_by_step_of, suite_of, whole_plans_of
+from evaluator.core.transcripts import MOST_BYTES, ActionProblem, StopReason
+from evaluator.core.turns import TurnReply, TurnRequest, TurnResponse
 from evaluator.episodes.base import Evaluator, Setting, SettingError
+from evaluator.episodes.registry import episode_of
 from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
 from evaluator.episodes.turns.step_by_step import step_by_step
+from evaluator.execution.engine.jobs import FailureKind
+from evaluator.execution.engine.store import LocalStore
+from evaluator.openagi.entry import SUITES
 from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.given import GivenPlans
-from evaluator.planners.protocol import PlannerError
-from evaluator.planners.turns.protocol import TurnReply, TurnRequest, TurnResponse
-from evaluator.plans_file import GivenPlan
-from evaluator.records import Outcome, PlannerCall, Reason, ResultRecord
-from evaluator.suites.base import ABSTENTION, Panel
-from evaluator.suites.openagi_season.entry import SUITES as SEASON
-from evaluator.suites.registry import episode_of, step_by_step_of, suite_of, whole_plans_of
-from evaluator.transcripts import MOST_BYTES, ActionProblem, StopReason
 from tests.evaluator.episodes.turns.stepping import IMAGE, SLUG, TEXT, evaluator, run, script
 from tests.evaluator.episodes.turns.toy import Answers
 from tests.rings import usual
+
+SEASON = next(entry for entry in SUITES if entry.slug == "openagi-season")
 
 
 class TestTheSameScores:
@@ -314,7 +318,7 @@ class TestBounds:
 
 def season(folder: Path, *, in_turns: bool, keys: list[str], samples: int = 2) -> Evaluator:
     """Some of the generated requests in one of two forms; some want several answers, and some cannot be met."""
-    (whole,) = SEASON
+    whole = SEASON
     entry = step_by_step(whole, caption="Image Captioning") if in_turns else whole
     built = entry.build()
     suite = replace(built, tasks=tuple(task for task in built.tasks if task.key in keys))
@@ -325,7 +329,7 @@ def season(folder: Path, *, in_turns: bool, keys: list[str], samples: int = 2) -
 class TestOtherRequests:
     @pytest.fixture(scope="class")
     def keys(self) -> dict[str, list[str]]:
-        tasks = SEASON[0].build().tasks
+        tasks = SEASON.build().tasks
         return {
             "several": [task.key for task in tasks if len(task.answers) > 1][:3],
             "impossible": [task.key for task in tasks if task.metric == ABSTENTION][:2],

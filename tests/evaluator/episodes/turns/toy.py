@@ -4,19 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from evaluator.canonical_json import digest
+from evaluator.core.canonical_json import digest
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.core.suites.registry import Entry
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.transcripts import ActionProblem, Transcript
+from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
-from evaluator.planners.turns.protocol import Formulation, TurnReply, TurnRequest, TurnResponse
-from evaluator.plans.model import Plan, Step
-from evaluator.plans.turns import substitute
-from evaluator.records import PlannerCall, Reason
-from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
-from evaluator.suites.registry import Entry
-from evaluator.tools.types import Catalogue, ResourceType, Tool
-from evaluator.transcripts import ActionProblem, Transcript
+from evaluator.replies.turns.model import substitute
 
 CALL = PlannerCall(seconds=0.01, prompt_tokens=3, completion_tokens=2)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluator.core.language_model import Following
 from evaluator.planners.language_models.automaton import NameAutomaton
-from evaluator.planners.language_models.protocol import Following
 
 NAMES = ("A", "B", "C", "D")
 

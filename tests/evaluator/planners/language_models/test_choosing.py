@@ -2,12 +2,12 @@
 
 import pytest
 
+from evaluator.core.language_model import Ability, FailureKind
 from evaluator.planners.language_models.chat.model import ChatModel
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
 from evaluator.planners.language_models.fetching import fetch_model
-from evaluator.planners.language_models.protocol import Ability, FailureKind
 from evaluator.planners.language_models.scripted import ScriptedModel
-from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import saved, t5, unigram
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.planners.language_models.protocol import FailureKind, Following, Message, ScoreCall
+from evaluator.core.language_model import FailureKind, Following, Message, ScoreCall
 from evaluator.planners.language_models.scripted import ScriptedModel, ScriptError
 from tests.fakes.strategies import generate
 

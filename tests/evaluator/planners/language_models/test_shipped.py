@@ -4,15 +4,16 @@ import json
 
 import pytest
 
-from evaluator.engine.store import MemoryStore
+from evaluator.core.language_model import Ability, GenerateCall, Message
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting
-from evaluator.experts.weights import weights_digest
-from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
+from evaluator.episodes.registry import episode_of
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.execution.experts.weights import weights_digest
+from evaluator.openagi.strategies.nonlinear import Nonlinear
+from evaluator.openagi.training.splits import draw_split
 from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_modules, shipped_names
 from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
-from evaluator.suites.registry import episode_of, suite_of
-from evaluator.training.planners.splits import draw_split
 from tests.rings import usual
 
 ONE_MEGABYTE = 1_000_000
@@ -49,9 +50,9 @@ def test_the_shipped_modules_solve_questions_on_databases(name):
 
 @pytest.mark.parametrize("name", usual(shipped_names(), of=shipped_names()[:1]))
 def test_every_shipped_planner_plans(name):
+    from evaluator.openagi.training.episodes import draw_episodes
     from evaluator.planners.language_models.local.model import LocalModel
-    from evaluator.training.planners.episodes import draw_episodes
-    from tests.evaluator.training.planners.models import request
+    from tests.evaluator.openagi.training.models import request
 
     model = LocalModel.from_folder(shipped_folder(name))
     assert Ability.CONSTRAIN in model.abilities
@@ -73,7 +74,7 @@ def test_the_pretrained_planner_answers_in_numbered_steps():
 
 
 def test_what_was_trained_on_gold_plans_or_scores_was_the_training_tasks_of_its_seed():
-    from tests.evaluator.training.planners.models import SUITE
+    from tests.evaluator.openagi.training.models import SUITE
 
     for variant in ("finetuned", "rltf"):
         record = json.loads((shipped_folder(f"lilliput-planner/{variant}") / "training.json").read_text())

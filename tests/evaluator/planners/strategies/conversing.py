@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
-from evaluator.planners.language_models.protocol import Call, Completion
-from evaluator.planners.protocol import PlannerRequest, request_for
-from evaluator.planners.strategies.protocol import Draft, Strategy
-from evaluator.plans import ParsedPlan, PlanContext, Problem, check_plan, read_plan
-from evaluator.suites import suite_of
+from evaluator.core.language_model import Call, Completion
+from evaluator.core.planner import PlannerRequest, request_for
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.plans.model import ParsedPlan, PlanContext, Problem
+from evaluator.core.strategy import Draft, Strategy
+from evaluator.core.suites.registry import suite_of
+from evaluator.replies.read import read_plan
 
 NOISY_QUESTION = ("openagi", "150")
 """Given low-resolutioned noisy blurry image and clozed English query, ... answer the question in German"""
@@ -45,7 +47,7 @@ def read(draft: Draft, suite: str, key: str) -> tuple[ParsedPlan, tuple[Problem,
 
 def is_solved(draft: Draft, key: str) -> bool:
     """Whether a plan solves a task of `toolmini`, as the suite judges."""
-    from evaluator.suites.toolbench.judging import judge
+    from evaluator.controlllm.toolbench.judging import judge
 
     suite = suite_of("toolmini")
     return judge(suite=suite, task=suite.task(key), value=draft.plan).judgement.SE == 1

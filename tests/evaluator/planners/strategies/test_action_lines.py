@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluator.controlllm.baselines.gpt4tools import GPT4Tools, read_calls
+from evaluator.controlllm.baselines.visual_chatgpt import MAX_TURNS, VisualChatGPT
+from evaluator.core.plans.model import ParsedPlan, PlanSyntaxError
 from evaluator.planners.strategies.acting import sections_of
-from evaluator.planners.strategies.gpt4tools import GPT4Tools, read_calls
-from evaluator.planners.strategies.visual_chatgpt import MAX_TURNS, VisualChatGPT
-from evaluator.plans import ParsedPlan, PlanSyntaxError
 from tests.evaluator.planners.strategies.conversing import (
     NOISY_QUESTION,
     REMOVE_KEYBOARD,

@@ -8,17 +8,18 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from evaluator.core.language_model import Answer, Call, Failure, ScoreCall, Scores
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.records import Outcome, Reason
+from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.parts import ask_all
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.protocol import Answer, Call, Failure, ScoreCall, Scores
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
-from evaluator.plans import check_plan, read_plan
-from evaluator.records import Outcome, Reason
-from evaluator.suites import suite_of
+from evaluator.replies.read import read_plan
+from tests.evaluator.controlllm.baselines.test_hugginggpt import TASKS as TASKS_OF_REMOVING
 from tests.evaluator.planners.strategies.conversing import prompt_of
 from tests.evaluator.planners.strategies.test_action_lines import DONE, INPAINT, SEGMENT, SELECT
-from tests.evaluator.planners.strategies.test_hugginggpt import TASKS as TASKS_OF_REMOVING
 
 Script = Callable[[Call], Answer | Failure | str]
 

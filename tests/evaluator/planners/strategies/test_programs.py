@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.planners.strategies import program_plans, program_text, visprog
-from evaluator.planners.strategies.program_text import read_program
-from evaluator.planners.strategies.visprog import ViperGPT, VisProg
-from evaluator.plans import PlanSyntaxError
+from evaluator.controlllm.baselines import program_plans, program_text, visprog
+from evaluator.controlllm.baselines.program_text import read_program
+from evaluator.controlllm.baselines.visprog import ViperGPT, VisProg
+from evaluator.core.plans.model import PlanSyntaxError
 from tests.evaluator.planners.strategies.conversing import (
     REMOVE_KEYBOARD,
     held,

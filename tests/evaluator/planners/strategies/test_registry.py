@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.suites.registry import suite_names, suite_of, suites_in_turns
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
-from evaluator.plans import check_plan, read_plan
-from evaluator.suites import suite_names, suite_of
-from evaluator.suites.registry import suites_in_turns
+from evaluator.replies.read import read_plan
 from tests.evaluator.planners.strategies.conversing import request_of
 from tests.fakes.tiny_models import saved, t5, unigram
 

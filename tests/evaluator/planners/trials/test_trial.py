@@ -5,16 +5,19 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.planners import EndpointSettings
-from evaluator.planners.secret_header import SecretHeader
-from evaluator.planners.trials import Verdict, small_task, try_endpoint
+from evaluator.core.plans.checks import check_plan
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.records import Reason
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.network.secret_header import SecretHeader
+from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trials.empty_plans import example_plan
-from evaluator.plans import check_plan, plan_to_json, read_plan
-from evaluator.records import Reason
-from evaluator.suites import suite_of
-from evaluator.tools import OPENAGI
+from evaluator.planners.trials.trial import small_task, try_endpoint
+from evaluator.planners.trials.verdicts import Verdict
+from evaluator.replies.read import read_plan
+from tests.evaluator.network.test_secret_header import echo
 from tests.evaluator.planners.test_endpoint import endpoint
-from tests.evaluator.planners.test_secret_header import echo
 
 
 def gold(slug: str = "openagi"):

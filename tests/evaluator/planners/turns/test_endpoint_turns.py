@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from evaluator.planners import EndpointPlanner, EndpointSettings
-from evaluator.planners.secret_header import SecretHeader
-from evaluator.records import Outcome, Reason
-from evaluator.transcripts import StopReason
+from evaluator.core.records import Outcome, Reason
+from evaluator.core.transcripts import StopReason
+from evaluator.network.secret_header import SecretHeader
+from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from tests.evaluator.episodes.turns.toy import evaluator
 from tests.evaluator.planners.test_endpoint import endpoint, planner
 

@@ -5,13 +5,13 @@ from types import MappingProxyType
 
 import pytest
 
+from evaluator.core.suites.base import Suite
+from evaluator.core.turns import TurnResponse
+from evaluator.lumos.mini.draws import Source
+from evaluator.lumos.mini.groups import draw_group
+from evaluator.lumos.mini.suite import majority
+from evaluator.miniature.seeds import Split
 from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
-from evaluator.planners.turns.protocol import TurnResponse
-from evaluator.suites.base import Suite
-from evaluator.suites.lumos.mini.draws import Source
-from evaluator.suites.lumos.mini.groups import draw_group
-from evaluator.suites.lumos.mini.suite import majority
-from evaluator.world.seeds import Split
 from tests.evaluator.episodes.turns.toy import Answers, evaluator
 from tests.evaluator.episodes.turns.toy import suite as toy
 

@@ -15,9 +15,9 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.library import Library
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.results.task_scores import task_score
-from leaderboard.results.usage import usage_of
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_user
+from leaderboard.evaluations.results.task_scores import task_score
+from leaderboard.evaluations.results.usage import usage_of
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_results, make_user
 
 TASKS = 28
 """So many of OpenAGI's first tasks have results; some of them were run and have records."""

@@ -4,33 +4,35 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluator import canonical_json
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.report import Kind, Report
-from evaluator.engine.store import MemoryStore
+from evaluator.core import canonical_json
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.records import ResultRecord
+from evaluator.core.signatures.envelope import Envelope, open_envelope
+from evaluator.core.signatures.keys import PublicKey
+from evaluator.core.signatures.statements import SeasonStatement
+from evaluator.core.suites.hidden import suite_on_split
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.values.coding import Artefact, MediaType
 from evaluator.episodes.base import Setting
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.experts.profile import load_profile
-from evaluator.metrics.aggregate import indicators_of_samples
+from evaluator.episodes.registry import episode_of
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.execution.experts.profile import load_profile
 from evaluator.planners.bundled import NoOpPlanner
-from evaluator.records import ResultRecord
-from evaluator.signatures import Envelope, PublicKey, SeasonStatement, open_envelope
-from evaluator.suites import episode_of, suite_of
-from evaluator.suites.hidden import suite_on_split
-from evaluator.values import Artefact, MediaType
-from leaderboard.audit.models import AuditEntry
-from leaderboard.boards.models import Snapshot
+from evaluator.scoring.metrics.aggregate import indicators_of_samples
+from leaderboard.boards.models import SigningKey, Snapshot
 from leaderboard.boards.services import publish
-from leaderboard.boards.signing.models import SigningKey
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import SeasonAnnouncement, SeasonData, Suite
 from leaderboard.catalog.seasons import derived_seed
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
-from leaderboard.results.objects import server_store
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.platform.models import AuditEntry
 from tests.leaderboard.boards.signing.boards import mismatches, summarise_again, verified
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.factories import make_season
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.planning import REAL
 
 pytestmark = pytest.mark.django_db

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.fetching import MissingError
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
-from leaderboard.accounts.models import User
+from evaluator.core.commands.exit_codes import ExitCode
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.leaving.closing import delete_account
-from leaderboard.leaving.erasing import erase_all
+from leaderboard.operations.leaving.closing import delete_account
+from leaderboard.operations.leaving.erasing import erase_all
+from leaderboard.people.models import User
 from leaderboard.submissions.hiding import hide
 from tests.leaderboard.boards.signing.boards import Reader, published
-from tests.leaderboard.pages.factories import make_suite
+from tests.leaderboard.evaluations.web.factories import make_suite
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(450)]
 

@@ -4,18 +4,19 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.documents import parsed
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Kind
 from evaluator.client.verify.trust import UntrustedError, trust
-from evaluator.signatures import KeysDocument, PrivateKey
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.signatures.documents import KeysDocument
+from evaluator.core.signatures.keys import PrivateKey
+from leaderboard.boards.models import EvaluationSignature, SigningKey, SnapshotSignature
 from leaderboard.boards.signing import services, tasks
 from leaderboard.boards.signing.keys import signing_key
-from leaderboard.boards.signing.models import EvaluationSignature, SigningKey, SnapshotSignature
 from leaderboard.boards.signing.services import sign_evaluations, sign_snapshot
 from tests.leaderboard.boards.signing.boards import published, verified
-from tests.leaderboard.pages.factories import make_board, make_suite
+from tests.leaderboard.evaluations.web.factories import make_board, make_suite
 
 pytestmark = pytest.mark.django_db
 OLD, NEW, OTHER = ("old key " * 5).replace(" ", "-"), ("new key " * 5).replace(" ", "-"), "another-key-" * 4

@@ -5,25 +5,24 @@ import json
 import pytest
 from django.db import transaction
 
-from evaluator import canonical_json
-from evaluator.cli.program.exit_codes import ExitCode
 from evaluator.client.verify.report import Kind
-from evaluator.metrics.statistics import Interval
-from leaderboard.accounts.models import User
+from evaluator.core import canonical_json
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.scoring.metrics.statistics import Interval
 from leaderboard.boards import contents
-from leaderboard.boards.models import Snapshot
+from leaderboard.boards.models import Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.services import publish
-from leaderboard.boards.signing.models import SnapshotSignature, Withdrawal
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.leaving.closing import delete_account
-from leaderboard.leaving.erasing import erase_all
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.operations.leaving.closing import delete_account
+from leaderboard.operations.leaving.erasing import erase_all
+from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
-from leaderboard.results.objects import server_store
 from leaderboard.submissions.hiding import hide
 from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, summarise_again, verified
+from tests.leaderboard.evaluations.web.factories import make_suite
 from tests.leaderboard.factories import make_season
-from tests.leaderboard.pages.factories import make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -195,7 +194,7 @@ def test_every_planner_and_owner_renamed_without_salts_is_a_mismatch(board):
 
 
 def test_an_open_board_whose_records_are_all_withheld_is_not_verified(board, monkeypatch):
-    monkeypatch.setattr("leaderboard.boards.signing.api.withheld_from", lambda **_: Withheld(data=True))
+    monkeypatch.setattr("leaderboard.boards.web.signing_api.withheld_from", lambda **_: Withheld(data=True))
     report = verified()
     assert report.exit_code is ExitCode.INFRASTRUCTURE, report.as_text()
     assert (
@@ -207,7 +206,7 @@ def test_rows_of_the_api_that_are_not_those_of_the_snapshot_are_found(board, mon
     real = contents.content_of(board)
     swapped = [{**row, "planner": "eve's"} for row in real.rows]
     other = contents.BoardContent(rows=tuple(swapped), coverage=real.coverage)
-    monkeypatch.setattr("leaderboard.boards.api.content_of", lambda _: other)
+    monkeypatch.setattr("leaderboard.boards.web.api.content_of", lambda _: other)
     found = mismatches(verified())
     assert "published: page 1 of the API's rows: rows is not as it was signed" in found
     assert any(text.startswith("published: /api/v1/boards/openagi/snapshots/2/: content") for text in found)

@@ -9,15 +9,21 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator import canonical_json
+from evaluator.core import canonical_json
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.erasing import replace_owner
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.boards.storing import packing
 from leaderboard.boards.storing.differences import pack, unpack
-from leaderboard.site.lru_cache import clear_all
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary, make_user
+from leaderboard.platform.lru_cache import clear_all
+from tests.leaderboard.evaluations.web.factories import (
+    make_evaluation,
+    make_planner,
+    make_suite,
+    make_summary,
+    make_user,
+)
 
 _VALUES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from([0.0, 1.0, 0.1]) | st.text(max_size=2)
 _ROW = st.fixed_dictionaries(

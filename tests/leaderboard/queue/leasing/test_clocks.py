@@ -7,12 +7,12 @@ from django.utils import timezone
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard
-from leaderboard.notifications import dispatching
-from leaderboard.notifications.models import Kind
-from leaderboard.notifications.outbox import enqueue
+from leaderboard.messages import dispatching
+from leaderboard.messages.models import Kind
+from leaderboard.messages.outbox import enqueue
+from leaderboard.platform.clock import database_now
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
-from leaderboard.site.clock import database_now
 from tests.leaderboard.factories import make_evaluation, make_lease
 from tests.leaderboard.queue.verifying import completed_own, rerun_of
 

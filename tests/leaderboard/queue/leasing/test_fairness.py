@@ -12,7 +12,6 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -23,6 +22,7 @@ from leaderboard.evaluations.models import (
     Submission,
 )
 from leaderboard.evaluations.states import end_attempt, move_shard
+from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.leasing import counted_leases, leases, next_shard
 from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user

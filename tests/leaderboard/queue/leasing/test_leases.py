@@ -6,15 +6,15 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, transaction
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import Outcome
+from evaluator.core.records import Outcome
+from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState, Shard, ShardState, TaskResult
+from leaderboard.evaluations.results.results import RecordsRefusedError
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.reconcile import reconcile, sweep
 from leaderboard.queue.workers import finishing
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.results.results import RecordsRefusedError
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     expire,

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from evaluator.engine.store import MemoryStore
-from evaluator.records import Outcome, Reason
+from evaluator.core.records import Outcome, Reason
+from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.contract.attempt import Phase
-from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user

@@ -11,20 +11,20 @@ from django.utils import timezone
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from evaluator.values import Artefact, MediaType
+from evaluator.core.values.coding import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.launchers.pools import pools_from
 from leaderboard.catalog import seasons
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
+from leaderboard.evaluations.results.objects import server_store
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import LogChunk, WorkerSession, WorkerToken
 from leaderboard.queue.workers.launches import LocalEnrolments, PoolEnrolments
 from leaderboard.queue.workers.sessions import VALID, open_session
 from leaderboard.queue.workers.tokens import create_worker_token, mint_launch_token
-from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_record, make_season, make_suite, make_user
+from tests.leaderboard.platform.api.helpers import ApiClient, lease_request, session_of, worker_client, worker_with
 from tests.leaderboard.queue.workers.test_tokens import lease, leased
-from tests.leaderboard.site.api.helpers import ApiClient, lease_request, session_of, worker_client, worker_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 HOUR = timedelta(hours=1)

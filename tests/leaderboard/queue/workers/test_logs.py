@@ -11,7 +11,7 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import LogChunk
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_submission, make_user
-from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.leaderboard.platform.api.helpers import ApiClient, client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 ADDRESS = "https://planner.example.org/plan"

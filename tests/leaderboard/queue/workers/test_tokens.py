@@ -8,19 +8,19 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluator.values import encode
+from evaluator.core.values.coding import encode
 from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.results.objects import server_store
 from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptToken, OwnWorkerRun, WorkerToken
 from leaderboard.queue.workers.tokens import revoke_worker_token
-from leaderboard.results.objects import server_store
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.services import SubmissionData, validate
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
+from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from django.conf import settings as site_settings
 
-from gpu_jobs.launchers import LocalLauncher
+from gpu_jobs.launchers.local import LocalLauncher
 from leaderboard.catalog import seasons
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, TaskResult
 from leaderboard.queue.launching import local_launcher

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
+from evaluator.core.language_model import FailureKind, Message, ScoreCall
+from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE, SHOWN, ChatModel, ChatSettings
 from evaluator.planners.language_models.chat.trial_server import ChatServer, ServerSettings
-from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
-from evaluator.planners.secret_header import SecretHeader
 from tests.evaluator.planners.test_endpoint import endpoint as served
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import AnyOrder

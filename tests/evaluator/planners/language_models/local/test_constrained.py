@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from evaluator.planners.language_models.protocol import FailureKind, Following, Message
+from evaluator.core.language_model import FailureKind, Following, Message
 from tests.evaluator.planners.language_models.local.test_model import USUAL, model, network_of
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import AnyOrder, completions

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.planners.language_models.protocol import FailureKind, Message
+from evaluator.core.language_model import FailureKind, Message
 from tests.evaluator.planners.language_models.local.test_model import failing_forward, model, network_of
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import TEXTS, AnyOrder

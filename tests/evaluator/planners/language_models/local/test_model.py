@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
+from evaluator.core.language_model import FailureKind, Message, ScoreCall
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import (
     TEXTS,

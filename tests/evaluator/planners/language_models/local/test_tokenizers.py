@@ -5,12 +5,10 @@ import json
 import pytest
 from tokenizers import Tokenizer
 
-from evaluator.planners.language_models.admission.checkpoint_zip import inspect
-from evaluator.planners.language_models.admission.rules import ModelRefusedError, read_config, shards_named
-from evaluator.planners.language_models.admission.tokenizer_settings import (
-    read_tokenizer_config,
-)
-from evaluator.planners.language_models.protocol import FailureKind, ScoreCall
+from evaluator.core.language_model import FailureKind, ScoreCall
+from evaluator.sandbox.admission.checkpoint_zip import inspect
+from evaluator.sandbox.admission.rules import ModelRefusedError, read_config, shards_named
+from evaluator.sandbox.admission.tokenizer_settings import read_tokenizer_config
 from tests.fakes.checkpoints import tiny_files, zipped_folder
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import TEXTS, byte_level_bpe, gpt2, saved, unigram

@@ -8,15 +8,7 @@ from functools import partial
 
 import pytest
 
-from evaluator.planners.language_models.protocol import (
-    Completion,
-    Failure,
-    FailureKind,
-    GenerateCall,
-    Message,
-    ScoreCall,
-    Scores,
-)
+from evaluator.core.language_model import Completion, Failure, FailureKind, GenerateCall, Message, ScoreCall, Scores
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
 from tests.fakes.tiny_models import (

@@ -1,9 +1,0 @@
-"""Arbiters settle, once per pair, whether two texts mean the same where a judge's rules do not know.
-
-An arbiter never sees a pair that the rules decide. Whatever goes wrong with it leaves the pair undecided and is said.
-"""
-
-from evaluator.arbiters.naming import ArbiterName, arbiter_from, named
-from evaluator.arbiters.protocol import Arbiter, ArbiterError, Question, Settled
-
-__all__ = ["Arbiter", "ArbiterError", "ArbiterName", "Question", "Settled", "arbiter_from", "named"]

@@ -1,0 +1,1 @@
+"""What planners answer ARC's tasks with: programs, steps, or the output grids themselves."""

@@ -1,0 +1,95 @@
+"""Drawing inputs: shapes on a blank grid that do not touch."""
+
+from collections.abc import Iterable, Sequence
+
+from evaluator.arc.grids import Grid
+from evaluator.arc.mini.cells import STRAIGHT, Cell
+from evaluator.arc.mini.dice import Dice
+
+_TRIES = 12
+MOST_CELLS = 6
+"""Of a random shape: none so small encloses a blank cell, which `get_objects` would list as an object."""
+
+
+class Canvas:
+    """A grid in the making. The boxes of its shapes are disjoint, for `fill_object` pastes the blank cells of a box."""
+
+    def __init__(self, rows: int, cols: int) -> None:
+        self.rows, self.cols = rows, cols
+        self._grid = [[0] * cols for _ in range(rows)]
+        self._taken: set[Cell] = set()
+
+    def put(self, cells: Iterable[Cell], colour: int) -> None:
+        """Colour cells, wherever they are."""
+        for row, col in cells:
+            self._grid[row][col] = colour
+
+    def room(self, dice: Dice, *, height: int, width: int, gap: int = 1, margin: int = 0) -> Cell | None:
+        """The top left cell of a free box, which is taken from now on; None if none was found.
+
+        Args:
+            dice: random numbers.
+            height: of the box.
+            width: of the box.
+            gap: blank cells between it and the others.
+            margin: blank cells between it and the border.
+        """
+        if height + 2 * margin > self.rows or width + 2 * margin > self.cols:
+            return None
+        for _ in range(_TRIES):
+            top = dice.between(margin, self.rows - height - margin)
+            left = dice.between(margin, self.cols - width - margin)
+            near = box(top - gap, left - gap, height=height + 2 * gap, width=width + 2 * gap)
+            if self._taken.isdisjoint(near):
+                self._taken.update(box(top, left, height=height, width=width))
+                return top, left
+        return None
+
+    def place(
+        self, dice: Dice, *, shape: Sequence[Cell], colour: int, gap: int = 1, margin: int = 0
+    ) -> Cell | None:  # fmt: skip
+        """Put a shape somewhere free; the top left cell of its box, or None if there is no room."""
+        height, width = size_of_shape(shape)
+        found = self.room(dice, height=height, width=width, gap=gap, margin=margin)
+        if found is not None:
+            self.put(((found[0] + row, found[1] + col) for row, col in shape), colour)
+        return found
+
+    def grid(self) -> Grid:
+        """What was drawn."""
+        return tuple(map(tuple, self._grid))
+
+
+def canvas(dice: Dice, *, least: int, most: int) -> Canvas:
+    """A blank canvas whose sides have lengths in this range."""
+    return Canvas(dice.between(least, most), dice.between(least, most))
+
+
+def box(top: int, left: int, *, height: int, width: int) -> list[Cell]:
+    """The cells of a rectangle in reading order."""
+    return [(row, col) for row in range(top, top + height) for col in range(left, left + width)]
+
+
+def outline(*, height: int, width: int) -> list[Cell]:
+    """The border of a rectangle at (0, 0)."""
+    cells = box(0, 0, height=height, width=width)
+    return [(row, col) for row, col in cells if row in {0, height - 1} or col in {0, width - 1}]
+
+
+def size_of_shape(shape: Iterable[Cell]) -> tuple[int, int]:
+    """Height and width of a shape at (0, 0)."""
+    cells = list(shape)
+    return max(row for row, _ in cells) + 1, max(col for _, col in cells) + 1
+
+
+def polyomino(dice: Dice, *, cells: int) -> list[Cell]:
+    """A random connected shape at (0, 0) of at most `MOST_CELLS` cells."""
+    assert cells <= MOST_CELLS
+    found = [(0, 0)]
+    while len(found) < cells:
+        row, col = dice.one_of(found)
+        down, right = dice.one_of(STRAIGHT)
+        if (row + down, col + right) not in found:
+            found.append((row + down, col + right))
+    top, left = min(row for row, _ in found), min(col for _, col in found)
+    return sorted((row - top, col - left) for row, col in found)

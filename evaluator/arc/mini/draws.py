@@ -1,0 +1,128 @@
+"""Tasks of arc-mini, drawn from a split and a number."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from evaluator.arc.demonstrations import Demonstration
+from evaluator.arc.grids import Grid
+from evaluator.arc.mini.determined import is_determined
+from evaluator.arc.mini.dice import Dice
+from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.mini.rules import Family, Rule
+from evaluator.miniature.draws import SeededSource
+from evaluator.miniature.seeds import Split
+
+VERSION = "1"
+"""Of the generators; raise it whenever one draws another task for the same number."""
+EACH = 10
+"""Tasks of each family."""
+_SPLITS = tuple(Split)
+_INPUTS = 200
+"""Inputs that are drawn for one pair at most; a quarter belongs to the split."""
+_ATTEMPTS = 200
+_FEWEST, _MOST = 3, 4
+"""Demonstrations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(SeededSource):
+    """A split of the generators."""
+
+    generators: ClassVar[str] = f"grids {VERSION}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A task as it is drawn."""
+
+    family: str
+    number: int
+    kind: str
+    """Which pattern of its family it follows; a function of its number."""
+    rule: Rule
+    demonstrations: tuple[Demonstration, ...]
+    tests: tuple[Demonstration, ...]
+
+    @property
+    def key(self) -> str:
+        """Such as `crop/7`."""
+        return f"{self.family}/{self.number}"
+
+    @property
+    def pairs(self) -> tuple[Demonstration, ...]:
+        """Demonstrations and tests."""
+        return self.demonstrations + self.tests
+
+
+def split_of(grid: Grid) -> Split:
+    """The only split whose inputs this grid may be among: two bits of its SHA-256."""
+    text = "/".join("".join(map(str, row)) for row in grid)
+    return _SPLITS[hashlib.sha256(text.encode()).digest()[0] % len(_SPLITS)]
+
+
+@lru_cache(maxsize=8)
+def draw_tasks(source: Source, *, count: int = EACH) -> tuple[Drawn, ...]:
+    """So many tasks of each family, whose keys and kinds are the same on each split. No input is in two of them."""
+    return tuple(task for family in FAMILIES for task in draw_family(family=family, source=source, count=count))
+
+
+def draw_family(*, family: str, source: Source, count: int, start: int = 0) -> Iterator[Drawn]:
+    """The tasks of a family from number `start` on; none of these has an input of another one."""
+    seen: set[Grid] = set()
+    for number in range(start, start + count):
+        task = next(one for one in _attempts(family=family, source=source, number=number) if _is_new(one, seen=seen))
+        seen.update(pair.input for pair in task.pairs)
+        yield task
+
+
+def _is_new(task: Drawn, *, seen: set[Grid]) -> bool:
+    return seen.isdisjoint(pair.input for pair in task.pairs)
+
+
+def _attempts(*, family: str, source: Source, number: int) -> Iterator[Drawn]:
+    """Determined tasks of one number.
+
+    Raises:
+        RuntimeError: all attempts failed; a family must not be drawn so badly.
+    """
+    for attempt in range(_ATTEMPTS):
+        dice = Dice(source.stream(family, number, attempt))
+        task = _drawn(FAMILIES[family], number=number, dice=dice, split=source.split)
+        if task is not None:
+            yield task
+    raise RuntimeError(f"{family}/{number} could not be drawn in {_ATTEMPTS} attempts")
+
+
+def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split) -> Drawn | None:
+    """One attempt; None if an input cannot be drawn, or four demonstrations do not determine the task."""
+    kind = family.kinds[number % len(family.kinds)]
+    rule = family.draw_rule(dice, kind)
+    wanted, fewest = dice.between(1, 2), dice.between(_FEWEST, _MOST)
+    pairs: list[Demonstration] = []
+    while len(pairs) < wanted + _MOST:
+        pair = _pair(family, rule=rule, dice=dice, split=split, others=pairs)
+        if pair is None:
+            return None
+        pairs.append(pair)
+        tests, shown = tuple(pairs[:wanted]), tuple(pairs[wanted:])
+        if len(shown) >= fewest and is_determined(demonstrations=shown, tests=tests):
+            return Drawn(family=family.name, number=number, kind=kind, rule=rule, demonstrations=shown, tests=tests)
+    return None
+
+
+def _pair(
+    family: Family[Rule], *, rule: Rule, dice: Dice, split: Split, others: list[Demonstration]
+) -> Demonstration | None:
+    """An input of the split with its output, none of which is among the others of the task."""
+    known = {grid for pair in others for grid in (pair.input, pair.output)}
+    for _ in range(_INPUTS):
+        grid = family.draw_input(dice, rule)
+        if grid is None or split_of(grid) is not split:
+            continue
+        output = rule.apply(grid)
+        if output is not None and output != grid and known.isdisjoint({grid, output}):
+            return Demonstration(input=grid, output=output)
+    return None

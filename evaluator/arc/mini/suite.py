@@ -1,0 +1,102 @@
+"""The suite `arc-mini`: twelve families of ten drawn tasks."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from evaluator.arc.candidates.forms import PROGRAM
+from evaluator.arc.columns import FACETS
+from evaluator.arc.environment import ArcEnvironment
+from evaluator.arc.mini.draws import EACH, VERSION, Drawn, Source, draw_tasks
+from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.suite import arc_suite, environment_of
+from evaluator.arc.tasks import ArcTask, arc_task
+from evaluator.arc.tools import TOOLS
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.facets import Facet, Facets
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.episodes.base import Setting
+from evaluator.episodes.executed import hidden_seed
+from evaluator.miniature.seeds import Split
+
+SLUG = "arc-mini"
+SPLITS = ("public", HIDDEN)
+"""Of evaluations: the registry's suite has the public tasks, and `hidden_requests` those of the hidden split. The
+generators know two more, `train` and `validation`, for whoever trains a planner."""
+TRAIN = "train"
+_FAMILY = Facet(
+    name="family", label="Family", attribute="family", heading="Family", order=tuple(FAMILIES), stands_alone=True
+)
+_FACETS = Facets(
+    filters=(_FAMILY, *FACETS.filters), facts=("family", *FACETS.facts), breakdowns=("family", *FACETS.breakdowns),
+    plots=("family",), comparisons=("family", *FACETS.comparisons),
+)  # fmt: skip
+
+
+def mini_suite() -> Suite:
+    """The suite with its public tasks."""
+    found = arc_suite(
+        slug=SLUG, title="ARC mini", tasks=tasks_of(Source(split=Split.PUBLIC)),
+        description=f"Twelve families of {EACH} small tasks like ARC's, drawn from a seed: {', '.join(FAMILIES)}.",
+    )  # fmt: skip
+    return replace(
+        found, conditions=replace(found.conditions, splits=SPLITS), facets=_FACETS, training_splits=(TRAIN,),
+        hidden_requests=_hidden,
+    )  # fmt: skip
+
+
+def environment(setting: Setting) -> ArcEnvironment:
+    """The tools on the setting's split.
+
+    Raises:
+        ValueError: there is no such split, or the hidden one lacks its seed.
+    """
+    source = source_of(setting)
+    outputs = {drawn.key: tuple(pair.output for pair in drawn.tests) for drawn in draw_tasks(source)}
+    # Right outputs follow from the version, the split and the seed; site and workers compare digests without a seed.
+    return environment_of(tasks=tasks_of(source), expected=outputs.__getitem__, data=f"drawn/{VERSION}")
+
+
+def source_of(setting: Setting) -> Source:
+    """What the tasks of the setting's split are drawn from.
+
+    Raises:
+        ValueError: there is no such split.
+    """
+    split = setting.split or SPLITS[0]
+    if split not in SPLITS:
+        raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
+    return Source(split=Split(split), hidden_seed=hidden_seed(setting))
+
+
+@lru_cache(maxsize=8)
+def tasks_of(source: Source) -> tuple[ArcTask, ...]:
+    """The tasks of a split; their keys are the same on each.
+
+    Raises:
+        ValueError: the split is hidden and its seed is missing, or another one has a seed.
+    """
+    return tuple(map(task_of, draw_tasks(source)))
+
+
+def task_of(drawn: Drawn) -> ArcTask:
+    """A drawn task as the suite has it: without the outputs of tests, which only the environment knows."""
+    return arc_task(
+        key=drawn.key, demonstrations=drawn.demonstrations, test_inputs=tuple(pair.input for pair in drawn.tests),
+        facts={"family": drawn.family, "kind": drawn.kind}, gold=gold_plan(drawn.rule.program()),
+    )  # fmt: skip
+
+
+def gold_plan(program: str) -> Plan:
+    """A program as a plan: one step that tries it."""
+    tool = TOOLS[PROGRAM]
+    outputs = dict.fromkeys(tool.outputs, "R1")
+    return Plan(
+        steps=(Step(id="s1", tool=PROGRAM, inputs=dict.fromkeys(tool.inputs, program), outputs=outputs),),
+        answers=("R1",),
+    )  # fmt: skip
+
+
+def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:
+    del suite
+    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed))

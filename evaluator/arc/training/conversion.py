@@ -1,0 +1,143 @@
+"""Tasks of arc-mini's training split as lessons: prompts of the compact style with the replies that are right.
+
+A lesson is exactly what the strategies ask in that style. A record is `{"task": str, "view": str, "is_feedback": bool,
+"prompt": str, "reply": str}`, in a file of JSON lines.
+"""
+
+import json
+import random
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from evaluator.arc.candidates.kept import Kept, Track
+from evaluator.arc.candidates.running import Outputs, Work, run_all
+from evaluator.arc.helpers.source import library
+from evaluator.arc.mini.draws import Drawn, Source, draw_family
+from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.strategies.agents import Agent
+from evaluator.arc.strategies.styles import COMPACT
+from evaluator.arc.training.mistakes import wrong_program
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Message
+from evaluator.miniature.seeds import Split
+from evaluator.sandbox.programs.runner import Runner
+from evaluator.training.causal.exchanges import OF_PROMPTS, DataError, Exchange
+
+FILE = "lessons.jsonl"
+_AT_ONCE = 100
+"""Tasks of each family whose wrong programs run together."""
+
+
+def write_lessons(*, folder: Path, count: int, start: int = 0, families: Collection[str] = tuple(FAMILIES)) -> int:
+    """Write lessons from the tasks `start` to `start + count - 1` of each family, and return how many there are.
+
+    Raises:
+        UnconfinedError: programs cannot be confined here.
+        OSError: the file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = 0
+    partial = folder / f"{FILE}.partial"
+    with Runner(library=[library()]) as runner, partial.open("w", encoding="utf-8") as file:
+        for records in _chunks(families=families, count=count, start=start, runner=runner):
+            file.writelines(json.dumps(record) + "\n" for record in records)
+            written += len(records)
+    partial.replace(folder / FILE)
+    return written
+
+
+def _chunks(
+    *, families: Collection[str], count: int, start: int, runner: Runner
+) -> Iterator[list[dict[str, JsonValue]]]:
+    source = Source(split=Split.TRAIN)
+    streams = [draw_family(family=family, source=source, count=count, start=start) for family in families]
+    tasks = zip(*streams, strict=True)
+    while chunk := list(islice(tasks, _AT_ONCE)):
+        drawn = [task for same_number in chunk for task in same_number]
+        yield [
+            *(_plain(task, agent=agent) for task in drawn for agent in COMPACT.agents),
+            *_with_feedback(drawn, runner=runner),
+        ]
+
+
+def reply_of(program: str) -> str:
+    """A program as the writer writes it."""
+    return f"```python\n{program}\n```"
+
+
+def prompt_of(messages: Sequence[Message]) -> str:
+    """Messages as a model without a chat template reads them."""
+    return "\n\n".join(message.content for message in messages)
+
+
+def _plain(task: Drawn, *, agent: Agent) -> dict[str, JsonValue]:
+    return _record(task, agent=agent, messages=_first(task, agent=agent), is_feedback=False)
+
+
+def _with_feedback(drawn: Sequence[Drawn], *, runner: Runner) -> Iterator[dict[str, JsonValue]]:
+    """A lesson for each task: a wrong program in one of the views, what it gives, and the right program."""
+    wrong: list[tuple[Drawn, str]] = []
+    for task in drawn:
+        # Not a secret: the same wrong program in each run.
+        program = wrong_program(drawn=task, others=drawn, rng=random.Random(task.key))  # noqa: S311
+        if program is not None:
+            wrong.append((task, program))
+    works = [
+        Work(candidate=Kept(Track.PROGRAM, program), demonstrations=[one.input for one in task.demonstrations],
+             tests=[])
+        for task, program in wrong
+    ]  # fmt: skip
+    for (task, program), outputs in zip(wrong, run_all(works, runner=runner), strict=True):
+        agent = COMPACT.agents[task.number // len(FAMILIES[task.family].kinds) % len(COMPACT.agents)]
+        if not _is_right(task, outputs=outputs):
+            told = COMPACT.correction(
+                reply=reply_of(program), problem="", outputs=outputs.demonstrations, rights=_rights(task)
+            )
+            yield _record(task, agent=agent, messages=(*_first(task, agent=agent), *told), is_feedback=True)
+
+
+def _first(task: Drawn, *, agent: Agent) -> tuple[Message, ...]:
+    tests = [pair.input for pair in task.tests]
+    return COMPACT.first(agent=agent, demonstrations=task.demonstrations, test_inputs=tests, before=())
+
+
+def _is_right(task: Drawn, *, outputs: Outputs) -> bool:
+    return list(outputs.demonstrations) == _rights(task)
+
+
+def _rights(task: Drawn) -> list[tuple[tuple[int, ...], ...]]:
+    return [pair.output for pair in task.demonstrations]
+
+
+def _record(task: Drawn, *, agent: Agent, messages: Sequence[Message], is_feedback: bool) -> dict[str, JsonValue]:
+    return {
+        "task": task.key, "view": agent.name, "is_feedback": is_feedback, "prompt": prompt_of(messages),
+        "reply": reply_of(task.rule.program()),
+    }  # fmt: skip
+
+
+def read_lessons(path: Path) -> list[Exchange]:
+    """The lessons of a file. Of those with feedback only replies are learnt, for their prompts have wrong programs.
+
+    Raises:
+        DataError: a line is something else, or the file cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+    return [_exchange(line, path=path, number=number) for number, line in enumerate(lines, start=1)]
+
+
+def _exchange(line: str, *, path: Path, number: int) -> Exchange:
+    try:
+        record = json.loads(line)
+        weight = 0.0 if record["is_feedback"] else OF_PROMPTS
+        prompt, reply = record["prompt"], record["reply"]
+    except (ValueError, KeyError, TypeError) as error:
+        what = '{"task", "view", "is_feedback", "prompt", "reply"}'
+        raise DataError(f"{path}: line {number} is not {what}: {error!r}") from None
+    if not isinstance(prompt, str) or not isinstance(reply, str):
+        raise DataError(f"{path}: line {number}: prompt and reply must be texts")
+    return Exchange(prompt, reply, weight)

@@ -1,0 +1,109 @@
+"""HuggingGPT's task planning: one prompt, and a list of tasks as JSON (Shen et al., 2023, section 3.1).
+
+The system's other stages have no place here: which model runs a task is the profile's matter, and the plan is what is
+judged. A completion may have prose or a code fence around the list; both are recorded and left out. How the list
+becomes a plan is said in `evaluator.replies.hugginggpt`.
+"""
+
+import json
+import re
+from typing import ClassVar
+
+from evaluator.core.language_model import Ability, Completion, Message
+from evaluator.core.planner import PlannerRequest
+from evaluator.core.plans.envelope import without_reasoning
+from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
+from evaluator.core.strategy import Conversation
+from evaluator.planners.strategies.prompting import (
+    Prompt,
+    ask,
+    context_of,
+    given_lines,
+    read_draft,
+    refuse_too_long,
+    tool_lines,
+    wanted,
+)
+from evaluator.replies.hugginggpt import FORM, parse_hugginggpt
+
+PROMPT = "hugginggpt/2"
+_SYSTEM = """You plan work for a set of tools. Break the user's request into tasks, each one call of one tool, and
+answer with nothing but a JSON list of them:
+
+[{"task": tool, "id": number, "dep": [ids], "args": {input: value}}]
+
+- "task" is the name of a tool, exactly as it is listed.
+- "id" counts the tasks from 0.
+- "dep" lists the ids of the tasks whose results this task takes; it is [-1] for a task that takes none.
+- "args" has a value for each input of the tool: something that is given, by its name; the result of an earlier task,
+  written <resource>-id; or words, for an input of the type text.
+
+Use as few tasks as the request needs. If no tool helps, answer [].
+
+The tools:
+"""
+
+
+class HuggingGPT:
+    """One prompt, one list of tasks."""
+
+    name: ClassVar[str] = "hugginggpt"
+    description: ClassVar[str] = "HuggingGPT's task planning: one prompt, answered with a list of tasks as JSON."
+    catalogue: ClassVar[str] = ""
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
+
+    def converse(self, request: PlannerRequest) -> Conversation:
+        """Ask once and read the list."""
+        (answer,) = yield [ask(_prompt(request))]
+        assert isinstance(answer, Completion)
+        parsed = read_tasks(text=answer.text, context=context_of(request))
+        return read_draft(parsed=parsed, completions=[answer], prompt=PROMPT)
+
+
+def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxError:
+    """The plan of a completion, or why it is none."""
+    try:
+        refuse_too_long(text)
+        text, left_out = without_reasoning(text)
+        value, tolerated = find_list(text)
+        parsed = parse_hugginggpt(value=value, context=context)
+    except PlanSyntaxError as error:
+        return error
+    return ParsedPlan(plan=parsed.plan, form=FORM, tolerated=(*left_out, *tolerated, *parsed.tolerated))
+
+
+def find_list(text: str) -> tuple[object, tuple[str, ...]]:
+    """The first JSON list of objects, or empty list, in a text, and what stands around it.
+
+    Raises:
+        PlanSyntaxError: there is none; the message is about the first bracket that might begin one.
+    """
+    start = _LIST.search(text)
+    if start is None:
+        raise PlanSyntaxError("there is no JSON list of tasks in the completion")
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, start.start())
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error.msg}", where=where) from None
+    except RecursionError:
+        raise PlanSyntaxError("JSON nested too deeply") from None
+    except ValueError as error:  # a number of more digits than Python converts
+        raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error}") from None
+    around = text[: start.start()].strip() + text[end:].strip()
+    return value, ((f"left out {len(around)} characters around the list",) if around else ())
+
+
+def _prompt(request: PlannerRequest) -> Prompt:
+    user = f"{request.task.request}\n\nGiven:\n{given_lines(request)}\n{wanted(request)}\n\nThe list of tasks:"
+    return Prompt(
+        name=PROMPT,
+        messages=(
+            Message(role="system", content=_SYSTEM + tool_lines(request)),
+            Message(role="user", content=user),
+        ),
+    )
+
+
+_LIST = re.compile(r"\[\s*(?=[\]{])")
+STRATEGIES = (HuggingGPT,)

@@ -1,0 +1,131 @@
+"""Reading the files of a request from the disk, and writing those of its results."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as PillowImage
+
+from evaluator.controlllm.chain.memory import Entry
+from evaluator.core.tools.types import ResourceType
+from evaluator.core.values.coding import Artefact, MediaType, Value, decode, encode
+from evaluator.core.values.findings import Boxes, Labels, Masks, findings_from_json
+from evaluator.core.values.pictures import Clip
+from evaluator.execution.engine.run import Engine
+
+_CLIPS = (".apng", ".gif")
+_PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".apng")
+_TYPED = re.compile(r"(?:(?P<name>[^=:]+))?(?::(?P<type>[a-z]+))?=(?P<path>.+)")
+_MAPS = (
+    ResourceType.LINE, ResourceType.HED, ResourceType.SCRIBBLE, ResourceType.POSE, ResourceType.SEGMENTATION,
+    ResourceType.EDGE, ResourceType.DEPTH, ResourceType.NORMAL,
+)  # fmt: skip
+"""What is given as a picture."""
+
+
+_NAME = re.compile(r"[\w./-]+\.(?:a?png|jpe?g|bmp|webp|gif|mp4|wav|mp3)\b", re.IGNORECASE)
+
+
+class FileError(ValueError):
+    """A file cannot be given to a chain; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFile:
+    """A file of a request."""
+
+    name: str
+    type: ResourceType
+    value: Value
+
+
+def read_given(text: str) -> GivenFile:
+    """A file from the words of an option: `PATH`, `NAME=PATH` or `NAME:TYPE=PATH`.
+
+    The name defaults to the base name of the path, the type follows from the extension: `.apng` and `.gif` are videos,
+    other pictures are images, `.txt` texts, and `.json` holds boxes, masks or categories as experts write them.
+
+    Raises:
+        FileError: there is no such file or type, or it cannot be read as that type.
+    """
+    match = _TYPED.fullmatch(text)
+    path = Path(match["path"] if match else text)
+    name = (match["name"] if match else None) or path.name
+    kind = _kind(match["type"]) if match and match["type"] else None
+    if not path.is_file():
+        raise FileError(f"--file {text}: there is no file {str(path)!r}")
+    try:
+        value = _read(path=path, kind=kind)
+    except (OSError, ValueError) as error:
+        raise FileError(f"--file {text}: {path.name} cannot be read: {error}") from None
+    return GivenFile(name=name, type=kind or _type_of(value), value=value)
+
+
+def files_named_in(request: str) -> tuple[str, ...]:
+    """File names in a request, without duplicates."""
+    return tuple(dict.fromkeys(_NAME.findall(request)))
+
+
+def write_results(*, results: Mapping[str, Entry], engine: Engine, folder: Path) -> tuple[Path, ...]:
+    """Write each result under its name.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, entry in results.items():
+        path = folder / name
+        path.write_bytes(encode(engine.value(entry.artefact)).data)
+        paths.append(path)
+    return tuple(paths)
+
+
+def _kind(name: str) -> ResourceType:
+    try:
+        return ResourceType(name)
+    except ValueError:
+        raise FileError(f"there is no resource type {name!r}; there are: {', '.join(ResourceType)}") from None
+
+
+def _read(*, path: Path, kind: ResourceType | None) -> Value:
+    ending = path.suffix.lower()
+    if ending == ".txt":
+        value: Value = path.read_text(encoding="utf-8")
+    elif ending == ".json":
+        value = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
+    elif ending in _PICTURES:
+        value = _animation(path) if kind is ResourceType.VIDEO or (kind is None and ending in _CLIPS) else _still(path)
+    else:
+        known = ", ".join((*_PICTURES, ".txt", ".json"))
+        raise ValueError(f"files end with one of {known}")
+    found = _type_of(value)
+    if kind is not None and kind is not found and not (found is ResourceType.IMAGE and kind in _MAPS):
+        raise ValueError(f"it holds {found}, not {kind}")
+    return value
+
+
+def _still(path: Path) -> Value:
+    with PillowImage.open(path) as picture:
+        return picture.convert("RGB")
+
+
+def _animation(path: Path) -> Value:
+    """A clip, of frames of any format."""
+    if path.suffix.lower() == ".gif":
+        with PillowImage.open(path) as picture:
+            frames = []
+            for number in range(getattr(picture, "n_frames", 1)):
+                picture.seek(number)
+                frames.append(np.asarray(picture.convert("RGB"), dtype=np.uint8))
+        return Clip(np.stack(frames))
+    return decode(Artefact(data=path.read_bytes(), media_type=MediaType.CLIP))
+
+
+def _type_of(value: Value) -> ResourceType:
+    kinds = {str: ResourceType.TEXT, Clip: ResourceType.VIDEO, Boxes: ResourceType.BBOX, Masks: ResourceType.MASK,
+             Labels: ResourceType.CATEGORY}  # fmt: skip
+    return next((kind for cls, kind in kinds.items() if isinstance(value, cls)), ResourceType.IMAGE)

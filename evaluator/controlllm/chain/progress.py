@@ -1,0 +1,161 @@
+"""The state of each subtask of a chain, and the plan that their current solutions form."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from evaluator.controlllm.strategies.binding import Action, Solution, solution_json
+from evaluator.controlllm.strategies.planning import Planned
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.tools.types import ResourceType
+
+
+class Outcome(StrEnum):
+    """The outcome of a subtask."""
+
+    OPEN = "open"
+    MADE = "made"
+    FAILED = "failed"
+    DECLINED = "declined"
+    """No tool is for it, or it names a file that is not given; it was not run."""
+    BLOCKED = "blocked"
+    """It needs the result of a subtask that failed or was declined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One action: the subtask's position and the action's within its solution."""
+
+    subtask: int
+    action: int
+
+    @property
+    def step(self) -> str:
+        """Id of its step in the plan."""
+        return f"{self.subtask}.{self.action}"
+
+    def is_before(self, other: "Place") -> bool:
+        """Whether it is an earlier action: subtasks are in the order of their dependencies."""
+        return (self.subtask, self.action) < (other.subtask, other.action)
+
+
+@dataclass(slots=True)
+class Progress:
+    """One subtask: its current solution and earlier attempts."""
+
+    planned: Planned
+    solution: Solution = ()
+    choice: int = 0
+    """Which of the candidates it is, with changed arguments."""
+    tried: set[tuple[int, str, str]] = field(default_factory=set)
+    """Action, input and value of this candidate that were tried."""
+    changes: int = 0
+    """Corrections of this candidate."""
+    before: tuple[int, str, Solution] | None = None
+    """Action and kind of problem of the last correction, and the solution before it."""
+    outcome: Outcome = Outcome.OPEN
+    why: str = ""
+    fallback: tuple[int, Solution] | None = None
+    """A candidate that runs, though a selection in it finds nothing."""
+    content: bool = False
+    """Whether a selection that finds nothing is accepted as its result."""
+
+    @classmethod
+    def begin(cls, planned: Planned) -> "Progress":
+        """Start with the first candidate as planned; a subtask without candidates has failed."""
+        if not planned.candidates:
+            return cls(planned=planned, outcome=Outcome.FAILED, why="the search found no chain of tools for it")
+        return cls(planned=planned, solution=planned.candidates[0].solution)
+
+    @property
+    def subtask_id(self) -> int:
+        """As the decomposition numbers it."""
+        return self.planned.searching.subtask.id
+
+    @property
+    def is_active(self) -> bool:
+        """Whether its steps belong to the plan."""
+        return self.outcome in (Outcome.OPEN, Outcome.MADE)
+
+    def change(self, *, action: int, problem: str, inputs: Mapping[str, str]) -> None:
+        """Give an action other arguments.
+
+        Args:
+            action: its position.
+            problem: the kind of problem that it has.
+            inputs: the arguments that change.
+        """
+        self.before = (action, problem, self.solution)
+        old = self.solution[action]
+        for name, value in inputs.items():
+            self.tried |= {(action, name, old.inputs.get(name) or ""), (action, name, value)}
+        changed = replace(old, inputs={**old.inputs, **inputs})
+        self.solution = (*self.solution[:action], changed, *self.solution[action + 1 :])
+        self.changes += 1
+
+    def undo(self, *, action: int, problem: str) -> None:
+        """Revert the last correction if the action still has the same problem."""
+        if self.before is not None and self.before[:2] == (action, problem):
+            self.solution = self.before[2]
+
+    def take(self, choice: int, *, solution: Solution | None = None) -> None:
+        """Switch to another candidate."""
+        self.choice = choice
+        self.solution = self.planned.candidates[choice].solution if solution is None else solution
+        self.tried, self.changes, self.before = set(), 0, None
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """References to the results of the subtask."""
+        return tuple(one.value for one in self.planned.searching.subtask.returns)
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """For the transcript."""
+        return {
+            "id": self.subtask_id,
+            "description": self.planned.searching.subtask.description,
+            "outcome": str(self.outcome),
+            "why": self.why,
+            "solution": self.choice + 1 if self.solution else None,
+            "solutions": len(self.planned.candidates),
+            "actions": solution_json(self.solution),
+            "returns": list(self.results),
+        }
+
+
+def actions_of(progress: Sequence[Progress]) -> Iterator[tuple[Place, Action]]:
+    """All actions of the active subtasks, in order."""
+    for number, one in enumerate(progress):
+        if one.is_active:
+            for index, action in enumerate(one.solution):
+                yield Place(number, index), action
+
+
+def plan_actions(progress: Sequence[Progress]) -> list[JsonValue]:
+    """The current plan as an answer of the planner: a list of actions for each subtask."""
+    return [solution_json(one.solution) for one in progress if one.solution]
+
+
+def plan_without(*, progress: Sequence[Progress], left_out: frozenset[Place]) -> Plan:
+    """The plan of all runnable actions. It names no answers: results are looked up by step."""
+    steps = tuple(
+        Step(
+            id=place.step,
+            tool=action.tool.name,
+            inputs={name: value for name, value in action.inputs.items() if value},
+            outputs=dict(action.outputs),
+        )
+        for place, action in actions_of(progress)
+        if place not in left_out
+    )
+    return Plan(steps=steps, answers=())
+
+
+def makers(progress: Sequence[Progress]) -> dict[str, tuple[Place, ResourceType]]:
+    """The action that makes each reference of the current plan, and the reference's type."""
+    return {
+        reference: (place, action.tool.outputs[name])
+        for place, action in actions_of(progress)
+        for name, reference in action.outputs.items()
+    }

@@ -1,0 +1,91 @@
+"""ControlLLM's suites in the registry."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from evaluator.controlllm.toolbench.abstain.suite import SLUG, toolmini_abstain_suite
+from evaluator.controlllm.toolbench.judging import ToolJudge
+from evaluator.controlllm.toolbench.released import executed
+from evaluator.controlllm.toolbench.released.source import fetched_folder
+from evaluator.controlllm.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
+from evaluator.controlllm.toolbench.world import SLUG as WORLD
+from evaluator.controlllm.toolbench.world.judging import WorldJudge
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.registry import Entry, suite_of
+from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.episodes.base import Setting
+from evaluator.episodes.executed import ExecutedPlans
+from evaluator.episodes.judged import JudgedPlans
+from evaluator.episodes.turns.step_by_step import step_by_step
+
+if TYPE_CHECKING:
+    from evaluator.core.suites.base import Suite
+    from evaluator.core.suites.samples import SampleSource
+
+
+def _is_fetched() -> bool:
+    return fetched_folder() is not None
+
+
+def _toolworld() -> "Suite":
+    # The world needs numpy, which tests of endpoints have no memory for.
+    from evaluator.controlllm.toolbench.world.suite import toolworld_suite
+
+    return toolworld_suite()
+
+
+def _samples(setting: Setting) -> "SampleSource":
+    from evaluator.controlllm.toolbench.world.suite import samples_of
+
+    return samples_of(setting)
+
+
+def _released(setting: Setting, *, slug: str) -> "SampleSource":
+    # Loads numpy, which tests of endpoints have no memory for.
+    from evaluator.controlllm.toolbench.released.inputs import released_inputs
+
+    if setting.split == HIDDEN:
+        raise LookupError(f"the requests of {slug} are published data; there is no hidden split of them")
+    return released_inputs(folder=setting.inputs, tasks=suite_of(slug).tasks, slug=slug)
+
+
+def _has_inputs() -> bool:
+    """Whether a folder with the requests' files is named: without one, nothing of these suites can run."""
+    return _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS"))
+
+
+def _on_files(slug: str, build: "Callable[[], Suite]") -> Entry:
+    episode = ExecutedPlans(samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True)
+    return Entry(slug=slug, build=build, episode=episode, catalogue=_CATALOGUE, is_available=_has_inputs)
+
+
+_EPISODE = JudgedPlans(judge=ToolJudge())
+_CATALOGUE = CONTROLLLM.name
+_WORLD = Entry(
+    slug=WORLD,
+    build=_toolworld,
+    episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
+    catalogue=_CATALOGUE,
+)
+_TOOL100 = _on_files(executed.TOOL100, executed.tool100_executed)
+_TOOL2K = _on_files(executed.TOOL2K, executed.tool2k_executed)
+
+PUBLISHED = (2023, 10, 26)
+SUITES = (
+    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE),
+    Entry(slug=SLUG, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE),
+    _WORLD,
+    Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
+    Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
+    _TOOL100,
+    _TOOL2K,
+    *(step_by_step(entry, caption="image_captioning") for entry in (_WORLD, _TOOL100, _TOOL2K)),
+)
+FETCHING = "evaluator.controlllm.commands"
+STRATEGIES = (
+    "evaluator.controlllm.strategies", "evaluator.controlllm.baselines.hugginggpt",
+    "evaluator.controlllm.baselines.gpt4tools", "evaluator.controlllm.baselines.visprog",
+    "evaluator.controlllm.baselines.visual_chatgpt",
+)  # fmt: skip

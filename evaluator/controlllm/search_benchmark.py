@@ -1,0 +1,215 @@
+"""The ablation of search strategies (ControlLLM, Table 5) and their time, over gold or over own decompositions.
+
+Gold decompositions stand in for the first stage, so that what is measured is the search alone. No planner that is
+evaluated can get at them: strategies see a request, and only this module hands a task's decomposition to the search.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from statistics import fmean, median, quantiles
+from time import process_time
+
+from evaluator.controlllm.strategies.offline_decomposing import decompose_offline
+from evaluator.controlllm.strategies.planning import Planned, Toolbox, plan_offline, plans_of
+from evaluator.controlllm.strategies.search import GOOD, CandidateFunction, adaptive, beam, exhaustive, greedy
+from evaluator.controlllm.strategies.subtasks import TypedSubtask, typed_subtasks
+from evaluator.controlllm.toolbench.indicators import INDICATORS, missing_plan
+from evaluator.controlllm.toolbench.judging import judge
+from evaluator.controlllm.toolbench.tasks import ToolTask
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import request_for
+from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.core.suites.base import Suite
+from evaluator.episodes.judgement import all_tools
+
+STRATEGIES: Mapping[str, CandidateFunction] = {
+    "greedy": greedy,
+    "beam": beam,
+    "adaptive": adaptive,
+    "exhaustive": exhaustive,
+}
+ADAPTIVE = "adaptive"
+LEVELS = ("easy", "medium", "hard")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds for one subtask."""
+
+    median: float
+    p95: float
+    most: float
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> "Times":
+        milliseconds = [1000 * one for one in seconds]
+        p95 = quantiles(milliseconds, n=20, method="inclusive")[-1] if len(milliseconds) > 1 else milliseconds[0]
+        return cls(median=median(milliseconds), p95=p95, most=max(milliseconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyFigures:
+    """What one strategy reached."""
+
+    tasks: int
+    subtasks: int
+    threshold: float | None
+    """The least score of a tool that is entered; None: the strategy has none."""
+    indicators: Mapping[str, float]
+    """Means of the five indicators, and `SE_best` of up to five plans."""
+    se_by_level: Mapping[str, float]
+    search_cpu: Times
+    """Processor time of the search alone."""
+    search_wall: Times
+    planning_cpu: Times
+    """Processor time of assessing, searching, ranking and filling, as the mean over a request's subtasks."""
+    solutions: float
+    """Median number of solutions found for a subtask."""
+    unsolved: tuple[str, ...]
+    """Keys of the tasks with SE 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchReport:
+    """All strategies on the same tasks."""
+
+    suite: str
+    digest: str
+    decompositions: str
+    scores: str
+    """Whether a tool's score is the same in every step of a subtask."""
+    figures: Mapping[str, StrategyFigures] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    """Keys of tasks that no plan can meet, without a goal, or without a gold decomposition that can be typed."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    task: ToolTask
+    subtasks: tuple[TypedSubtask, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    name: str
+    choose: CandidateFunction
+    threshold: float | None = None
+
+
+def measure_search(
+    *,
+    suite: Suite,
+    gold: bool,
+    prior_knowledge: bool = True,
+    strategies: Iterable[str] = tuple(STRATEGIES),
+    thresholds: Sequence[float] = (GOOD,),
+    per_step: bool = False,
+) -> SearchReport:
+    """Plan every task that has a goal with each strategy, offline, and judge the plans.
+
+    Args:
+        suite: one whose plans are judged.
+        gold: whether to take the gold decompositions; else the offline decomposer's.
+        prior_knowledge: whether descriptions stay as they are; else each is the request, as in the paper's Table 4.
+        strategies: names of `STRATEGIES`.
+        thresholds: of the adaptive strategy, which has a row for each; the default's row has no number in its name.
+        per_step: whether scores depend on the node of the search (`assessment.assess_step`).
+    """
+    rows = [row for name in strategies for row in _rows(name=name, thresholds=thresholds)]
+    toolbox = Toolbox.of(tuple(suite.catalogue.tools.values()))
+    tasks = [task for task in suite.tasks if isinstance(task, ToolTask)]
+    cases = [case for task in tasks if (case := _case(task=task, suite=suite, toolbox=toolbox, gold=gold)) is not None]
+    if not prior_knowledge:
+        cases = [_without_knowledge(case) for case in cases]
+    judged = {case.task.key for case in cases}
+    return SearchReport(
+        suite=suite.slug,
+        digest=suite.digest,
+        decompositions=("gold" if gold else "offline") + ("" if prior_knowledge else ", described by the request"),
+        scores="per step" if per_step else "per subtask",
+        figures={row.name: _figures(suite=suite, cases=cases, toolbox=toolbox, row=row, per_step=per_step)
+                 for row in rows} if cases else {},
+        left_out=tuple(task.key for task in tasks if task.key not in judged),
+    )  # fmt: skip
+
+
+def _case(*, task: ToolTask, suite: Suite, toolbox: Toolbox, gold: bool) -> _Case | None:
+    if task.goal is None or not task.goal.parts:
+        return None
+    if gold:
+        return _gold_case(task)
+    request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
+    return _Case(task, decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon))
+
+
+def _gold_case(task: ToolTask) -> _Case | None:
+    if task.decomposition is None:
+        return None
+    try:
+        return _Case(task, typed_subtasks(task.decomposition))
+    except PlanSyntaxError:
+        return None
+
+
+def _without_knowledge(case: _Case) -> _Case:
+    return replace(case, subtasks=tuple(replace(subtask, description=case.task.text) for subtask in case.subtasks))
+
+
+def _rows(*, name: str, thresholds: Sequence[float]) -> list["_Row"]:
+    if name != ADAPTIVE:
+        return [_Row(name=name, choose=STRATEGIES[name])]
+    return [
+        _Row(
+            name=name if least == GOOD else f"{name}@{least:g}",
+            choose=partial(adaptive, least=least),
+            threshold=float(least),
+        )
+        for least in thresholds
+    ]
+
+
+def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, row: "_Row", per_step: bool) -> StrategyFigures:
+    planned: list[Planned] = []
+    seconds: list[float] = []
+    rows: list[dict[str, float]] = []
+    for case in cases:
+        before = process_time()
+        own = plan_offline(subtasks=case.subtasks, toolbox=toolbox, choose=row.choose, per_step=per_step)
+        seconds += [(process_time() - before) / max(1, len(own))] * len(own)
+        planned += own
+        rows.append(_indicators(suite=suite, task=case.task, planned=own))
+    levels = [case.task.level for case in cases]
+    return StrategyFigures(
+        tasks=len(cases),
+        subtasks=len(planned),
+        threshold=row.threshold,
+        indicators={name: fmean(row[name] for row in rows) for name in (*INDICATORS, "SE_best")},
+        se_by_level={
+            level: fmean(row["SE"] for row, own in zip(rows, levels, strict=True) if own == level)
+            for level in LEVELS
+            if level in levels
+        },
+        search_cpu=Times.of([one.searching.cpu_seconds for one in planned]),
+        search_wall=Times.of([one.searching.seconds for one in planned]),
+        planning_cpu=Times.of(seconds),
+        solutions=median(len(one.searching.found.paths) for one in planned),
+        unsolved=tuple(case.task.key for case, row in zip(cases, rows, strict=True) if not row["SE"]),
+    )
+
+
+def _indicators(*, suite: Suite, task: ToolTask, planned: Sequence[Planned]) -> dict[str, float]:
+    judged = [_judged(suite=suite, task=task, plan=plan) for plan in plans_of(planned)]
+    return {**judged[0], "SE_best": max(one["SE"] for one in judged)}
+
+
+def _judged(*, suite: Suite, task: ToolTask, plan: object) -> dict[str, float]:
+    try:
+        found = judge(suite=suite, task=task, value=plan).judgement
+    except PlanSyntaxError as error:
+        found = missing_plan(str(error))
+    return {name: float(value) for name, value in found.indicators().items()}

@@ -1,0 +1,227 @@
+"""ControlLLM as a strategy: decompose the request, search the tool graph for each subtask, hand on the best solutions.
+
+Each of the four search strategies runs with a language model for every stage, or without any: then decomposition, tool
+assessment, solution expert and resource expert are the offline ones of this package.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import nan
+
+from evaluator.controlllm.strategies.asking import SCORES
+from evaluator.controlllm.strategies.decomposing import Decomposed, decompose_by_asking
+from evaluator.controlllm.strategies.offline_decomposing import decompose_offline
+from evaluator.controlllm.strategies.planning import Planned, Toolbox, plan_by_asking, plan_offline, plans_of
+from evaluator.controlllm.strategies.responding import read_response, respond_offline, response_call
+from evaluator.controlllm.strategies.search import GOOD, CandidateFunction, adaptive, beam, exhaustive, greedy
+from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Ability, Answer, Call
+from evaluator.core.planner import PlannerRequest
+from evaluator.core.strategy import Conversation, Draft
+from evaluator.core.tools.controlllm import CONTROLLLM
+
+Talk = Generator[Sequence[Call], Sequence[Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What came of the stages before execution."""
+
+    toolbox: Toolbox
+    decomposed: Decomposed
+    planned: tuple[Planned, ...]
+    """One for each subtask; none if the decomposition cannot be read."""
+
+    def notes(self) -> dict[str, JsonValue]:
+        """How it came about."""
+        return _decomposition_notes(self.decomposed) | {"search": [one.notes() for one in self.planned]}
+
+
+class ControlLLM:
+    """One search strategy; the subclasses say which."""
+
+    name = ""
+    description = ""
+    catalogue: str = CONTROLLLM.name
+    optional: frozenset[Ability] = frozenset({Ability.GENERATE})
+    """What it needs where it is to use a language model: `ControlLLM(with_model=True)`."""
+
+    def __init__(self, *, with_model: bool = False) -> None:
+        self.needs: frozenset[Ability] = self.optional if with_model else frozenset()
+
+    def choose(self) -> CandidateFunction:
+        """The candidate function F."""
+        raise NotImplementedError
+
+    def converse(self, request: PlannerRequest) -> Conversation:
+        """Decompose, plan and, where the history holds results, respond."""
+        staged = yield from self.stages(request)
+        decomposed, planned = staged.decomposed, staged.planned
+        if decomposed.subtasks is None:
+            return Draft(
+                plan=decomposed.text,
+                unreadable=f"there is no decomposition to plan by: {'; '.join(decomposed.problems)}",
+                notes=_decomposition_notes(decomposed),
+            )
+        plans = plans_of(planned)
+        notes = staged.notes()
+        results = _results(request)
+        if results:
+            notes["response"] = yield from self._response(request=request, planned=planned, results=results)
+        return Draft(plan=plans[0], alternatives=tuple(plans[1:]), notes=notes)
+
+    def stages(self, request: PlannerRequest) -> Generator[Sequence[Call], Sequence[Answer], Staged]:
+        """Decompose and plan: everything before execution."""
+        toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
+        decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
+        if decomposed.subtasks is None:
+            return Staged(toolbox=toolbox, decomposed=decomposed, planned=())
+        planned = yield from self._planned(request=request, subtasks=decomposed.subtasks, toolbox=toolbox)
+        return Staged(toolbox=toolbox, decomposed=decomposed, planned=planned)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it uses a language model."""
+        return bool(self.needs)
+
+    def _decomposed(
+        self, *, request: PlannerRequest, toolbox: Toolbox
+    ) -> Generator[Sequence[Call], Sequence[Answer], Decomposed]:
+        if self.asks:
+            return (yield from decompose_by_asking(request=request, tools=toolbox.tools))
+        subtasks = decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon)
+        return Decomposed(subtasks=subtasks, text="", tries=0)
+
+    def _planned(
+        self, *, request: PlannerRequest, subtasks: Sequence[TypedSubtask], toolbox: Toolbox
+    ) -> Generator[Sequence[Call], Sequence[Answer], tuple[Planned, ...]]:
+        choose = self.choose()
+        if not self.asks:
+            return plan_offline(subtasks=subtasks, toolbox=toolbox, choose=choose)
+        return (
+            yield from plan_by_asking(request=request.task.request, subtasks=subtasks, toolbox=toolbox, choose=choose)
+        )
+
+    def _response(
+        self, *, request: PlannerRequest, planned: Sequence[Planned], results: Mapping[str, JsonValue]
+    ) -> Generator[Sequence[Call], Sequence[Answer], str]:
+        calls = [
+            f"{action.tool.name}({', '.join(f'{name}={value}' for name, value in action.inputs.items())})"
+            for one in planned
+            for action in (one.candidates[0].solution if one.candidates else ())
+        ]
+        if not self.asks:
+            return respond_offline(calls=calls, results=results)
+        answers = yield [response_call(request=request.task.request, calls=calls, results=results)]
+        return read_response(answers[0])
+
+
+class GreedyControlLLM(ControlLLM):
+    """Enters the one best tool at every node."""
+
+    name = "controlllm/greedy"
+    description = "Thoughts-on-Graph that enters only the best tool at every step."
+
+    def choose(self) -> CandidateFunction:
+        return greedy
+
+
+class BeamControlLLM(ControlLLM):
+    """Enters the five best tools at every node."""
+
+    name = "controlllm/beam"
+    description = "Thoughts-on-Graph that enters the five best tools at every step."
+
+    def choose(self) -> CandidateFunction:
+        return beam
+
+
+class AdaptiveControlLLM(ControlLLM):
+    """Enters every tool with a score of at least a threshold, 3 by default."""
+
+    name = "controlllm/adaptive"
+    description = "Thoughts-on-Graph that enters every tool with a score of at least 3: the paper's default."
+    option = "the least score of a tool that is entered, a number from 1 to 5"
+
+    def __init__(self, *, with_model: bool = False, option: str = "") -> None:
+        """Raises ValueError if `option`, as in `controlllm/adaptive@2.5`, is no threshold."""
+        super().__init__(with_model=with_model)
+        self.threshold = threshold_of(option) if option else float(GOOD)
+        if self.threshold != GOOD:
+            self.name = f"{type(self).name}@{self.threshold:g}"
+
+    def choose(self) -> CandidateFunction:
+        return partial(adaptive, least=self.threshold)
+
+
+class ExhaustiveControlLLM(ControlLLM):
+    """Enters every tool."""
+
+    name = "controlllm/exhaustive"
+    description = "Thoughts-on-Graph that follows every path through the tools of the subtask's domains."
+
+    def choose(self) -> CandidateFunction:
+        return exhaustive
+
+
+def threshold_of(text: str) -> float:
+    """A threshold of the adaptive strategy.
+
+    Raises:
+        ValueError: it is no number from 1 to 5.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not SCORES[0] <= value <= SCORES[-1]:
+        raise ValueError(f"a threshold is a number from {SCORES[0]} to {SCORES[-1]}, not {text.strip()!r}")
+    return value
+
+
+STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM)
+"""Those that differ in the search alone; `controlllm/trained` is in a package of its own."""
+
+
+@lru_cache(maxsize=16)
+def _toolbox(offered: frozenset[str]) -> Toolbox:
+    """The tools of the catalogue that a request offers. Others have no domain, so the search could not use them."""
+    return Toolbox.of(tuple(CONTROLLLM.restricted_to(offered).tools.values()))
+
+
+def _results(request: PlannerRequest) -> dict[str, JsonValue]:
+    """What executed steps resulted in, by reference, over all earlier turns."""
+    found: dict[str, JsonValue] = {}
+    for turn in request.history:
+        results = turn.get("results")
+        if isinstance(results, dict):
+            found |= results
+    return found
+
+
+def _decomposition_notes(decomposed: Decomposed) -> dict[str, JsonValue]:
+    return {
+        "decomposition": {
+            "by": decomposed.network or ("language model" if decomposed.tries else "rules"),
+            "tries": decomposed.tries,
+            "answer": decomposed.text,
+            "problems": list(decomposed.problems),
+            "subtasks": [_subtask(one) for one in decomposed.subtasks or ()],
+        }
+    }
+
+
+def _subtask(subtask: TypedSubtask) -> dict[str, JsonValue]:
+    return {
+        "id": subtask.id,
+        "description": subtask.description,
+        "task": list(subtask.domains),
+        "args": [_resource(one) for one in subtask.args],
+        "returns": [_resource(one) for one in subtask.returns],
+    }
+
+
+def _resource(resource: Resource) -> dict[str, JsonValue]:
+    return {"type": str(resource.type), "value": resource.value}

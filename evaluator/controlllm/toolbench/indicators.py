@@ -1,0 +1,172 @@
+"""ControlLLM's planning metrics (section 4.2), decided for one plan at a time, without people.
+
+Each is an indicator for one solution; a suite's figure is its mean. The rules where the paper leaves room are stated in
+`docs/toolbench.md`; the annotators of the paper voted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.controlllm.toolbench.goals.goal import Goal, Matching
+from evaluator.controlllm.toolbench.meaning.verdict import Pair, Settle, Verdict, leave_undecided, some
+from evaluator.controlllm.toolbench.terms import CallTerm, ReadCall, interpret, normal_reference
+from evaluator.core.plans.model import Plan
+from evaluator.core.tools.types import Catalogue, ResourceType
+
+INDICATORS = ("IR", "NR", "HR", "CR", "SE")
+
+
+LOWER_IS_BETTER = frozenset({"IR", "HR"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The indicators of one plan, each 0 or 1, with their reasons.
+
+    IR: it calls an irrelevant tool (lower is better). NR: it holds the necessary tools, arguments aside. HR: it names a
+    false resource (lower is better). CR: no argument has a wrong type. SE: it solves the request; 0 where that is
+    undecided.
+    """
+
+    IR: int
+    NR: int
+    HR: int
+    CR: int
+    SE: int
+    why: Mapping[str, str]
+    undecided: tuple[Pair, ...] = ()
+    """Pairs of texts on which it depends whether the plan solves the request; none if that is decided."""
+
+    def indicators(self) -> dict[str, int]:
+        """The five figures by name."""
+        return {name: getattr(self, name) for name in INDICATORS}
+
+
+def missing_plan(reason: str) -> Judgement:
+    """The judgement of a request without a readable plan: it counts against the planner in every indicator."""
+    return Judgement(IR=1, NR=0, HR=1, CR=0, SE=0, why=dict.fromkeys(INDICATORS, reason))
+
+
+def judge_plan(
+    *,
+    plan: Plan,
+    goal: Goal,
+    catalogue: Catalogue,
+    files: Mapping[str, frozenset[ResourceType]],
+    settle: Settle = leave_undecided,
+    as_executed: bool = False,
+) -> Judgement:
+    """Judge a plan as it is written, top to bottom, or as it is executed.
+
+    Args:
+        plan: the plan.
+        goal: what the request wants.
+        catalogue: the tools there are.
+        files: the request's files and the types in which it gives them.
+        settle: settles pairs of texts on which the rules are undecided. It is asked for no other.
+        as_executed: whether steps are read in the order in which they run, and each part of the goal must be met by the
+            answer in its place; otherwise by any output.
+    """
+    calls = interpret(plan=plan, catalogue=catalogue, files=files, as_executed=as_executed)
+    answers = _answers(plan=plan, calls=calls) if as_executed else None
+    irrelevant = _irrelevant(calls=calls, goal=goal)
+    lacking = _lacking(calls=calls, goal=goal)
+    false = _false_resources(calls)
+    conflicts = _conflicts(calls=calls, catalogue=catalogue)
+    unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle, answers=answers)
+    return Judgement(
+        IR=int(bool(irrelevant)),
+        NR=int(not lacking),
+        HR=int(bool(false)),
+        CR=int(not conflicts),
+        SE=int(not unmet and not undecided),
+        why={
+            "IR": "; ".join(irrelevant) or "Every call is in some sufficient chain, and none is repeated.",
+            "NR": "; ".join(lacking) or "For every part all tools of a sufficient chain are called.",
+            "HR": "; ".join(false) or "Every resource exists where it is used.",
+            "CR": "; ".join(conflicts) or "Every argument has the declared type.",
+            "SE": "; ".join([*unmet, *_doubts(undecided)]) or "Every part is met by some output.",
+        },
+        undecided=() if unmet else undecided,
+    )
+
+
+def _irrelevant(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
+    found = []
+    seen: dict[int, int] = {}
+    for call in calls:
+        title = f"step {call.number} ({call.step.tool})"
+        if not call.known:
+            found.append(f"{title}: there is no such tool")
+        elif call.step.tool not in goal.relevant:
+            found.append(f"{title}: in no sufficient chain of this request")
+        elif call.identity in seen:
+            found.append(f"{title}: repeats step {seen[call.identity]}")
+        seen.setdefault(call.identity, call.number)
+    return found
+
+
+def _lacking(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
+    tools = {call.step.tool for call in calls if call.known}
+    found = []
+    for part, chains in zip(goal.parts, goal.chains, strict=True):
+        if not any(chain <= tools for chain in chains):
+            nearest = min(chains, key=lambda chain: (len(chain - tools) / len(chain), len(chain), sorted(chain)))
+            found.append(f"{part.sentence()}: lacks {', '.join(sorted(nearest - tools))}")
+    return found
+
+
+def _false_resources(calls: Sequence[ReadCall]) -> list[str]:
+    return [
+        f"step {call.number} ({call.step.tool}): {name} is {reference}, which does not exist there"
+        for call in calls
+        for name, read in call.arguments.items()
+        for reference in read.false_references
+    ]
+
+
+def _conflicts(*, calls: Sequence[ReadCall], catalogue: Catalogue) -> list[str]:
+    found = []
+    for call in calls:
+        if not call.known:
+            continue
+        declared = catalogue[call.step.tool].inputs
+        for name, read in call.arguments.items():
+            wanted = declared.get(name)
+            if wanted is not None and read.roles and wanted not in read.roles:
+                passed = " or ".join(sorted(read.roles))
+                found.append(f"step {call.number} ({call.step.tool}): {name} is {passed}, it takes {wanted}")
+    return found
+
+
+def _answers(*, plan: Plan, calls: Sequence[ReadCall]) -> list[CallTerm | None]:
+    """What a plan hands in, in its order; None for what no call makes."""
+    made = {
+        normal_reference(reference): term
+        for call in calls
+        for reference, term in zip(call.step.outputs.values(), call.outputs, strict=False)
+    }
+    return [made.get(normal_reference(answer)) for answer in plan.answers]
+
+
+def _unmet(
+    *, calls: Sequence[ReadCall], goal: Goal, settle: Settle, answers: Sequence[CallTerm | None] | None
+) -> tuple[list[str], tuple[Pair, ...]]:
+    """The parts that no output meets, as sentences, and the pairs on which it depends whether the others are met."""
+    outputs = [term for call in calls for term in call.outputs if term.known]
+    unmet: list[str] = []
+    undecided: dict[Pair, None] = {}
+    for place, part in enumerate(goal.parts):
+        matching = Matching(goal=goal, settle=settle)
+        handed_in = outputs if answers is None else [term for term in answers[place : place + 1] if term in outputs]
+        verdict = some(matching.met_by(part=part.number, term=term) for term in handed_in if term is not None)
+        if verdict is Verdict.DIFFERENT:
+            unmet.append(
+                f"{part.sentence()}: {'no output is' if answers is None else f'answer {place + 1} is not'} this"
+            )
+        elif verdict is Verdict.UNDECIDED:
+            undecided |= matching.undecided
+    return unmet, tuple(undecided)
+
+
+def _doubts(undecided: Sequence[Pair]) -> list[str]:
+    return [f"undecided whether “{pair.given}” means “{pair.wanted}”: {pair.why}" for pair in undecided]

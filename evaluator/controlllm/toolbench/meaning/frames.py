@@ -1,0 +1,244 @@
+"""Questions as frames: what is asked for, and of whom or what.
+
+"What does the cat have on?" and "What is the cat wearing?" are one frame: the ask `clothing`, and the content cat.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from itertools import pairwise
+
+from evaluator.controlllm.toolbench.meaning.lexicon import (
+    LONGEST_PHRASE,
+    Category,
+    Concept,
+    concepts,
+    lemma,
+    lists,
+    plain_words,
+    words_of,
+)
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms
+
+_POLITE = re.compile(
+    r"^(?:(?:please|hey|hello|hi|so|ok|okay|well|now) )*"
+    r"(?:(?:can|would|will) you (?:please |kindly )?(?:be able to )?(?="
+    r"(?:tell|describe|explain|list|name|identify|give|say|let|count|recogni[sz]e|find|provide|help|determine|state"
+    r"|specify|answer|summarize|elaborate|figure|point|show|check|confirm|verify|locate|inform|calculate)\b)"
+    r"|do you know |i (?:want|need|would like|like|wonder|be curious)(?: to know)? )"
+)
+_YES_OR_NO = re.compile(
+    r"^(?:be|do|have|can|will|should|must|would) |(?:^| )whether "
+    r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder)(?: I| me)? if "
+)
+_INTERROGATIVE = re.compile(r"^(?:\S+ )?(?:what|which|who|whom|whose|where|when|why|how)\b")
+_NEGATIONS = frozenset({"not", "no", "without", "except", "excluding", "exclude", "none", "never", "nobody", "nothing"})
+_EXCLUSIONS = re.compile(
+    r"\b(?:apart from|other than|aside from|besides|everything but|all but|excluding"
+    r"|except for)\b"
+)
+EXCLUDING = re.compile(r"\b(?:not|no|except|excluding|exclude|but|without|other than|non|apart from|besides)\b")
+"""Words with which a name says what it is not of."""
+_ASK = re.compile(r"<(\w+)>")
+_VERBAL = frozenset({Category.DOING, Category.RELATION})
+_OF_SUBJECT = re.compile(r"^\W*(?:who|what)(?:'s| is| are| was| were) \w+ing\b")
+_OF_WHO_OR_WHAT = re.compile(r"^\W*(?:who|what)\b")
+_HEDGES = re.compile(
+    r"\bmost (?=likely|probable|probably|plausible)|^between (?=the )"
+    r"|\bfollow (?=image|picture|photo|photograph|scene|file|question|text)"
+)
+_PLAIN_VERBS = frozenset({"give", "take", "get", "help", "show", "from", "about"})
+_PARTICLES = frozenset(
+    {"to", "about", "with", "for", "by", "from", "at", "on", "in", "into", "through", "after", "off"}
+)
+_PASSIVE = re.compile(
+    r"\b(?:is|are|was|were|be|been|being)\b(?: \w+ly| the \w+| an? \w+| \w+)?? "
+    r"(?P<participle>\w{2,}ed|\w{2,}en|drawn|worn|held|built|shown|thrown|caught|hit|cut|fed)\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a question asks."""
+
+    asks: frozenset[str]
+    """What is asked for, as `lexicon/asks.toml` names it; empty where a verb says it ("What does it eat?")."""
+    content: tuple[Concept, ...]
+    """What it is asked of, in order, each once; words that change nothing are left out."""
+    is_yes_or_no: bool
+    is_negated: bool
+    """Whether something is excluded or denied."""
+    has_verb: bool
+    """Whether somebody does something to somebody, or may, as far as the words show."""
+    is_passive: bool
+    asks_for_subject: bool | None
+    """Whether a question with "who" or "what" asks for the one who does it; None for another question."""
+    particles: frozenset[str]
+    """Prepositions at the end or right after what somebody does: talking to, talking about."""
+    places: Mapping[str, str]
+    """For each thing that follows a word such as "in" or "on" which of them, as `lexicon/plain_words.toml` names it."""
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it has neither an ask nor content."""
+        return not self.asks and not self.content
+
+
+@lru_cache(maxsize=65536)
+def frame_of(text: str) -> Frame:
+    """Read a question."""
+    sentence = _HEDGES.sub("", polite_removed(" ".join(base_forms(text))))
+    is_yes_or_no = bool(_YES_OR_NO.search(sentence)) and not _INTERROGATIVE.match(sentence)
+    sentence, excludes = _EXCLUSIONS.subn(" not ", sentence)
+    marked = with_asks(sentence)
+    asks = frozenset(_ASK.findall(marked))
+    asks = (asks - weak_asks()) or asks
+    words = [word for word in marked.split() if not _ASK.fullmatch(word)]
+    implied = frozenset().union(*(_implied().get(ask, frozenset()) for ask in asks))
+    content = tuple(one for one in dict.fromkeys(concepts_in(words)) if one.name not in implied)
+    naming = _NAMING | ({Category.UNKNOWN} if not _SEEN.isdisjoint(words) else set())
+    if is_yes_or_no and not asks and content and all(one.category in naming for one in content):
+        # "Is a dog in the picture?"
+        asks = frozenset({"existence"})
+    return Frame(
+        asks=asks,
+        content=content,
+        is_yes_or_no=is_yes_or_no,
+        is_negated=bool(excludes) or not _NEGATIONS.isdisjoint(words),
+        has_verb=_has_verb(
+            content=content, words=words, is_question=is_yes_or_no or bool(_INTERROGATIVE.match(sentence))
+        ),
+        asks_for_subject=bool(_OF_SUBJECT.match(text.lower())) if _OF_WHO_OR_WHAT.match(text.lower()) else None,
+        is_passive=any(lemma(found["participle"]) not in plain_words() for found in _PASSIVE.finditer(text.lower())),
+        particles=_particles(marked.split()),
+        places=_places(sentence.split()),
+    )
+
+
+def _has_verb(*, content: Sequence[Concept], words: Sequence[str], is_question: bool) -> bool:
+    # What the rules do not know may be a verb; in a prompt it is rather a thing.
+    verbal = _VERBAL | ({Category.UNKNOWN} if is_question else set())
+    return any(one.category in verbal for one in content) or not _PLAIN_VERBS.isdisjoint(words)
+
+
+def _particles(words: Sequence[str]) -> frozenset[str]:
+    found = {words[-1]} if words else set()
+    for before, word in pairwise(words):
+        concept = concepts().get((before,))
+        if concept is not None and concept.category is Category.DOING:
+            found.add(word)
+    return frozenset(found & _PARTICLES)
+
+
+def _places(words: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    links = _links()
+    for start, word in enumerate(words):
+        if word in links:
+            after = concepts_in(words[start + 1 : start + 5])
+            if after and after[0].category is Category.THING:
+                found[after[0].name] = links[word]
+    return found
+
+
+@cache
+def _links() -> Mapping[str, str]:
+    return {word: name for name, words in words_of("plain_words", "places").items() for word in words}
+
+
+def polite_removed(sentence: str) -> str:
+    """A sentence in base forms without "can you tell me"."""
+    return _POLITE.sub("", sentence)
+
+
+_NAMING = frozenset({Category.THING, Category.NUMBER})
+_SEEN = frozenset({"see", "appear", "show", "visible", "present"})
+
+
+def concepts_in(words: Sequence[str], *, plain: frozenset[str] | None = None) -> list[Concept]:
+    """The concepts of words in base forms: the longest name at each place, and unknown words as they are.
+
+    Args:
+        words: base forms.
+        plain: words that are left out; None: those that change nothing of a question, and negations.
+    """
+    skipped = plain_words() | _NEGATIONS if plain is None else plain
+    known = concepts()
+    found: list[Concept] = []
+    start = 0
+    while start < len(words):
+        for size in range(min(LONGEST_PHRASE, len(words) - start), 0, -1):
+            concept = known.get(tuple(words[start : start + size]))
+            if concept is not None and (size > 1 or words[start] not in skipped):
+                found.append(concept)
+                start += size
+                break
+        else:
+            if words[start] not in skipped:
+                found.append(Concept(words[start], Category.UNKNOWN))
+            start += 1
+    return found
+
+
+def with_asks(sentence: str) -> str:
+    """A sentence in base forms in which each phrase that asks for something is replaced by `<ask>`."""
+    present = frozenset(sentence.split())
+    for ask, needed, pattern in _patterns():
+        if needed & present:
+            sentence = pattern.sub(partial(_replaced, ask=ask), sentence)
+    return sentence
+
+
+def _replaced(found: re.Match[str], *, ask: str) -> str:
+    return f"<{ask}> " + " ".join(group.strip() for group in found.groups() if group)
+
+
+@cache
+def _patterns() -> tuple[tuple[str, frozenset[str], re.Pattern[str]], ...]:
+    """Each phrase as a regular expression, with the words of which a sentence must have one: a quick look before."""
+    compiled = []
+    for ask, phrases in lists("asks", "asks").items():
+        for phrase in phrases:
+            words = phrase.replace("^", "").replace("$", "").split()
+            needed = max((word for word in words if word != "*"), key=_rarity)
+            compiled.append((ask, frozenset(needed.split("|")), _compiled(phrase)))
+    return tuple(compiled)
+
+
+def _rarity(word: str) -> tuple[bool, int]:
+    return not set(word.split("|")) <= plain_words(), len(word)
+
+
+def _compiled(phrase: str) -> re.Pattern[str]:
+    start = "^" if phrase.startswith("^") else r"(?<!\S)"
+    end = r"(?= *$)" if phrase.endswith("$") else r"(?!\S)"
+    parts = phrase.strip("^$ ").split()
+    text = ""
+    for number, part in enumerate(parts):
+        if part == "*":
+            # Must not run across another ask.
+            text += r"((?:[^\s<>]+ ){0,8}?)"
+        else:
+            text += "(?:" + "|".join(re.escape(one) for one in part.split("|")) + ")"
+            text += " " if number + 1 < len(parts) else ""
+    return re.compile(start + text + end)
+
+
+@cache
+def _implied() -> Mapping[str, frozenset[str]]:
+    return words_of("asks", "implied")
+
+
+@cache
+def weak_asks() -> frozenset[str]:
+    """Asks that say nothing beside another one."""
+    return words_of("asks", "weak")["names"]
+
+
+@cache
+def alike() -> Mapping[str, frozenset[str]]:
+    """For each ask those that are near it."""
+    groups = [frozenset(line.split()) for line in lists("asks", "alike")["groups"]]
+    names = {name for group in groups for name in group}
+    return {name: frozenset().union(*(group for group in groups if name in group)) for name in names}

@@ -1,0 +1,139 @@
+"""The suites `tool100-executed` and `tool2k-executed`: the released requests, on files that an operator has.
+
+Nobody published right results. A plan's results are compared with those of the request's gold plan on the same files
+and with the same experts, so that the gold plan itself scores 1 by construction.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+from evaluator.controlllm.toolbench.released.results import BERT, VIT, Result, results_of
+from evaluator.controlllm.toolbench.suite import COLUMNS as JUDGED
+from evaluator.controlllm.toolbench.suite import FACETS as TOOL_FACETS
+from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, right_plans, tool2k_suite, tool100_suite
+from evaluator.controlllm.toolbench.tasks import ToolTask
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
+from evaluator.core.suites.facets import Facet
+from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.scoring.metrics import rule_names
+
+TOOL100, TOOL2K = "tool100-executed", "tool2k-executed"
+VERSION = "1"
+SEVERAL = "several"
+"""The metric of requests for several results: the mean of their scores."""
+_METRICS = {
+    rule_names.ANSWER: ("Counts", "Share of counts that are the gold plan's."),
+    BERT: ("BERT", "Answers and descriptions: mean BERT score with the gold plan's."),
+    rule_names.LABELS: ("Labels", "Classes and actions: F1 of the names."),
+    rule_names.BOXES: ("Boxes", "F1 of the boxes with the same name and an overlap of at least 0.5."),
+    rule_names.MASKS: ("Masks", "Intersection over union of the masks with the same name."),
+    rule_names.SEGMENTS: ("Segment maps", "Intersection over union of the segments of a map."),
+    rule_names.OUTLINES: ("Line maps", "F1 of edges, lines, scribbles, soft edges and skeletons within two pixels."),
+    rule_names.DEPTH: ("Depth maps", "Correlation of nearness."),
+    rule_names.NORMALS: ("Normal maps", "Correlation of surface normals."),
+    rule_names.EDIT: ("Edits", "How much of the gold plan's change of a picture was made, and nothing else."),
+    VIT: ("ViT", "Other pictures: mean ViT score with the gold plan's."),
+    SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
+}
+_JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
+COLUMNS = (
+    Column(
+        key="score",
+        label="Agreement",
+        description="Mean over requests of how alike the plan's results are to those of the gold plan, which has 1.",
+        primary=True,
+    ),
+    *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
+    *(
+        Column(key=metric, label=label, description=description, metric=metric)
+        for metric, (label, description) in _METRICS.items()
+    ),
+)
+FACETS = replace(
+    TOOL_FACETS,
+    filters=(*TOOL_FACETS.filters, Facet(name="result", label="Result", attribute="results")),
+    breakdowns=(*TOOL_FACETS.breakdowns, "result"),
+)
+SCORING = (
+    "Plans are executed on the operator's files. No right results were released: each result is compared with that of "
+    "the gold plan, made by the same experts from the same files, so that the gold plan has 1 by construction. A "
+    "score says how alike two plans' results are, not how good they are. The same plans are judged as they are "
+    "written: SE, IR, NR, HR and CR change no score."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutedTask(ToolTask):
+    """A request whose plans are executed and judged."""
+
+    results: tuple[Result, ...]
+    """Of the gold plan; empty where there is none, or it has a result that no score compares."""
+
+    @property
+    def answers(self) -> tuple[Task, ...]:
+        """See `Task`."""
+        if len(self.results) <= 1:
+            return (self,)
+        return tuple(replace(self, results=(one,), metric=one.metric, expects=one.type) for one in self.results)
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        names: list[JsonValue] = []
+        names += list(dict.fromkeys(one.metric for one in self.results))
+        return {**super().attributes, "results": names}
+
+
+def tool100_executed() -> Suite:
+    """Tool100 with execution.
+
+    Raises:
+        LookupError: the files with the requests were not fetched.
+    """
+    return _executed(tool100_suite(), slug=TOOL100)
+
+
+def tool2k_executed() -> Suite:
+    """Tool2K with execution.
+
+    Raises:
+        LookupError: the files with the requests were not fetched.
+    """
+    return _executed(tool2k_suite(), slug=TOOL2K)
+
+
+def _executed(suite: Suite, *, slug: str) -> Suite:
+    return Suite(
+        slug=slug,
+        version=VERSION,
+        title=f"{suite.title} executed",
+        description=f"The requests of {suite.title}, executed on files that the operator has.",
+        metrics=COLUMNS,
+        catalogue=CONTROLLLM,
+        tasks=tuple(_task(task) for task in suite.tasks if isinstance(task, ToolTask)),
+        conditions=Conditions(experts=True, samples=True, splits=("all",)),
+        panels=(Panel.SCORES, Panel.ARTEFACTS, Panel.GOAL, Panel.INDICATORS),
+        scoring=SCORING,
+        facets=FACETS,
+        defects=suite.defects,
+        step_problems=STEP_PROBLEMS,
+        right_plans=partial(right_plans, executed=True),
+    )
+
+
+def _task(task: ToolTask) -> ExecutedTask:
+    made: dict[str, Any] = {field.name: getattr(task, field.name) for field in fields(task)}
+    results: tuple[Result, ...] = ()
+    if task.gold is not None:
+        try:
+            results = results_of(gold=task.gold, catalogue=CONTROLLLM, files=task.files)
+        except ValueError as error:
+            made |= {"gold": None, "goal": None, "uncovered": str(error)}
+    if results:
+        single = len(results) == 1
+        made |= {
+            "metric": results[0].metric if single else SEVERAL,
+            "expects": results[0].type if single else None,
+        }
+    return ExecutedTask(**made, results=results)

@@ -1,0 +1,134 @@
+"""Reading the released files of Tool100 and Tool2K. Texts are taken as they are; only the files' shape is checked."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluator.controlllm.toolbench.released.raw import RawTask
+
+TOOL100 = "tool100.json"
+TOOL2K = "tool2k.json"
+TOOL2K_GOLD = "tool2k_w_output.json"
+TOOL2K_GOLD_EVEN = "tool2k_gold_even.json"
+LEVELS = ("easy", "medium", "hard")
+
+
+class SuiteFileError(ValueError):
+    """A file is not what it should be; the message names the file, the place and what would be right."""
+
+
+def read_tool100(path: Path) -> tuple[RawTask, ...]:
+    """The requests of `tool100.json` in the file's order, with keys `<group>/<index in the group>`.
+
+    Raises:
+        SuiteFileError: the file is missing or does not have the shape of Tool100.
+    """
+    groups = _load(path)
+    if not isinstance(groups, dict):
+        raise SuiteFileError(f"{path}: the whole must be an object of groups, not {_kind(groups)}")
+    tasks: list[RawTask] = []
+    for group, rows in groups.items():
+        if not isinstance(rows, list):
+            raise SuiteFileError(f'{path}: group "{group}" must be a list of requests, not {_kind(rows)}')
+        tasks += [_tool100_task(path=path, group=group, index=index, row=row) for index, row in enumerate(rows)]
+    return tuple(tasks)
+
+
+def read_tool2k(tasks_path: Path, gold_path: Path | None = None) -> tuple[RawTask, ...]:
+    """The requests of `tool2k.json` in the file's order, with keys `<index>`.
+
+    Args:
+        tasks_path: the public list of requests, which has no answers.
+        gold_path: the gold decompositions: either the withdrawn `tool2k_w_output.json`, all of them in the same
+            order, or a part of them as rows that carry their `index`. Without it no request has a gold.
+
+    Raises:
+        SuiteFileError: a file is missing, does not have the right shape, or the two do not belong together.
+    """
+    rows = _rows(tasks_path)
+    gold = {} if gold_path is None else _gold(path=gold_path, rows=rows)
+    return tuple(
+        RawTask(
+            key=str(index),
+            group=_text(path=tasks_path, place=f"request {index}", row=row, field="type"),
+            instruction=_text(path=tasks_path, place=f"request {index}", row=row, field="instruction"),
+            output=gold.get(index),
+            level=None,
+        )
+        for index, row in enumerate(rows)
+    )
+
+
+def _tool100_task(*, path: Path, group: str, index: int, row: Any) -> RawTask:
+    key = f"{group}/{index}"
+    place = f"request {key}"
+    if not isinstance(row, dict):
+        raise SuiteFileError(f"{path}: {place} must be an object, not {_kind(row)}")
+    level = row.get("level")
+    if level is not None and level not in LEVELS:
+        raise SuiteFileError(f'{path}: {place}: "level" is {level!r}; it must be one of {", ".join(LEVELS)}')
+    return RawTask(
+        key=key,
+        group=_text(path=path, place=place, row=row, field="type"),
+        instruction=_text(path=path, place=place, row=row, field="instruction"),
+        output=_text(path=path, place=place, row=row, field="output") if "output" in row else None,
+        level=level,
+        deprecated=row.get("status") == "deprecated",
+    )
+
+
+def _gold(*, path: Path, rows: Sequence[dict[str, Any]]) -> dict[int, str]:
+    """Gold decompositions by the index of their request."""
+    answers = _rows(path)
+    numbered = all("index" in answer for answer in answers)
+    if not numbered and len(answers) != len(rows):
+        raise SuiteFileError(
+            f"{path}: {len(answers)} gold decompositions for {len(rows)} requests; "
+            'a file with only some of them must give each an "index"'
+        )
+    gold: dict[int, str] = {}
+    for position, answer in enumerate(answers):
+        index = answer["index"] if numbered else position
+        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(rows) or index in gold:
+            raise SuiteFileError(f'{path}: row {position}: "index" {index!r} is no request, or is there twice')
+        if answer.get("instruction") != rows[index].get("instruction"):
+            raise SuiteFileError(f"{path}: row {position}: its instruction is not that of request {index}")
+        gold[index] = _text(path=path, place=f"row {position}", row=answer, field="output")
+    return gold
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    rows = _load(path)
+    if not isinstance(rows, list):
+        raise SuiteFileError(f"{path}: the whole must be a list of requests, not {_kind(rows)}")
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise SuiteFileError(f"{path}: row {index} must be an object, not {_kind(row)}")
+    return rows
+
+
+def _text(*, path: Path, place: str, row: dict[str, Any], field: str) -> str:
+    value = row.get(field)
+    if not isinstance(value, str) or not value:
+        found = "is missing" if field not in row else f"is {_kind(value)}"
+        raise SuiteFileError(f'{path}: {place}: "{field}" {found}; it must be a text that is not empty')
+    return value
+
+
+def _load(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SuiteFileError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise SuiteFileError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise SuiteFileError(f"{path}: is not JSON: {error.msg} in line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise SuiteFileError(f"{path}: is nested too deeply to be a list of requests") from None
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

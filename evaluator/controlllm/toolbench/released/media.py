@@ -1,0 +1,164 @@
+"""Reading an operator's pictures, masks and videos: bounded, and with sentences about what cannot be read."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+
+from evaluator.controlllm.toolbench.released.video import VIDEOS, VideoError, read_video
+from evaluator.core.tools.types import ResourceType
+from evaluator.core.values.coding import MOST_FRAMES, Value
+from evaluator.core.values.findings import LARGEST_SIDE, MOST_PIXELS, FindingError, Mask, Masks, findings_from_json
+from evaluator.core.values.pictures import Clip, Image
+
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
+"""Endings of pictures that are read."""
+MOVING = (*VIDEOS, ".apng", ".png", ".gif", ".webp")
+"""Endings of videos that are read, besides folders of frames."""
+MOST_SHOWN = 2**18
+"""Pixels of a picture as experts get it; larger ones are reduced. The engine works on no more in one picture."""
+MOST_BYTES = 2**28
+"""Of one file."""
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
+_MOST_STORED = 10_000
+"""Frames of a video as it is stored, of which up to `MOST_FRAMES` are taken."""
+_FRAME_SIDE = 480
+"""Longer side of a frame; larger ones are reduced. The experts see 224 pixels of it."""
+_INSIDE = 128
+"""Level from which on a pixel of a mask's picture is inside."""
+
+
+class MediaError(ValueError):
+    """A file cannot be read; the message says why, without its name."""
+
+
+def read_media(path: Path, *, kind: ResourceType) -> Value:
+    """The value in a file, or of a folder with the frames of a video.
+
+    Args:
+        path: of it.
+        kind: in which role the request gives it: an image, a map, a mask, or a video.
+
+    Raises:
+        MediaError: it cannot be read as that.
+    """
+    try:
+        if kind is ResourceType.VIDEO:
+            return _clip(path)
+        if kind is ResourceType.MASK:
+            return _masks(path)
+        return _picture(path)
+    except MediaError:
+        raise
+    except PillowImage.DecompressionBombError as error:
+        raise MediaError(f"is too large a picture: {error}") from None
+    except VideoError as error:
+        raise MediaError(str(error)) from None
+    except FindingError as error:
+        raise MediaError(f"holds no masks: {error}") from None
+    except (OSError, ValueError, SyntaxError, EOFError, MemoryError, RecursionError) as error:
+        raise MediaError(f"cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
+
+
+def _check_bytes(path: Path) -> None:
+    if path.stat().st_size > MOST_BYTES:
+        raise MediaError(f"has more than {MOST_BYTES} bytes")
+
+
+def _opened(path: Path) -> Image:
+    """A picture whose size is known to be bounded; its pixels are not decoded yet."""
+    _check_bytes(path)
+    # Of the pixels nothing is decoded yet: the size is in the header. Pillow itself refuses only far larger pictures.
+    picture = PillowImage.open(path, formats=_FORMATS)
+    width, height = picture.size
+    if width * height > MOST_PIXELS or max(width, height) > LARGEST_SIDE:
+        picture.close()
+        raise MediaError(
+            f"has {width}x{height} pixels; at most {MOST_PIXELS} are read, and {LARGEST_SIDE} in a direction"
+        )
+    return picture
+
+
+def _picture(path: Path) -> Image:
+    with _opened(path) as picture:
+        whole = picture.convert("RGB")
+    size = shown_size(whole.size)
+    return whole if size == whole.size else whole.resize(size, PillowImage.Resampling.BICUBIC)
+
+
+def shown_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height that a picture or a mask of this size is reduced to; equal sizes stay equal."""
+    width, height = size
+    scale = min(1.0, math.sqrt(MOST_SHOWN / (width * height)))
+    return max(int(width * scale), 1), max(int(height * scale), 1)
+
+
+def _masks(path: Path) -> Masks:
+    """A picture whose bright pixels are one mask, or JSON of masks with names."""
+    if path.suffix.lower() == ".json":
+        _check_bytes(path)
+        found = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
+        if not isinstance(found, Masks):
+            raise MediaError("holds findings of another kind than masks")
+        size = shown_size(found.size)
+        items = [replace(one, pixels=_reduced_mask(one.pixels, size=size)) for one in found.items]
+        return Masks(size, tuple(items))
+    with _opened(path) as picture:
+        whole = np.asarray(picture.convert("L"), dtype=np.uint8) >= _INSIDE
+        size = shown_size(picture.size)
+    inside = _reduced_mask(whole, size=size)
+    return Masks(size, (Mask("", inside),) if inside.any() else ())
+
+
+def _reduced_mask(pixels: npt.NDArray[np.bool_], *, size: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    if pixels.shape == size[::-1]:
+        return pixels
+    return np.asarray(PillowImage.fromarray(pixels).resize(size, PillowImage.Resampling.NEAREST), dtype=np.bool_)
+
+
+def _clip(path: Path) -> Clip:
+    if path.is_dir():
+        frames = sorted(one for one in path.iterdir() if one.suffix.lower() in PICTURES and one.is_file())
+        if not frames:
+            raise MediaError(f"has no frames, files such as 0001.png ({', '.join(PICTURES)})")
+        if len(frames) > _MOST_STORED:
+            raise MediaError(f"has {len(frames)} frames; at most {_MOST_STORED} are read")
+        return _stacked([_picture(frames[k]) for k in _chosen(len(frames))])
+    if path.suffix.lower() in VIDEOS:
+        _check_bytes(path)
+        return Clip(read_video(path, most=MOST_FRAMES, side=_FRAME_SIDE))
+    with _opened(path) as picture:
+        count = int(getattr(picture, "n_frames", 1))
+        if count > _MOST_STORED:
+            raise MediaError(f"has {count} frames; at most {_MOST_STORED} are read")
+        pictures = []
+        for number in _chosen(count):
+            picture.seek(number)
+            pictures.append(_reduced(picture.convert("RGB")))
+    return _stacked(pictures)
+
+
+def _chosen(count: int) -> list[int]:
+    """Evenly spaced frames from the first to the last, all of them where they are few enough."""
+    taken = min(count, MOST_FRAMES)
+    return [round(k * (count - 1) / max(taken - 1, 1)) for k in range(taken)]
+
+
+def _reduced(frame: Image) -> Image:
+    if max(frame.size) > _FRAME_SIDE:
+        frame.thumbnail((_FRAME_SIDE, _FRAME_SIDE), PillowImage.Resampling.BILINEAR)
+    return frame
+
+
+def _stacked(frames: list[Image]) -> Clip:
+    reduced = [_reduced(frame) for frame in frames]
+    sizes = {frame.size for frame in reduced}
+    if len(sizes) > 1:
+        raise MediaError(
+            f"has frames of different sizes, such as {' and '.join(f'{w}x{h}' for w, h in sorted(sizes)[:2])}"
+        )
+    return Clip(np.stack([np.asarray(frame, dtype=np.uint8) for frame in reduced]))

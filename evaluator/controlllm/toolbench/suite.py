@@ -1,0 +1,253 @@
+"""The suites `tool100`, `tool2k` and `toolmini`: requests whose plans are judged, not executed."""
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaluator.controlllm.toolbench.measures import COLUMNS as MEASURES
+from evaluator.controlllm.toolbench.mini.paraphrases import PARAPHRASES
+from evaluator.controlllm.toolbench.mini.requests import hidden_tasks, toolmini_tasks
+from evaluator.controlllm.toolbench.outage import with_outage
+from evaluator.controlllm.toolbench.released.defects import RULES
+from evaluator.controlllm.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.controlllm.toolbench.right_plans import nearest_plans
+from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task
+from evaluator.core.plans.model import Plan
+from evaluator.core.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
+from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
+from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.tools.controlllm import CONTROLLLM
+
+if TYPE_CHECKING:
+    from evaluator.core.plans.model import Plan
+    from evaluator.core.records import ResultRecord
+    from evaluator.core.suites.right_plans import RightPlans
+
+VERSION = "2"
+
+_share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
+_unsure = partial(_share, ordered=False)
+
+COLUMNS = (
+    _share(
+        key="SE",
+        label="SE",
+        description="Solution evaluation: share of requests that the plan solves.",
+        primary=True,
+        title="Solution",
+        good="solves the request",
+        bad="does not solve it",
+        undecided="undecided",
+        by_rules=("SE_low", "SE_high"),
+    ),
+    _unsure(
+        key="undecided",
+        label="Undecided",
+        description="Share of requests for which it is not known whether the plan solves them; they count 0 in SE.",
+    ),
+    _unsure(key="SE_low", label="SE, lower end", description="SE by the rules alone, undecided requests counting 0."),
+    _unsure(key="SE_high", label="SE, upper end", description="SE by the rules alone, undecided requests counting 1."),
+    _share(
+        key="IR",
+        label="IR",
+        description="Share of plans that call an irrelevant tool.",
+        higher_is_better=False,
+        fault=1.0,
+        title="Irrelevant tools",
+        good="none irrelevant",
+        bad="irrelevant tool",
+    ),
+    _share(
+        key="NR",
+        label="NR",
+        description="Share of plans that hold the necessary tools.",
+        title="Necessary tools",
+        good="holds them all",
+        bad="lacks a tool",
+    ),
+    _share(
+        key="HR",
+        label="HR",
+        description="Share of plans that name a false resource.",
+        higher_is_better=False,
+        fault=1.0,
+        title="False resources",
+        good="none false",
+        bad="false resource",
+    ),
+    _share(
+        key="CR",
+        label="CR",
+        description="Share of plans whose arguments all have the declared types.",
+        title="Types of arguments",
+        good="types agree",
+        bad="wrong type",
+    ),
+    _share(
+        key="SE_best",
+        label="SE best of k",
+        description="SE, at its lower end, if the best of up to five plans counts.",
+        title="Solved by one of up to five plans",
+    ),
+    _share(
+        key="valid",
+        label="Valid",
+        description="Share of plans that could be executed as written.",
+        title="Could run as written",
+    ),
+    *MEASURES,
+)
+FACETS = Facets(
+    filters=(
+        STRUCTURE,
+        MODALITY,
+        Facet(
+            name="level",
+            label="Level",
+            attribute="level",
+            heading="Difficulty",
+            order=("easy", "medium", "hard"),
+            stands_alone=True,
+        ),
+        Facet(
+            name="group",
+            label="Group",
+            attribute="group",
+            several="several_domains",
+            is_searched=True,
+            stands_alone=True,
+        ),
+        Facet(name="flag", label="Defect", attribute="flags", tells_gold=True),
+        Facet(name="active", label="Active split", attribute="active", order=("yes", "no")),
+    ),
+    facts=("level", "group", "structure", "modality"),
+    breakdowns=("structure", "modality", "level", "group", "active"),
+    plots=("structure", "level", "group"),
+    comparisons=("level", "group", "structure"),
+)
+STEP_PROBLEMS = (
+    StepProblem(indicator="IR", words="Irrelevant"),
+    StepProblem(indicator="CR", words="Wrong type", is_type_conflict=True),
+    StepProblem(indicator="HR", words="False resource"),
+)
+SCORING = (
+    "On this suite nothing is executed. Each plan is read and judged by rules: what it makes of the files of the "
+    "request is followed step by step and compared with what the request wants. SE, IR, NR, HR and CR are ControlLLM's "
+    "five figures; each is yes or no for one plan, and the column is the share over all tasks, with Wilson's 95 % "
+    "interval. In IR and HR a “yes” is bad, so lower is better. The figures after them compare the plan with one gold "
+    "plan and say nothing of other right ways."
+)
+
+
+def is_tool_suite(suite: Suite) -> bool:
+    """Whether its plans are judged by ControlLLM's metrics."""
+    return all(isinstance(task, ToolTask) for task in suite.tasks)
+
+
+def tool_suite(
+    *,
+    slug: str,
+    title: str,
+    description: str,
+    raw: Sequence[RawTask],
+    reworded: Callable[[Task, random.Random], str | None] | None = None,
+    hidden_requests: Callable[[Suite, str], tuple[Task, ...]] | None = None,
+) -> Suite:
+    """A suite of requests with derived goals."""
+    return Suite(
+        slug=slug,
+        version=VERSION,
+        title=title,
+        description=description,
+        metrics=COLUMNS,
+        catalogue=CONTROLLLM,
+        tasks=tuple(tool_task(entry) for entry in raw),
+        conditions=Conditions(
+            experts=False, samples=False, splits=("all",) if hidden_requests is None else ("all", HIDDEN)
+        ),
+        panels=(Panel.GOAL, Panel.INDICATORS),
+        scoring=SCORING,
+        facets=FACETS,
+        defects=tuple(Defect(name=rule.name, description=rule.description, excludes=rule.excludes) for rule in RULES),
+        step_problems=STEP_PROBLEMS,
+        with_outage=with_outage,
+        reworded=reworded,
+        hidden_requests=hidden_requests,
+        right_plans=partial(right_plans, executed=False),
+    )
+
+
+def right_plans(task: Task, record: "ResultRecord", plan: "Plan", *, executed: bool) -> "RightPlans":
+    """See `Suite.right_plans`.
+
+    Args:
+        task: a request of a suite of this family.
+        record: its record.
+        plan: the record's plan.
+        executed: whether the suite executes plans.
+    """
+    assert isinstance(task, ToolTask)
+    return nearest_plans(
+        goal=task.goal, record=record, plan=plan, files=tuple(task.files), catalogue=CONTROLLLM, executed=executed
+    )
+
+
+def toolmini_suite() -> Suite:
+    """This repository's own requests; always there."""
+    return tool_suite(
+        slug="toolmini",
+        title="toolmini",
+        description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
+        raw=toolmini_tasks(),
+        reworded=reworded,
+        hidden_requests=_hidden_toolmini,
+    )
+
+
+def reworded(task: Task, rng: random.Random) -> str | None:
+    """`Suite.reworded` of requests that are made of toolmini's sentences."""
+    return PARAPHRASES.reworded(task.text, rng=rng)
+
+
+def _hidden_toolmini(_: Suite, seed: str) -> tuple[Task, ...]:
+    return tuple(tool_task(entry) for entry in hidden_tasks(seed=derived("requests", "toolmini", seed=seed)))
+
+
+def tool100_suite() -> Suite:
+    """Tool100 as it was released, from the fetched files.
+
+    Raises:
+        LookupError: the files were not fetched, or are damaged.
+    """
+    return tool_suite(
+        slug="tool100",
+        title="Tool100",
+        description="ControlLLM's 127 requests with gold decompositions.",
+        raw=read_tool100(_fetched() / TOOL100),
+    )
+
+
+def tool2k_suite() -> Suite:
+    """Tool2K with the gold decompositions that were released for a day, from the fetched files.
+
+    Raises:
+        LookupError: the files were not fetched, or are damaged.
+    """
+    folder = _fetched()
+    return tool_suite(
+        slug="tool2k",
+        title="Tool2K",
+        description="ControlLLM's 2,500 requests. Their gold was public for a day: planners may have seen it.",
+        raw=read_tool2k(folder / TOOL2K, gold_file(folder)),
+    )
+
+
+def _fetched() -> Path:
+    folder = fetched_folder()
+    if folder is None:
+        raise LookupError(problem_of_fetched())
+    return folder

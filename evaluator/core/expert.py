@@ -1,0 +1,101 @@
+"""What an expert is: a model that implements one tool of a catalogue."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, cast
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.values.coding import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertSpec:
+    """One line of a profile: which model implements a tool, and everything its output depends on."""
+
+    tool: str
+    """Name of the tool in its catalogue, for example `Image Denoising`."""
+    id: str
+    """Identifier of the expert, unique in the profile, for example `lilliput/denoising`."""
+    implementation: str
+    """Name of the expert's class in `evaluator.execution.experts.implementations`."""
+    path: Path
+    """Folder with `config.json` and `model.safetensors`."""
+    weights_digest: str
+    """SHA-256 over the files of the folder that change its output."""
+    code_version: str = "1"
+    """The implementation's `code_version`, repeated here so that store keys need no loaded model."""
+    precision: str = "float32"
+    batch_size: int = 16
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    samples: bool = False
+    """Whether the model draws random numbers: then it is a `SamplingExpert`, and gets a seed for each item."""
+    uses: tuple["ExpertSpec", ...] = ()
+    """Further experts of the profile that it runs itself; its output depends on everything that theirs depends on."""
+    base: Path | None = None
+    """Folder of a second checkpoint that it needs: what a ControlNet is attached to, or whose tokenizer it reads."""
+    base_digest: str = ""
+    """The `weights_digest` of that folder; empty where there is none."""
+
+    def facts(self) -> dict[str, JsonValue]:
+        """What the expert computes depends on beside its inputs, for digests; equal facts, equal outputs."""
+        facts: dict[str, JsonValue] = {
+            "id": self.id,
+            "implementation": self.implementation,
+            "weights": self.weights_digest,
+            "code": self.code_version,
+            "precision": self.precision,
+            "batch_size": self.batch_size,
+            "parameters": cast(JsonValue, dict(self.parameters)),
+        }
+        if self.base is not None:
+            facts["base"] = self.base_digest
+        return {**facts, "uses": [used.facts() for used in self.uses]} if self.uses else facts
+
+
+class Expert(Protocol):
+    """A loaded model. It sees only the inputs of its tool, never the task or the reference."""
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """Run the model on a batch and return one mapping of named outputs for each item.
+
+        Images of one batch have the same size. The result for an item must not depend on the other items. Outputs that
+        the tool does not have are kept in the record for people to look at; no plan can refer to them.
+
+        Raises:
+            InputError: the inputs of an item do not go together; the message says what would be right.
+            ExpertError: the model cannot work on an item; the message says why.
+        """
+        ...
+
+
+class SamplingExpert(Protocol):
+    """A loaded model that draws random numbers, all of them from the seed of the item. Otherwise as `Expert`."""
+
+    def run_seeded(self, *, batch: Sequence[Mapping[str, Value]], seeds: Sequence[int]) -> list[Mapping[str, Value]]:
+        """Run the model on a batch and return one mapping of named outputs for each item.
+
+        Equal inputs with an equal seed give an equal result, whatever else is in the batch.
+
+        Args:
+            batch: the inputs of each item.
+            seeds: one for each item, in [0, 2**63).
+
+        Raises:
+            ExpertError: the model cannot work on an item; the message says why.
+        """
+        ...
+
+
+class ExpertError(Exception):
+    """An expert failed on valid input: an `infra_fault`, never the planner's."""
+
+
+class InputError(ExpertError):
+    """The inputs of an item do not go together, such as a mask of another size than its picture: the plan's fault."""
+
+
+class ExpertFactory(Protocol):
+    """Builds a loaded expert from its line in a profile."""
+
+    def __call__(self, *, spec: ExpertSpec, device: str) -> Expert | SamplingExpert: ...

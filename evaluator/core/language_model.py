@@ -1,0 +1,238 @@
+"""What strategies need of a language model: one call in, one completion or one typed failure out.
+
+A model answers many calls at once (`LanguageModel`), so that it can batch them, or one at a time without blocking a
+thread (`ConcurrentLanguageModel`), as endpoints do. `driving.py` knows both; strategies know neither.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal, Protocol, runtime_checkable
+
+from evaluator.core.canonical_json import JsonValue
+
+MAX_BEAMS = 256
+
+
+class Ability(StrEnum):
+    """What not every language model can do."""
+
+    GENERATE = "generate"
+    """Continue a text freely."""
+    SCORE = "score"
+    """Say how probable given continuations are."""
+    CONSTRAIN = "constrain"
+    """Continue a text only by names that a `Constraint` allows, and keep several beams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. A plain prompt is one message of the user's."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What may follow the names written so far."""
+
+    names: tuple[str, ...]
+    may_end: bool
+
+
+class Constraint(Protocol):
+    """Which names a constrained completion may consist of; asked again after every name."""
+
+    @property
+    def separator(self) -> str:
+        """Stands between two names; no name contains it."""
+        ...
+
+    def following(self, written: tuple[str, ...]) -> Following:
+        """What may follow these names. Without names and without `may_end` there is no completion."""
+        ...
+
+
+_STEP = 1_000_003
+"""Between the seeds of two runs: a prime, so that strategies that count their samples share no seed."""
+_SEEDS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateCall:
+    """Continue a conversation."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int = 512
+    """Bound on the completion's tokens."""
+    temperature: float = 0.0
+    """0: the most probable continuation, always the same."""
+    top_p: float = 1.0
+    seed: int = 0
+    """Of what is drawn where the temperature is above 0."""
+    stop: tuple[str, ...] = ()
+    """The completion ends before the first of these."""
+    constraint: Constraint | None = None
+    beams: int = 1
+    """Needs a constraint where it is above 1: as many of the most probable completions are searched."""
+
+    def in_run(self, run: int) -> "GenerateCall":
+        """The call in one of several runs of a planner, from 0: what is drawn at a temperature above 0 differs."""
+        return replace(self, seed=(self.seed + run * _STEP) % _SEEDS) if run and self.temperature else self
+
+    def problem(self) -> str | None:
+        """Why no language model can answer the call, as a sentence, or None."""
+        if self.max_tokens < 1:
+            return f"A completion has at least one token; max_tokens is {self.max_tokens}."
+        if not 1 <= self.beams <= MAX_BEAMS:
+            return f"A search has 1 to {MAX_BEAMS} beams, not {self.beams}."
+        if self.beams > 1 and (self.constraint is None or self.temperature > 0):
+            return "Several beams need a constraint and the temperature 0."
+        if self.temperature < 0 or not 0 < self.top_p <= 1:
+            return f"The temperature is at least 0 and top_p in (0, 1], not {self.temperature} and {self.top_p}."
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreCall:
+    """Say how probable each continuation of a conversation is."""
+
+    messages: tuple[Message, ...]
+    continuations: tuple[str, ...]
+
+
+Call = GenerateCall | ScoreCall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one call or of several together."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beam:
+    """One of several completions."""
+
+    text: str
+    log_probability: float
+    """Sum over the tokens, not normalised; at most 0."""
+    names: tuple[str, ...] = ()
+    """The text as names, where a constraint held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The answer to a `GenerateCall`."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    truncated: bool = False
+    """It reached `max_tokens`."""
+    beams: tuple[Beam, ...] = ()
+    """All of them, the most probable first; empty where the call asked for one without constraint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The answer to a `ScoreCall`."""
+
+    log_probabilities: tuple[float, ...]
+    """Of each continuation in turn: sum over its tokens, at most 0."""
+    usage: Usage = field(default_factory=Usage)
+
+
+Answer = Completion | Scores
+
+
+_ABOUT_LENGTH = re.compile(
+    r"context[_ ]length|context[_ ]window|context size|maximum[_ ](context|model|sequence|input)[_ ]len|max_model_len|"
+    r"(prompt|input|request|message|sequence)s? (is|are|was|has)? ?(too (long|large|many tokens)|longer than)|"
+    r"too many (input |prompt )?tokens|reduce the length|exceeds? the (model'?s? )?max|string_above_max_length|"
+    r"(input|prompt) (tokens?|length) .{0,40}exceed|exceed.{0,40}(token limit|tokens allowed)",
+    re.IGNORECASE,
+)
+
+
+def is_about_length(text: str) -> bool:
+    """Whether the error of a server of language models says that the prompt is too long."""
+    return _ABOUT_LENGTH.search(text[:4000]) is not None
+
+
+class FailureKind(StrEnum):
+    """Whose fault it is that there is no answer."""
+
+    UNAVAILABLE = "unavailable"
+    """Unreachable, overloaded or out of memory after bounded tries: `infra_fault`."""
+    WRONG_ANSWER = "wrong_answer"
+    """It answered, but not in its protocol: `planner_fault`."""
+    REFUSED = "refused"
+    """It answered that it will not or cannot answer this call, such as 401: `planner_fault`."""
+    PROMPT_TOO_LONG = "prompt_too_long"
+    """The prompt, with its completion, is longer than the model reads: `planner_fault`."""
+    BROKEN = "broken"
+    """It fails at this call by itself, on any machine: `planner_fault`."""
+    TIMEOUT = "timeout"
+    """It took longer than the planner has: `planner_fault`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """There is no answer to a call, and why."""
+
+    kind: FailureKind
+    message: str
+    """A sentence."""
+    tries: int = 1
+    received: str | None = None
+    """The beginning of what was received, if anything was."""
+
+
+class LanguageModelError(Exception):
+    """A call failed; raised inside of a strategy, which may catch it, where it waits for the answer."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class LanguageModel(Protocol):
+    """Answers many calls together. Called from one thread at a time."""
+
+    name: str
+    abilities: frozenset[Ability]
+
+    def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
+        """One answer for each call, in their order; a call that fails takes no other with it."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, or an estimate where the tokeniser is unknown (`identity` says so)."""
+        ...
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """What the answers depend on: kind, id, revision or digest of the weights, precision, template."""
+        ...
+
+
+@runtime_checkable
+class ConcurrentLanguageModel(LanguageModel, Protocol):
+    """Answers one call without blocking a thread: an endpoint."""
+
+    async def answer_one(self, call: Call) -> Answer | Failure:
+        """The answer to this call."""
+        ...
+
+    async def close(self) -> None:
+        """Give back its connections; called in the event loop in which it answered."""
+        ...

@@ -1,0 +1,87 @@
+"""What a site serves for verification, as types that both sides use. Everything in it may be forged: only signatures
+and digests count."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from evaluator.core import canonical_json
+from evaluator.core.signatures.envelope import Envelope
+from evaluator.core.signatures.statements import Digest, Digested, RowDigests, TaskEntry
+
+_Text = Annotated[str, Field(max_length=1000)]
+
+
+class Served(BaseModel):
+    """A document that has exactly these fields, in the form in which it is written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KeyEntry(Served):
+    """One public key of a site."""
+
+    id: _Text
+    algorithm: Literal["ed25519"]
+    public_key: _Text
+    """Base64."""
+    created: AwareDatetime
+    retired: AwareDatetime | None
+    introduction: Envelope | None
+    """In which the key before introduces this one."""
+
+
+class KeysDocument(Served):
+    """`/.well-known/planarena-keys.json`"""
+
+    format: Literal["planarena-keys/2"] = "planarena-keys/2"
+    keys: Annotated[list[KeyEntry], Field(max_length=1000)]
+    """The newest first."""
+    signature: Envelope | None
+    """A `KeysStatement` about them; None without a key."""
+
+
+class WithdrawalsDocument(Served):
+    """`/api/v1/boards/<suite>/withdrawals/`"""
+
+    format: Literal["planarena-withdrawals/1"] = "planarena-withdrawals/1"
+    suite: _Text
+    withdrawals: list[Envelope]
+    """`WithdrawalStatement`, the oldest first."""
+
+
+class SnapshotProof(Served):
+    """A snapshot with what its statement binds."""
+
+    format: Literal["planarena-snapshot-proof/2"] = "planarena-snapshot-proof/2"
+    suite: _Text
+    number: int
+    digest: Digest
+    """Of `content`."""
+    content: dict[str, Any]
+    signature: Envelope | None
+    rows: list[RowDigests]
+    salts: dict[str, dict[str, _Text]]
+    """By evaluation and field, of the digests of names; without those of withdrawn names."""
+
+
+class EvaluationProof(Served):
+    """The results of an evaluation with what its statement binds."""
+
+    format: Literal["planarena-evaluation-proof/1"] = "planarena-evaluation-proof/1"
+    evaluation: _Text
+    signature: Envelope | None
+    tasks: list[TaskEntry]
+    withheld: bool
+    """Whether `tasks` is empty because the site withholds them, as it may until the season of hidden data closes."""
+    salt: _Text | None
+    """Of the digests of records; None where records are withheld."""
+    records: dict[str, Digest]
+    """By task."""
+
+
+def digested_keys(keys: Sequence[KeyEntry]) -> Digested:
+    """What a `KeysStatement` says of a list of keys."""
+    entries = [entry.model_dump(mode="json") for entry in keys]
+    return Digested(count=len(entries), digest=canonical_json.digest(entries))

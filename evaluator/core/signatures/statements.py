@@ -1,0 +1,331 @@
+"""What a site signs, and the digests that bind rows, results and records to it.
+
+A snapshot's statement names the digest of its rows and the statement of the snapshot before it. Each row is bound by
+the digests of its figures, of each name in it that people chose, and of the results of its evaluation's tasks. Digests
+of names have a salt each: when an account is deleted, the site forgets the owner's name and its salt, and everything
+else can still be verified. A withdrawal says so: without one, a name whose salt is missing is a name that was changed.
+
+An evaluation's statement covers the results of all its tasks in order, and through them its records. A record's digest
+is salted in the same way, since that of a hidden split must not confirm a guess of what the record says.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+from evaluator.core import canonical_json
+from evaluator.core.suites.base import IntervalMethod
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+KeyId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Text = Annotated[str, Field(max_length=200)]
+_Count = Annotated[int, Field(ge=0, le=10**9)]
+MOST_WITHDRAWN = 500
+"""Evaluations in one withdrawal, so that its envelope stays small."""
+Name = Literal["planner", "version", "owner", "team"]
+NAMES: tuple[Name, ...] = ("planner", "version", "owner", "team")
+"""Fields of a row that people chose. All others are figures and facts of the planner."""
+_PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
+"""Regular expression of the placeholder for a withdrawn name."""
+_USUAL_PLACEHOLDER = "withdrawn"
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Statement(_Shape):
+    """Something that is signed. Subclasses have a `type` and a `version` of their own."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    def media_type(cls) -> str:
+        """What DSSE calls the payload's type."""
+        return f"application/vnd.planarena.{cls.kind}+json"
+
+
+class ColumnFacts(_Shape):
+    """One column of a board, as far as its figures depend on it (`evaluator.core.suites.base.Column`)."""
+
+    key: _Text
+    metric: _Text
+    indicator: bool
+    fault: FiniteFloat | None
+    interval: IntervalMethod
+    tasks: list[_Text]
+    """The only tasks that count; empty: all of the metric."""
+    weights: dict[_Text, FiniteFloat]
+    """Of a weighted mean of metrics; else empty."""
+    undecided: _Text
+    """Key of the column with the share of undecided tasks; empty if every task is decided."""
+    by_rules: list[_Text]
+    """Keys of the columns with both ends before an arbiter settled anything; else empty."""
+    low: FiniteFloat
+    high: FiniteFloat | None
+    """Range of a task's value; None: unbounded."""
+
+
+class SuiteFacts(_Shape):
+    """The suite that was evaluated, and how its board is computed."""
+
+    slug: _Text
+    version: _Text
+    digest: _Text
+    columns: Annotated[list[ColumnFacts], Field(max_length=100)]
+    ranked_by: _Text
+    higher_is_better: bool
+
+
+class Conditions(_Shape):
+    """What evaluations of one board share."""
+
+    profile: _Text
+    profile_digest: _Text
+    split: _Text
+    samples: _Count
+    data_digest: _Text
+    """Of the data (`evaluator.core.suites.hidden.data_digest`)."""
+    season: _Text
+    """Name of the season whose hidden data these are; empty for open data."""
+    commitment: _Text
+    """To the seed of these data."""
+
+
+class Digested(_Shape):
+    """A list, by its digest."""
+
+    count: _Count
+    digest: Digest
+
+
+class Previous(_Shape):
+    """The snapshot before this one, over all boards of the suite."""
+
+    number: _Count
+    statement: Digest | None
+    """Digest of its statement; None if it was not signed at that time."""
+    content: Digest | None
+    """Digest of its content, as exports name it, if it was not signed. Otherwise None: this digest has no salt."""
+
+
+class Withdrawals(_Shape):
+    """The withdrawals of a suite up to some time, by the newest of them."""
+
+    count: _Count
+    statement: Digest | None
+    """Digest of the newest one's statement; None if there is none."""
+
+
+class SnapshotStatement(Statement):
+    """A published state of a board."""
+
+    kind: ClassVar[str] = "snapshot.v1"
+    type: Literal["planarena/snapshot"] = "planarena/snapshot"
+    version: Literal[1] = 1
+    key: KeyId
+    suite: SuiteFacts
+    conditions: Conditions
+    number: _Count
+    created: AwareDatetime
+    """When it was published."""
+    signed: AwareDatetime
+    """Later than `created` where snapshots were signed afterwards."""
+    coverage: dict[_Text, _Count]
+    """Tasks: `run` of `total`."""
+    rows: Digested
+    previous: Previous | None
+    """None for the first snapshot of a suite."""
+    withdrawals: Withdrawals
+    """Those that were made before this snapshot was signed."""
+
+
+class EvaluationStatement(Statement):
+    """The results of a completed evaluation."""
+
+    kind: ClassVar[str] = "evaluation.v1"
+    type: Literal["planarena/evaluation"] = "planarena/evaluation"
+    version: Literal[1] = 1
+    key: KeyId
+    evaluation: _Text
+    suite: SuiteFacts
+    conditions: Conditions
+    finished: AwareDatetime | None
+    signed: AwareDatetime
+    tasks: Digested
+
+
+class SuiteCommitment(_Shape):
+    """The commitment to the seed of one suite's hidden data."""
+
+    suite: _Text
+    commitment: Digest
+    """See `evaluator.core.suites.hidden.commitment`."""
+
+
+class SeasonStatement(Statement):
+    """The announcement of a season of hidden data. A further one adds suites, names the one before it, and changes no
+    commitment."""
+
+    kind: ClassVar[str] = "season.v1"
+    type: Literal["planarena/season"] = "planarena/season"
+    version: Literal[1] = 1
+    key: KeyId
+    season: _Text
+    number: Annotated[int, Field(ge=1, le=10**6)]
+    """Of this announcement among those of the season, from 1."""
+    announced: AwareDatetime
+    opens: AwareDatetime
+    closes: AwareDatetime | None
+    """When it is to be closed; None where that was not announced."""
+    signed: AwareDatetime
+    suites: Annotated[list[SuiteCommitment], Field(max_length=1000)]
+    """Every suite of the season, by slug."""
+    previous: Digest | None
+    """Digest of the statement of the announcement before; None for the first one."""
+
+
+class KeysStatement(Statement):
+    """The list of all keys of a site, signed by the newest of them."""
+
+    kind: ClassVar[str] = "keys.v1"
+    type: Literal["planarena/keys"] = "planarena/keys"
+    version: Literal[1] = 1
+    key: KeyId
+    keys: Digested
+    """The list as it is served."""
+    signed: AwareDatetime
+
+
+class WithdrawalStatement(Statement):
+    """Names or rows that the operator takes back from a suite's boards. Nothing else may be missing from them."""
+
+    kind: ClassVar[str] = "withdrawal.v1"
+    type: Literal["planarena/withdrawal"] = "planarena/withdrawal"
+    version: Literal[1] = 1
+    key: KeyId
+    suite: _Text
+    """Slug."""
+    number: Annotated[int, Field(ge=1, le=10**9)]
+    """From 1, over all withdrawals of the suite."""
+    previous: Digest | None
+    """Digest of the statement of the withdrawal before this one."""
+    what: Literal["planner", "version", "owner", "team", "row"]
+    """A name in rows that stay, or the rows themselves, which later snapshots no longer have."""
+    reason: Literal["account deleted", "name removed", "hidden by an operator", "not ranked any more"]
+    evaluations: Annotated[list[_Text], Field(min_length=1, max_length=MOST_WITHDRAWN)]
+    """Those whose rows are concerned."""
+    placeholder: _Text | None
+    """What stands in the rows for the name; None where rows are withdrawn."""
+    through: _Count
+    """The newest snapshot that is concerned, or the last one that has the rows."""
+    snapshot: Digest | None
+    """Digest of its statement; None if it was not signed at that time."""
+    contents: dict[Annotated[str, Field(pattern=r"^[0-9]{1,9}$")], Digest]
+    """By number, digests of the content of snapshots that later statements name by their content, and that are others
+    since the name is withdrawn."""
+    created: AwareDatetime
+
+    @model_validator(mode="after")
+    def _has_the_placeholder(self) -> Self:
+        if self.what == "row":
+            if self.placeholder is not None or self.contents:
+                raise ValueError("a row that is withdrawn has no placeholder")
+        elif not re.fullmatch(_PLACEHOLDERS.get(self.what, _USUAL_PLACEHOLDER), self.placeholder or ""):
+            raise ValueError(f"{self.placeholder!r} is no placeholder of a withdrawn {self.what}")
+        return self
+
+
+class KeyStatement(Statement):
+    """A new key, introduced by the one before it."""
+
+    kind: ClassVar[str] = "key.v1"
+    type: Literal["planarena/key"] = "planarena/key"
+    version: Literal[1] = 1
+    key: KeyId
+    """The key before, which signs this."""
+    introduces: _Text
+    """The new public key in base64."""
+    created: AwareDatetime
+    """From when on the new key signs, and the one before it no more."""
+
+
+class TaskEntry(_Shape):
+    """How one task ended."""
+
+    task: _Text
+    metric: _Text
+    outcome: Literal["scored", "planner_fault", "infra_fault", "not_run", "cancelled"]
+    accepted: bool
+    """The owner accepted an infrastructure fault, which its record still says, as the planner's."""
+    score: FiniteFloat | None
+    samples: list[FiniteFloat]
+    """The score of each sample, in order; empty of plans that are judged or were not executed."""
+    indicators: dict[_Text, FiniteFloat]
+    sample_indicators: dict[_Text, list[FiniteFloat]]
+    """By name, the values of the indicators that differ from sample to sample, in order."""
+    seconds: FiniteFloat | None
+    """How long the planner took."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    record: Digest | None
+    """`record_commitment` of the task's record; None if the task never ran."""
+
+
+class RowDigests(_Shape):
+    """What binds a row of a snapshot."""
+
+    evaluation: _Text
+    result: Digest
+    names: dict[Name, Digest]
+    """By field, the salted digest of each name that the row has."""
+    tasks: Digest | None
+    """Digest of the results of its tasks; None if the evaluation was gone when the snapshot was signed."""
+
+
+def result_digest(row: Mapping[str, Any]) -> str:
+    """Digest of a row's figures and facts."""
+    return canonical_json.digest({name: value for name, value in row.items() if name not in NAMES})
+
+
+def name_digest(*, evaluation: str, field: str, name: object, salt: str) -> str:
+    """Salted digest of one name in the row of an evaluation."""
+    return canonical_json.digest([salt, evaluation, field, name])
+
+
+def rows_digest(rows: Sequence[RowDigests]) -> str:
+    """Digest of all rows of a snapshot, in their order."""
+    return canonical_json.digest([row.model_dump(mode="json") for row in rows])
+
+
+def record_commitment(*, salt: str, task: str, digest: str) -> str:
+    """Salted digest of a record's digest."""
+    return canonical_json.digest([salt, task, digest])
+
+
+def tasks_digest(*, evaluation: str, tasks: Sequence[TaskEntry]) -> str:
+    """Digest of the results of an evaluation's tasks, in their order."""
+    return canonical_json.digest([evaluation, [task.model_dump(mode="json") for task in tasks]])
+
+
+def rows_that_left(*, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Evaluations whose rows a board had before, and that no later run of the same planner replaced.
+
+    Args:
+        before: rows of one snapshot.
+        after: rows of the next one of the same board.
+    """
+    there = {row["evaluation"] for row in after}
+    there.update(one for row in after for one in (row.get("runs") or {}).get("evaluations", ()))
+    ended = {(row["owner"], row["planner"]): datetime.fromisoformat(row["finished"]) for row in after}
+    return [
+        row["evaluation"]
+        for row in before
+        if row["evaluation"] not in there
+        and not (
+            (later := ended.get((row["owner"], row["planner"]))) and later >= datetime.fromisoformat(row["finished"])
+        )
+    ]

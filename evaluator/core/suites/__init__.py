@@ -1,0 +1,1 @@
+"""Suites: versioned benchmarks and their tasks."""

@@ -1,0 +1,122 @@
+"""The tasks of a hidden split: the same goals and data as on the others, in other words, under other names, and in
+another order.
+
+A planner that has memorised the public requests, their keys or their order finds none of them here. Everything follows
+from the secret seed and a task's key: asked again, by another worker or for a verification, a task reads the same. Once
+the seed is published, everybody can compute which request was which task.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evaluator.core import canonical_json
+from evaluator.core.framing import framed_digest
+from evaluator.core.suites.base import Suite
+
+HIDDEN = "hidden"
+"""Name of the split."""
+_REQUESTS = "planarena requests/2"
+_COMMITMENT = "planarena season commitment/1"
+_DIGITS = 64
+_SEED = re.compile(rf"[0-9a-f]{{{_DIGITS}}}")
+
+
+class SeedError(ValueError):
+    """A text is no seed; the message is a sentence that does not repeat it."""
+
+
+def checked_seed(seed: str, *, what: str) -> str:
+    """The seed, which has the only form that one may have: 64 hexadecimal digits.
+
+    Args:
+        what: names the seed at the beginning of the message.
+
+    Raises:
+        SeedError: it has another form.
+    """
+    if not _SEED.fullmatch(seed):
+        has = "other characters" if len(seed) == _DIGITS else f"{len(seed)} characters"
+        raise SeedError(
+            f"{what} must be exactly {_DIGITS} hexadecimal digits, 0 to 9 and a to f, such as `openssl rand -hex 32` "
+            f"prints; this one has {has}."
+        )
+    return seed
+
+
+def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suite:
+    """The suite as planners are asked on a split: with hidden requests on the hidden one, unchanged on others.
+
+    The keys of tasks, their gold plans' meaning and their data are those of `suite`, whose digest is compared between
+    site and worker. Tasks are in the order of `asking_order`. The result is for asking and judging only: its texts must
+    be in no output.
+
+    Args:
+        suite: one of the registry's.
+        split: a split of the suite's conditions.
+        hidden_seed: the secret; needed for the hidden split, ignored on the others.
+
+    Raises:
+        ValueError: the split is hidden and the seed is missing, or the suite has no hidden requests.
+    """
+    if split != HIDDEN:
+        return suite
+    if not hidden_seed:
+        raise ValueError("the hidden split needs its secret seed")
+    if suite.hidden_requests is None:
+        raise ValueError(f"the suite {suite.slug} has no hidden requests: its requests are published data")
+    asked = {task.key: task for task in suite.hidden_requests(suite, hidden_seed)}
+    ordered = asking_order(asked, suite=suite.slug, seed=hidden_seed)
+    named = (replace(asked[key], asked_as=asked_name(key, suite=suite.slug, seed=hidden_seed)) for key in ordered)
+    return replace(suite, tasks=tuple(named))
+
+
+def asked_name(key: str, *, suite: str, seed: str) -> str:
+    """The name under which planners are asked for a task, 16 hexadecimal digits. Without the seed it says nothing about
+    the key, not even its place.
+
+    Args:
+        key: of the task.
+        suite: slug.
+        seed: of the suite's hidden data.
+    """
+    return derived("name", suite, key, seed=seed)[:16]
+
+
+def asking_order(keys: Iterable[str], *, suite: str, seed: str) -> list[str]:
+    """The keys in the order in which planners are asked: that of the names, which a season's seed permutes.
+
+    The place of a request among the others therefore says nothing that its name does not say, and neither says
+    anything about the task as long as the seed is secret.
+    """
+    return sorted(keys, key=lambda key: asked_name(key, suite=suite, seed=seed))
+
+
+def commitment(*, seed: str, season: str, suite: str) -> str:
+    """SHA-256 of the length-prefixed names of season and suite and the seed, as 64 hexadecimal digits.
+
+    Published when a season is announced. Once the seed is published too, anybody can see that it was not exchanged: no
+    other seed, season or suite has this commitment.
+
+    Raises:
+        SeedError: the seed is no seed.
+    """
+    return framed_digest(_COMMITMENT, season, suite, checked_seed(seed, what="The seed of hidden data"))
+
+
+def data_digest(*, source: str, split: str, season: str = "", committed: str = "") -> str:
+    """SHA-256 of everything that identifies the data of an evaluation.
+
+    Args:
+        source: digest of the source of samples; empty where plans are judged.
+        split: of the suite's data.
+        season: name of the season on the hidden split; else empty.
+        committed: `commitment` to its seed; else empty.
+    """
+    return canonical_json.digest({"source": source, "split": split, "season": season, "commitment": committed})
+
+
+def derived(*about: str, seed: str) -> str:
+    """A secret of its own for each purpose, as 64 hexadecimal digits: one that leaks tells nothing about the seed or
+    another one."""
+    return framed_digest(_REQUESTS, seed, *about)

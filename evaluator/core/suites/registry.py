@@ -1,0 +1,161 @@
+"""The suites there are, by slug. A suite is built when it is first asked for.
+
+They are the tuples `SUITES` in the entries of the papers (`evaluator.core.papers`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from evaluator.core.papers import paper_entries
+from evaluator.core.suites.base import Suite
+
+
+class Kind(Protocol):
+    """What the registry needs to know of an episode (`evaluator.episodes.base.Episode`)."""
+
+    @property
+    def executes(self) -> bool:
+        """Whether plans are executed."""
+        ...
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether planners act in turns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One suite of the registry."""
+
+    slug: str
+    build: Callable[[], Suite]
+    """Raises LookupError, with a message that says what to do, where its files were not fetched."""
+    episode: Kind
+    catalogue: str = ""
+    """Name of the catalogue of its tools. Strategies that are made for this catalogue understand its requests."""
+    is_available: Callable[[], bool] = lambda: True
+    """Whether its files are here."""
+    whole_plans: str = ""
+    """Of the step-by-step form of a suite: the slug of that suite, which asks for whole plans; else empty."""
+    has_gold: bool = True
+    """Whether any of its tasks has a gold plan, so that bundled planners can answer with them."""
+    anchors: tuple[str, ...] = ()
+    """Names of the bundled planners that are anchors only of suites that name them."""
+
+
+def suite_names() -> tuple[str, ...]:
+    """Slugs of the suites that can be used here: those whose files must be fetched are left out until they are."""
+    return tuple(slug for slug, entry in _entries().items() if entry.is_available())
+
+
+@cache
+def suite_of(slug: str) -> Suite:
+    """The suite with this slug.
+
+    Raises:
+        LookupError: there is none, or its files were not fetched; the message says what to do.
+    """
+    return entry_of(slug).build()
+
+
+def default_suite(*, executes: bool) -> Suite:
+    """The first suite that can be used here whose plans are executed, or the first whose plans are judged.
+
+    Raises:
+        LookupError: there is none.
+    """
+    for slug in suite_names():
+        episode = entry_of(slug).episode
+        if episode.executes if executes else _judges(episode):
+            return suite_of(slug)
+    raise LookupError(f"there is no suite whose plans are {'executed' if executes else 'judged'}")
+
+
+def judged_suites() -> tuple[str, ...]:
+    """Slugs of all suites whose plans are judged and not executed, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if _judges(entry.episode)))
+
+
+def suites_with_anchor(name: str) -> tuple[str, ...]:
+    """Slugs of all suites that name this bundled planner as an anchor, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if name in entry.anchors))
+
+
+def suites_without_gold() -> tuple[str, ...]:
+    """Slugs of all suites without gold plans, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if not entry.has_gold))
+
+
+def _judges(episode: Kind) -> bool:
+    return not (episode.executes or episode.in_turns)
+
+
+def suites_in_turns() -> tuple[str, ...]:
+    """Slugs of all suites in which planners act in turns, in alphabetical order, fetched or not."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if entry.episode.in_turns))
+
+
+def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:
+    """Slugs of all suites with this catalogue of tools, in alphabetical order."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if entry.catalogue == catalogue))
+
+
+def whole_plans_of(slug: str) -> str:
+    """The suite of whole plans that the suite with this slug is the step-by-step form of; empty if it is none.
+
+    Raises:
+        LookupError: there is no such suite.
+    """
+    return entry_of(slug).whole_plans
+
+
+def step_by_step_of(slug: str) -> str:
+    """The step-by-step form of the suite with this slug; empty if there is none."""
+    return next((entry.slug for entry in _entries().values() if entry.whole_plans == slug), "")
+
+
+def fetching_modules() -> tuple[str, ...]:
+    """The modules that fetch released files."""
+    return tuple(filter(None, (getattr(module, "FETCHING", "") for module in paper_entries())))
+
+
+def folder_of(slug: str) -> Path:
+    """The folder of the module that registers a suite.
+
+    Raises:
+        LookupError: there is no such suite.
+    """
+    entry_of(slug)
+    for module in paper_entries():
+        if module.__file__ and any(entry.slug == slug for entry in module.SUITES):
+            return Path(module.__file__).parent
+    raise LookupError(f"the suite {slug} is not registered by a module in a folder")
+
+
+def forget() -> None:
+    """Read the registry again when it is next asked, for tests that change the environment."""
+    suite_of.cache_clear()
+    _entries.cache_clear()
+
+
+def entry_of(slug: str) -> Entry:
+    """The entry of the suite with this slug.
+
+    Raises:
+        LookupError: there is none.
+    """
+    try:
+        return _entries()[slug]
+    except KeyError:
+        raise LookupError(f"there is no suite {slug!r}; there are: {', '.join(_entries())}") from None
+
+
+@cache
+def _entries() -> dict[str, Entry]:
+    found = [entry for module in paper_entries() for entry in module.SUITES]
+    # Suites of whole plans first: people know them.
+    return {entry.slug: entry for entry in sorted(found, key=lambda entry: entry.episode.in_turns)}

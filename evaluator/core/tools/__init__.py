@@ -1,0 +1,1 @@
+"""Tools: typed signatures that plans may call."""

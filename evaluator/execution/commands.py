@@ -1,0 +1,244 @@
+"""The commands `planarena profiles ...`: the expert of each tool, and downloads of the papers' checkpoints."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.listing import Listing, show_all
+from evaluator.core.commands.options import JsonFlag, writable
+from evaluator.core.commands.usage import log, out, print_json, usage_error
+
+if TYPE_CHECKING:
+    from evaluator.core.expert import ExpertSpec
+    from evaluator.execution.experts.profile import Profile, ScorerSpec
+
+_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+app = typer.Typer(no_args_is_help=True)
+
+ProfileArgument = Annotated[str, typer.Argument(help="Name of the profile, for example paper.")]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Folder of the profile's weights. Default: PLANARENA_WEIGHTS, else the data folder."),
+]
+OnlyOption = Annotated[str, typer.Option(help="Only these checkpoints, such as denoising,deblurring.")]
+
+
+@app.command("list")
+def list_profiles(as_json: JsonFlag = False) -> None:
+    """List the profiles with their experts."""
+    from evaluator.execution.experts.profile import profile_names
+
+    profiles = [chosen_profile(name) for name in profile_names()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": profile.name,
+                    "digest": profile.digest,
+                    "experts": [_expert_json(spec) for spec in profile.experts.values()],
+                }
+                for profile in profiles
+            ]
+        )
+        return
+    show_all(map(_experts_table, profiles), console=out)
+
+
+def _experts_table(profile: "Profile") -> Listing:
+    table = Listing("tool", "expert", "weights", title=f"profile {profile.name}")
+    for tool, spec in profile.experts.items():
+        table.add_row(tool, spec.id, _short(spec.weights_digest))
+    return table
+
+
+def _expert_json(spec: "ExpertSpec") -> dict[str, str | None]:
+    return {"tool": spec.tool, "expert": spec.id, "weights_digest": _known(spec.weights_digest)}
+
+
+@app.command("show")
+def show_profile(
+    profile: ProfileArgument,
+    cache: CacheOption = None,
+    precision: Annotated[str | None, typer.Option(help="Precision of all experts instead, such as float32.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print the models of a profile: source, licence, precision, and memory of the weights."""
+    found = chosen_profile(profile, cache=cache, precision=precision)
+    rows = [
+        _model_json(spec, role=tool, precision=spec.precision, profile=found) for tool, spec in found.experts.items()
+    ]
+    rows += [
+        _model_json(spec, role=f"{name} score", precision="float32", profile=found)
+        for name, spec in found.scorers.items()
+    ]
+    if as_json:
+        print_json({"name": found.name, "digest": found.digest, "models": rows, "unavailable": dict(found.unavailable)})
+        return
+    table = Listing("role", "model", "revision", "licence", "precision", "MB", "weights")
+    for row in rows:
+        memory = "" if row["weights_bytes"] is None else f"{row['weights_bytes'] / 1e6:.0f}"
+        revision = (row["revision"] or "") + (" (lock)" if row["pinned_by"] == "lock" else "")
+        weights = _short(row["weights_digest"])
+        table.add_row(row["role"], row["model"], revision, row["licence"] or "", row["precision"], memory, weights)
+    table.show(out)
+    for tool, why in found.unavailable.items():
+        out.print(f"{tool}: no expert. {why}", markup=False, highlight=False)
+    out.print(f"digest {found.digest}", highlight=False, soft_wrap=True)
+
+
+def _model_json(spec: "ExpertSpec | ScorerSpec", *, role: str, precision: str, profile: "Profile") -> dict[str, Any]:
+    """A model of a profile. `weights_bytes`: memory of the loaded weights; null for models that are shipped."""
+    item = profile.checkpoints.get(spec.path.name)
+    return {
+        "role": role,
+        "model": spec.id,
+        "revision": item and (item.revision or "file"),
+        "pinned_by": item and ("profile" if item.is_pinned else "lock"),
+        "licence": item and item.licence,
+        "precision": precision,
+        "weights_bytes": item and item.values * _BYTES[precision],
+        "weights_digest": _known(spec.weights_digest),
+    }
+
+
+@app.command("fetch")
+def fetch_profile(
+    profile: ProfileArgument,
+    cache: CacheOption = None,
+    mirror: Annotated[
+        Path | None, typer.Option("--from", help="Read the files from this folder instead of downloading them.")
+    ] = None,
+    only: OnlyOption = "",
+    update: Annotated[bool, typer.Option("--update", help="Replace locked files by the downloaded ones.")] = False,
+) -> None:
+    """Download the released checkpoints of a profile, convert them to safetensors, verify and lock them."""
+    from evaluator.execution.experts.checkpoints import FetchError, weights_folder
+    from evaluator.execution.experts.fetching import Fetcher
+
+    found = chosen_profile(profile, cache=cache)
+    names = _chosen(profile=found, only=only)
+    folder = cache or weights_folder(profile)
+    fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=report_line)
+    for name in names:
+        item = found.checkpoints[name]
+        try:
+            locked = fetcher.fetch(item)
+        except FetchError as error:
+            raise usage_error(error) from None
+        on_card = f", on its card {locked.licence}" if locked.licence else ""
+        report_line(f"{name}: licence {item.licence}{on_card}")
+    _report_unpinned(profile=found, names=names, folder=folder)
+    out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("convert")
+def convert_file(
+    source: Annotated[Path, typer.Argument(help="A .pth, .pt or .bin file with parameters.")],
+    target: Annotated[Path, typer.Argument(help="The safetensors file to write.", callback=writable)],
+) -> None:
+    """Convert a PyTorch checkpoint to safetensors. Refuses files that hold anything but tensors."""
+    from evaluator.execution.experts.checkpoints import FetchError
+    from evaluator.execution.experts.conversion import convert
+
+    try:
+        count = convert(source=source, target=target)
+    except FetchError as error:
+        raise usage_error(error) from None
+    out.print(f"{target}: {count} tensors", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("verify")
+def verify_profile(
+    profile: ProfileArgument,
+    cache: CacheOption = None,
+    only: OnlyOption = "",
+    load: Annotated[bool, typer.Option("--load", help="Also load every expert, one at a time.")] = False,
+    device: Annotated[str, typer.Option(help="Torch device to load on.")] = "cpu",
+) -> None:
+    """Check the fetched files against the lock file. Exit code 1 if files are missing or damaged."""
+    from evaluator.execution.experts.checkpoints import FetchError, weights_folder
+    from evaluator.execution.experts.fetching import problem_of
+
+    found = chosen_profile(profile, cache=cache)
+    names = _chosen(profile=found, only=only)
+    folder, damaged = cache or weights_folder(profile), False
+    for name in names:
+        try:
+            problem = problem_of(item=found.checkpoints[name], folder=folder)
+        except FetchError as error:
+            raise usage_error(error) from None
+        if problem is None and load:
+            problem = _load_problem(profile=found, weights=name, device=device)
+        damaged |= problem is not None
+        out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
+    _report_unpinned(profile=found, names=names, folder=folder)
+    if damaged:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _report_unpinned(*, profile: "Profile", names: list[str], folder: Path) -> None:
+    """Say which checkpoints only the lock file pins: another machine may have fetched other bytes."""
+    loose = [
+        f"{name} ({profile.checkpoints[name].source})" for name in names if not profile.checkpoints[name].is_pinned
+    ]
+    if loose:
+        report_line(
+            f"not pinned by profile {profile.name}, only by {folder / 'lock.json'}: {', '.join(loose)}. "
+            "Copy the lock file to every machine whose figures are to be compared."
+        )
+
+
+def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | None:
+    """Why an expert with these weights cannot be loaded, or None. Others that it needs may not be there yet."""
+    from evaluator.core.expert import ExpertError
+    from evaluator.execution.experts.profile import load_expert
+    from evaluator.execution.experts.weights import is_unfetched
+
+    for spec in profile.experts.values():
+        needed = {one.path.name: one.weights_digest for one in (spec, *spec.uses)}
+        needed |= {spec.base.name: spec.base_digest} if spec.base else {}
+        if weights in needed and not any(map(is_unfetched, needed.values())):
+            try:
+                load_expert(spec=spec, device=device)
+            except (ExpertError, OSError, RuntimeError, ValueError, LookupError, ImportError) as error:
+                return f"cannot be loaded: {error}"
+    return None
+
+
+def chosen_profile(name: str, *, cache: Path | None = None, precision: str | None = None) -> "Profile":
+    from evaluator.execution.experts.profile import ProfileError, load_profile
+
+    try:
+        return load_profile(name, weights=cache, precision=precision)
+    except ProfileError as error:
+        raise usage_error(error) from None
+
+
+def _chosen(*, profile: "Profile", only: str) -> list[str]:
+    """Names of the selected checkpoints; all if `only` is empty."""
+    if not profile.checkpoints:
+        raise usage_error(f"the weights of {profile.name} are shipped; there is nothing to fetch or verify")
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    unknown = [name for name in names if name not in profile.checkpoints]
+    if unknown:
+        known = ", ".join(profile.checkpoints)
+        raise usage_error(f"--only: profile {profile.name} has no checkpoint {unknown[0]!r}; there are: {known}")
+    return names or list(profile.checkpoints)
+
+
+def _known(digest: str) -> str | None:
+    """A digest of weights; None for weights that were never fetched."""
+    from evaluator.execution.experts.weights import is_unfetched
+
+    return None if is_unfetched(digest) else digest
+
+
+def _short(digest: str | None) -> str:
+    return "not fetched" if digest is None or _known(digest) is None else digest[:12]
+
+
+def report_line(line: str) -> None:
+    log.print(line, markup=False, highlight=False, soft_wrap=True)

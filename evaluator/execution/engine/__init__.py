@@ -1,0 +1,1 @@
+"""The engine: executes the distinct calls of many plans in batches, through a content-addressed store."""

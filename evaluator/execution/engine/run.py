@@ -1,0 +1,393 @@
+"""The engine: executes many plans at once, every distinct (expert, inputs) once, in batches per expert.
+
+All jobs given form one graph. Steps whose inputs are there are looked up in the store by their key; what is not there
+is collected per tool, once per key however many jobs ask for it. Then the tool that is most complete (fewest steps
+still to come for it) runs everything it has, in batches of equal image sizes. After every batch the jobs that it
+concerns go on: what is over is handed out, and what became ready joins the frontier.
+
+Where a batch does not fit into memory, idle experts are unloaded. If it still does not fit, its size is halved, which
+is remembered. Results of the smaller batch are kept under a key that says so: between batch shapes they may differ in
+the last bit, and one key always means the same bytes.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from evaluator.core.expert import Expert, ExpertError, ExpertSpec, InputError
+from evaluator.core.plans.model import Step
+from evaluator.core.records import ArtefactReference, StepRun
+from evaluator.core.values.coding import Value
+from evaluator.execution.engine.artefacts import CACHE_BYTES, Artefacts
+from evaluator.execution.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets, run_padded
+from evaluator.execution.engine.clock import Stopwatch
+from evaluator.execution.engine.frontier import Frontier, Node
+from evaluator.execution.engine.jobs import FailureKind, Job, JobResult, JobState, Outline, StepFailure
+from evaluator.execution.engine.keys import step_key, step_seed
+from evaluator.execution.engine.pool import Experts
+from evaluator.execution.engine.progress import Listener, Tracker
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
+from evaluator.execution.engine.writing import WritesBehind
+from evaluator.execution.experts.devices import is_out_of_memory
+
+MAX_PIXELS = 512 * 512
+"""An expert is not given an image with more pixels; a plan that makes one is at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """Where an engine's time went."""
+
+    loading: Stopwatch = field(default_factory=Stopwatch)
+    """Making experts from their weights."""
+    experts: Stopwatch = field(default_factory=Stopwatch)
+    """Experts at work on batches."""
+
+
+class Engine:
+    """Executes jobs with the experts of one pool through one store. What it learns about memory it keeps."""
+
+    def __init__(
+        self,
+        *,
+        pool: Experts,
+        store: Store,
+        salt: str = "",
+        listener: Listener | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        """Args:
+        pool: where experts come from.
+        store: where artefacts and executed steps are kept.
+        salt: the suite's; the seeds of sampling experts depend on it.
+        listener: receives progress after every batch.
+        cache_bytes: how much of decoded values is kept in memory.
+        """
+        self.pool = pool
+        self.store = WritesBehind(store)
+        self.salt = salt
+        self.listener = listener
+        self.artefacts = Artefacts(store=self.store, cache_bytes=cache_bytes)
+        self.batch_sizes = BatchSizes()
+        self.calls: Counter[str] = Counter()
+        """Items that experts really worked on, by tool, since the engine was made."""
+        self.spent = TimeSpent()
+
+    def keep(self, value: Value) -> ArtefactReference:
+        """Put a value into the store and return its reference."""
+        return self.artefacts.keep(value)
+
+    def value(self, reference: ArtefactReference) -> Value:
+        """The value that a reference names. It is shared: do not change it in place."""
+        return self.artefacts.value(reference)
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
+        """Execute the jobs and yield each as soon as it is over and all that it names, and all that was kept before,
+        is written. One failing call never stops the others.
+
+        May be left at any point: what was executed is in the store, and the next run goes on from there.
+
+        Raises:
+            ValueError: a plan has a cycle, which `check_plan` would have reported.
+            OSError: the store cannot be written; or what else it raises.
+        """
+        with self.store.held():
+            try:
+                yield from _Run(engine=self, jobs=jobs).results()
+            finally:
+                self.store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A step's outputs and the key under which they are stored."""
+
+    key: str
+    outputs: Mapping[str, ArtefactReference]
+
+
+class _Fate(Enum):
+    """What became of a batch."""
+
+    SETTLED = auto()
+    CRASHED = auto()
+    """Some item crashes the expert; nothing is settled."""
+    OUT_OF_MEMORY = auto()
+    """Nothing is settled."""
+
+
+class _Run:
+    """One run of an engine."""
+
+    def __init__(self, *, engine: Engine, jobs: Iterable[Job]) -> None:
+        self._engine = engine
+        self._states = list(_begun(jobs))
+        self._open = len(self._states)
+        self._outbox: deque[tuple[int, JobResult]] = deque()
+        """Jobs that are over, each with the number of writes that it waits for."""
+        self._frontier = Frontier()
+        self._known: dict[str, _Found] = {}
+        """By node key, what this run looked up or made."""
+        self._keys: dict[tuple[object, ...], tuple[str, int | None]] = {}
+        """By tool, inputs and sample, the node key and the seed: most calls are asked for by several jobs."""
+        self._failed: dict[str, StepFailure] = {}
+        """By node key. A failure is kept for this run only."""
+        self._unloadable: dict[str, StepFailure] = {}
+        """By tool."""
+        for state in self._states:
+            self._frontier.expect(state.job.plan.steps)
+        steps = sum(len(state.job.plan.steps) for state in self._states)
+        self._tracker = Tracker(frontier=self._frontier, steps=steps, jobs=self._open, listener=engine.listener)
+
+    def results(self) -> Iterator[JobResult]:
+        """See `Engine.run`."""
+        states, self._states = self._states, []
+        self._advance(states)
+        del states
+        yield from self._written()
+        while self._frontier:
+            loaded = [tool for tool in self._frontier.pending_tools if self._engine.pool.is_loaded(tool)]
+            tool = self._frontier.next_tool(loaded=loaded)
+            self._tracker.tell(tool)
+            for nodes in self._run_tool(tool=tool, nodes=self._frontier.take(tool)):
+                touched = {id(state): state for node in nodes for state, _ in node.waiters}
+                self._advance(list(touched.values()))
+                self._tracker.tell(tool)
+                yield from self._written()
+        self._engine.store.flush()
+        yield from self._written()
+        if self._open:
+            raise ValueError("a plan with a cycle was given to the engine")
+
+    def _written(self) -> Iterator[JobResult]:
+        """The jobs that are over and of which everything is in the store."""
+        while self._outbox and self._engine.store.written(self._outbox[0][0]):
+            yield self._outbox.popleft()[1]
+
+    def _advance(self, states: Sequence[JobState]) -> None:
+        """Start what can be started, and put the jobs that are over into the outbox."""
+        for state in states:
+            for step in state.take_ready():
+                self._start(state=state, step=step)
+            if state.is_over:
+                self._open -= 1
+                self._tracker.job_over()
+                self._outbox.append((self._engine.store.asked, state.result()))
+
+    def _start(self, *, state: JobState, step: Step) -> None:
+        """Resolve a step from what is known or stored; else queue it."""
+        self._frontier.forget([step])
+        self._tracker.step_ready(step.tool)
+        inputs = {name: state.values.get(value) or self._engine.keep(value) for name, value in step.inputs.items()}
+        node = self._node(spec=self._engine.pool.spec(step.tool), inputs=inputs, sample=state.job.sample)
+        found = self._known.get(node.key)
+        if found is None and not self._frontier.holds(node):
+            found = self._stored(node=node, size=node.spec.batch_size)
+        if found is not None:
+            self._resolve(state=state, step=step, node=node, found=found)
+        elif node.key in self._failed:
+            self._fail(state=state, step=step, node=node)
+        else:
+            self._frontier.add(node=node, state=state, step=step)
+
+    def _node(self, *, spec: ExpertSpec, inputs: Mapping[str, ArtefactReference], sample: int) -> Node:
+        digests = {name: reference.digest for name, reference in inputs.items()}
+        call = (spec.tool, frozenset(digests.items()), sample if spec.samples else None)
+        if call not in self._keys:
+            seed = step_seed(spec=spec, inputs=digests, salt=self._engine.salt, sample=sample)
+            device = self._engine.pool.device_class
+            key = step_key(spec=spec, inputs=digests, batch_size=spec.batch_size, device=device, seed=seed)
+            self._keys[call] = key, seed
+        key, seed = self._keys[call]
+        return Node(spec=spec, key=key, inputs=inputs, seed=seed)
+
+    def _key(self, *, node: Node, size: int) -> str:
+        if size == node.spec.batch_size:
+            return node.key
+        digests = {name: reference.digest for name, reference in node.inputs.items()}
+        device = self._engine.pool.device_class
+        return step_key(spec=node.spec, inputs=digests, batch_size=size, device=device, seed=node.seed)
+
+    def _stored(self, *, node: Node, size: int) -> _Found | None:
+        """What the store has for a node at a batch size."""
+        key = self._key(node=node, size=size)
+        outputs = self._engine.store.get_step(key)
+        if outputs is None:
+            return None
+        found = self._known[node.key] = _Found(key=key, outputs=outputs)
+        return found
+
+    def _run_tool(self, *, tool: str, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+        """Run everything a tool has to do; after each batch yield the nodes that are settled."""
+        sized: list[Sized] = []
+        for node in nodes:
+            try:
+                found = self._sized(node)
+            except (ObjectMissingError, ObjectDamagedError) as error:
+                self._give_up(node=node, kind=FailureKind.EXPERT, message=str(error))
+            else:
+                too_large = next((size for size in found.shape if size[0] * size[1] > MAX_PIXELS), None)
+                if too_large is None:
+                    sized.append(found)
+                    continue
+                width, height = too_large
+                message = f"{tool} was given {width}x{height} pixels; the engine works on at most {MAX_PIXELS} pixels"
+                self._give_up(node=node, kind=FailureKind.LIMIT, message=message)
+            yield [node]
+        for shape, bucket in buckets(sized):
+            yield from self._run_bucket(shape=shape, nodes=bucket)
+
+    def _sized(self, node: Node) -> Sized:
+        extents = [self._engine.artefacts.extent(reference) for reference in node.inputs.values()]
+        shape = tuple(extent for extent in extents if isinstance(extent, tuple))
+        return Sized(node, shape, characters=sum(extent for extent in extents if isinstance(extent, int)))
+
+    def _run_bucket(self, *, shape: Shape, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+        """Run nodes of one tool and one shape, in batches as large as memory allows."""
+        spec = nodes[0].spec
+        todo = [list(nodes)]
+        while todo:
+            size = self._engine.batch_sizes.size(spec=spec, shape=shape)
+            batch, rest = todo[0][:size], todo[0][size:]
+            todo[:1] = [rest] if rest else []
+            asked = batch if size == spec.batch_size else [node for node in batch if not self._found_at(node, size)]
+            fate = self._run_batch(nodes=asked, size=size) if asked else _Fate.SETTLED
+            if fate is _Fate.SETTLED:
+                yield batch
+            elif fate is _Fate.CRASHED:
+                # One bad item must not cost the others of its batch: find it.
+                todo[:0] = [[node] for node in asked]
+                yield [node for node in batch if node not in asked]
+            elif self._engine.pool.unload_others(spec.tool) or self._engine.batch_sizes.halve(spec=spec, shape=shape):
+                todo[:0] = [asked]
+                yield [node for node in batch if node not in asked]
+            else:
+                message = f"{spec.tool} failed: the device's memory does not hold a batch of one item"
+                self._give_up(node=batch[0], kind=FailureKind.MEMORY, message=message)
+                yield batch
+
+    def _found_at(self, node: Node, size: int) -> bool:
+        """Whether an earlier run made this node at a reduced batch size. If so it is settled."""
+        found = self._stored(node=node, size=size)
+        if found is not None:
+            for state, step in node.waiters:
+                self._resolve(state=state, step=step, node=node, found=found)
+        return found is not None
+
+    def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _Fate:
+        """Settle the nodes of a batch, unless memory does not suffice or one of several crashes it."""
+        spec = nodes[0].spec
+        expert = self._loaded(spec=spec, size=size)
+        if expert is None:
+            for node in nodes:
+                failure = self._unloadable[spec.tool]
+                self._give_up(node=node, kind=failure.kind, message=failure.message)
+            return _Fate.SETTLED
+        try:
+            items = [self._values(node) for node in nodes]
+            seeds = [node.seed for node in nodes]
+            started = time.perf_counter()
+            with self._engine.spent.experts.running():
+                outputs = run_padded(expert=expert, spec=spec, size=size, items=items, seeds=seeds)
+            seconds = time.perf_counter() - started
+        except (*CRASHES, ObjectDamagedError) as error:
+            if is_out_of_memory(error):
+                return _Fate.OUT_OF_MEMORY
+            if len(nodes) > 1:
+                return _Fate.CRASHED
+            self._give_up(node=nodes[0], kind=_kind_of(error), message=f"{spec.tool} failed: {error}")
+            return _Fate.SETTLED
+        self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
+        self._engine.calls[spec.tool] += len(nodes)
+        for node, values in zip(nodes, outputs, strict=True):
+            self._finish(node=node, values=values, size=size, seconds=seconds / len(nodes))
+        return _Fate.SETTLED
+
+    def _loaded(self, *, spec: ExpertSpec, size: int) -> Expert | None:
+        """The expert, or None if it cannot be loaded; the run asks only once."""
+        if spec.tool in self._unloadable:
+            return None
+        try:
+            with self._engine.spent.loading.running():
+                return self._engine.pool.expert(spec.tool, batch_size=size)
+        except CRASHES as error:
+            kind = FailureKind.MEMORY if is_out_of_memory(error) else FailureKind.EXPERT
+            message = f"{spec.id} could not be loaded: {error}"
+            self._unloadable[spec.tool] = StepFailure(kind=kind, step="", message=message)
+            return None
+
+    def _values(self, node: Node) -> dict[str, Value]:
+        return {name: self._engine.value(reference) for name, reference in node.inputs.items()}
+
+    def _finish(self, *, node: Node, values: Mapping[str, Value], size: int, seconds: float) -> None:
+        """Store what an expert made, and hand it to the first who asked as executed, to the others as cached."""
+        wanted = {name for _, step in node.waiters for name in step.outputs}
+        try:
+            if not wanted <= values.keys():
+                raise ExpertError(f"{node.spec.id} gave no {', '.join(sorted(wanted - values.keys()))}")
+            outputs = {name: self._engine.keep(value) for name, value in values.items()}
+        except (ExpertError, TypeError) as error:
+            self._give_up(node=node, kind=FailureKind.EXPERT, message=f"{node.spec.tool} failed: {error}")
+            return
+        key = self._key(node=node, size=size)
+        self._engine.store.put_step(key=key, outputs=outputs)
+        found = self._known[node.key] = _Found(key=key, outputs=outputs)
+        for position, (state, step) in enumerate(node.waiters):
+            share = None if position else seconds
+            self._resolve(state=state, step=step, node=node, found=found, seconds=share)
+
+    def _resolve(self, *, state: JobState, step: Step, node: Node, found: _Found, seconds: float | None = None) -> None:
+        """Give a job the outputs of a step; without seconds they were there already."""
+        self._tracker.steps_over(1)
+        run = _step_run(step=step, node=node, found=found, seconds=seconds)
+        state.finish_step(run=run)
+
+    def _give_up(self, *, node: Node, kind: FailureKind, message: str) -> None:
+        """Fail a node for all plans that wait for it."""
+        self._failed[node.key] = StepFailure(kind=kind, step="", message=message)
+        for state, step in node.waiters:
+            self._fail(state=state, step=step, node=node)
+
+    def _fail(self, *, state: JobState, step: Step, node: Node) -> None:
+        known = self._failed[node.key]
+        run = _step_run(step=step, node=node, found=_Found(key=node.key, outputs={}), seconds=0.0, error=known.message)
+        failure = StepFailure(kind=known.kind, step=step.id, message=known.message)
+        given_up = state.fail_step(failure=failure, run=run)
+        self._frontier.forget(given_up)
+        self._tracker.steps_over(1 + len(given_up))
+
+
+def _begun(jobs: Iterable[Job]) -> Iterator[JobState]:
+    """The states before the first step; jobs of one plan share its outline."""
+    outlines: dict[int, Outline] = {}
+    for job in jobs:
+        # The jobs keep their plans, so that no other object gets the same id.
+        outline = outlines.setdefault(id(job.plan), outlines.get(id(job.plan)) or Outline.of(job.plan))
+        yield JobState.begin(job, outline=outline)
+
+
+def _kind_of(error: Exception) -> FailureKind:
+    return FailureKind.INPUT if isinstance(error, InputError) else FailureKind.EXPERT
+
+
+def _in_order(named: Mapping[str, ArtefactReference]) -> dict[str, ArtefactReference]:
+    """By name, as the store keeps them. An expert has an order of its own for its outputs, and of several plans with
+    the same call the first one decides the order of the inputs: a record must depend on neither."""
+    return dict(sorted(named.items()))
+
+
+def _step_run(*, step: Step, node: Node, found: _Found, seconds: float | None, error: str | None = None) -> StepRun:
+    # Without validation: there are many, and all of it was made here.
+    return StepRun.model_construct(
+        step=step.id,
+        tool=step.tool,
+        expert=node.spec.id,
+        key=found.key,
+        inputs=_in_order(node.inputs),
+        outputs=_in_order(found.outputs),
+        cached=seconds is None,
+        seconds=round(seconds or 0.0, 6),
+        error=error,
+    )

@@ -1,0 +1,187 @@
+"""A site's store in a bucket: what it holds exists nowhere else, so that nothing is deleted without a copy.
+
+objects/ab/cdef...                 objects by their SHA-256
+quarantine/<digest>.<nanoseconds>  damaged objects, with the reason in their metadata
+collected/ab/cdef...               garbage: read from there and put back if a result names it after all, and deleted
+                                   by a later collection
+"""
+
+import hashlib
+from collections.abc import Container, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from evaluator.core.values.coding import PICTURES, Artefact, MediaType
+from evaluator.execution.engine.collecting import Garbage
+from evaluator.execution.engine.quarantine import Quarantined
+from evaluator.execution.engine.s3.bucket import Bucket, Head, Presigned
+from evaluator.execution.engine.s3.store import OBJECTS, QUARANTINE, S3Store, digest_in, object_key
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, is_digest
+
+_COLLECTED = "collected/"
+_THREADS = 16
+"""Each waits for the network."""
+
+
+class DurableS3Store(S3Store):
+    """A site's store under a prefix of a bucket.
+
+    An object counts as present only if the service has checked the SHA-256 of its bytes when they were written, or,
+    where it keeps none, if its bytes were read and have it.
+    """
+
+    def __init__(self, bucket: Bucket) -> None:
+        super().__init__(bucket)
+        self.quarantine = S3Quarantine(bucket)
+
+    def has(self, digest: str) -> bool:
+        return self.media_type(digest) is not None
+
+    def lacking(self, digests: Sequence[str]) -> list[str]:
+        with ThreadPoolExecutor(min(_THREADS, len(digests)) or 1, thread_name_prefix="bucket") as pool:
+            return [digest for digest, has in zip(digests, pool.map(self.has, digests), strict=True) if not has]
+
+    def get(self, digest: str) -> Artefact:
+        try:
+            return super().get(digest)
+        except ObjectMissingError:
+            if not self._put_back(digest):
+                raise
+            return super().get(digest)
+
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        with ThreadPoolExecutor(min(_THREADS, len(artefacts)) or 1, thread_name_prefix="bucket") as pool:
+            return list(pool.map(self.put, artefacts))
+
+    def media_type(self, digest: str) -> MediaType | None:
+        """Of an object that is present and whole; None: there is none."""
+        if not is_digest(digest):
+            return None
+        head = self.bucket.head(object_key(digest))
+        if head is None and self._put_back(digest):
+            head = self.bucket.head(object_key(digest))
+        if head is None:
+            return None
+        if head.sha256 == digest and head.content_type in list(MediaType):
+            return MediaType(head.content_type)
+        # Damage is moved to the quarantine when it is read, and what is not read was not checked by anybody.
+        try:
+            return self.get(digest).media_type
+        except (ObjectDamagedError, ObjectMissingError):
+            return None
+
+    def digests(self) -> Iterator[str]:
+        return (digest for head in self.bucket.list(OBJECTS) if (digest := digest_in(head.key)))
+
+    def recover(self) -> int:
+        recovered = 0
+        for entry in self.quarantine.entries():
+            found = None if self.has(entry.digest) else self.quarantine.read(entry)
+            if found is not None and found.digest == entry.digest:
+                self.put(found)
+                recovered += 1
+        return recovered
+
+    def presigned_write(self, *, digest: str, size: int, media_type: MediaType, seconds: int) -> Presigned:
+        """A request that puts this object into the store: the service refuses other bytes."""
+        key, content_type = object_key(digest), media_type.value
+        return self.bucket.presigned_write(
+            key=key, size=size, content_type=content_type, sha256=digest, seconds=seconds
+        )
+
+    def presigned_picture(self, *, digest: str, seconds: int) -> str | None:
+        """A URL that shows a picture to a browser until it expires; None: there is no such picture, or no way.
+
+        Only pictures, since browsers do not run scripts in what is served as one.
+        """
+        if self.bucket.place.public_endpoint is None:
+            return None
+        media_type = self.media_type(digest)
+        if media_type not in PICTURES:
+            return None
+        return self.bucket.presigned_read(key=object_key(digest), content_type=media_type.value, seconds=seconds)
+
+    def collect(self, *, keep: Container[str], before: float, dry_run: bool) -> Garbage:
+        then = datetime.fromtimestamp(before, tz=UTC)
+        if not dry_run:
+            self._empty_collected(keep=keep, then=then)
+        count = size = 0
+        for head in self.bucket.list(OBJECTS):
+            digest = digest_in(head.key)
+            if not digest or digest in keep or head.modified >= then:
+                continue
+            # A bucket does not note uses: results that named it a moment ago find it among what is collected.
+            if dry_run or self._set_aside(digest):
+                count, size = count + 1, size + head.size
+        return Garbage(count, size)
+
+    def _set_aside(self, digest: str) -> bool:
+        if not self.bucket.copy(key=object_key(digest), target=_collected_key(digest)):
+            return False
+        self.bucket.delete(object_key(digest))
+        return True
+
+    def _empty_collected(self, *, keep: Container[str], then: datetime) -> None:
+        """Delete what was collected long ago, and put back what has been named since."""
+        for head in self.bucket.list(_COLLECTED):
+            digest = digest_in(OBJECTS + head.key.removeprefix(_COLLECTED))
+            if digest and digest in keep:
+                self._put_back(digest)
+            elif head.modified < then:
+                self.bucket.delete(head.key)
+
+    def _put_back(self, digest: str) -> bool:
+        key = _collected_key(digest)
+        # Asked first, since it is rarely there, and a copy is a write.
+        return (
+            is_digest(digest)
+            and self.bucket.head(key) is not None
+            and self.bucket.copy(key=key, target=object_key(digest))
+        )
+
+
+class S3Quarantine:
+    """Damaged objects of a bucket."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    def entries(self) -> list[Quarantined]:
+        """All of them, the newest first."""
+        found = (_entry(head=head, note=self._note(head)) for head in self._heads())
+        return sorted(found, key=lambda entry: entry.at, reverse=True)
+
+    def digests(self) -> set[str]:
+        """Digests that the damaged objects should have."""
+        return {_parts(head.key)[0] for head in self._heads()}
+
+    def read(self, entry: Quarantined) -> Artefact | None:
+        """What an entry holds, if anything reads it."""
+        for head in self._heads(entry.digest):
+            found = self._bucket.read(head.key)
+            if found is not None and hashlib.sha256(found[0]).hexdigest() == entry.digest:
+                media_type = MediaType(found[1]) if found[1] in list(MediaType) else MediaType.PNG
+                return Artefact(data=found[0], media_type=media_type)
+        return None
+
+    def _heads(self, digest: str = "") -> Iterator[Head]:
+        return (head for head in self._bucket.list(f"{QUARANTINE}{digest}") if _parts(head.key)[0])
+
+    def _note(self, head: Head) -> str:
+        found = self._bucket.head(head.key)
+        return found.note if found else ""
+
+
+def _entry(*, head: Head, note: str) -> Quarantined:
+    digest, nanoseconds = _parts(head.key)
+    return Quarantined(digest=digest, at=datetime.fromtimestamp(nanoseconds / 1e9, tz=UTC), reason=note, size=head.size)
+
+
+def _parts(key: str) -> tuple[str, int]:
+    """Digest and time in a key of the quarantine; nothing if it is another key."""
+    digest, _, nanoseconds = key.removeprefix(QUARANTINE).partition(".")
+    return (digest, int(nanoseconds)) if is_digest(digest) and nanoseconds.isdecimal() else ("", 0)
+
+
+def _collected_key(digest: str) -> str:
+    return f"{_COLLECTED}{digest[:2]}/{digest[2:]}"

@@ -1,0 +1,111 @@
+"""Soft edges and scribbles with the network that was released with ControlNet, `ControlNetHED`.
+
+Five blocks of convolutions at falling resolutions, each with an edge map of its own; the mean of the five is the map.
+"""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from scipy import ndimage
+from torch import Tensor, nn
+
+from evaluator.core.expert import ExpertSpec
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.imaging import Pixels, to_tensor
+from evaluator.execution.experts.maps import GreyMapExpert
+from evaluator.execution.experts.pretrained import load_state
+from evaluator.execution.experts.texts import whole_number
+
+_MULTIPLE = 64
+_DEPTHS = (2, 2, 3, 3, 3)
+_THINNED = 127 / 255
+"""Level that a ridge of a smoothed map must exceed to be a stroke."""
+_SPREAD = 3.0
+"""Deviation of the Gaussians before and after ridges are found, in pixels."""
+_DRAWN = 4 / 255
+"""Level above which a pixel near a stroke is white."""
+
+
+class _Block(nn.Module):
+    """Convolutions and an edge map; the names of the parameters are those of the released file."""
+
+    def __init__(self, *, before: int, width: int, depth: int) -> None:
+        super().__init__()
+        widths = [before, *[width] * depth]
+        self.convs = nn.Sequential(*(nn.Conv2d(first, second, 3, padding=1) for first, second in pairwise(widths)))
+        self.projection = nn.Conv2d(width, 1, 1)
+
+    def forward(self, values: Tensor) -> Tensor:
+        for convolution in self.convs:
+            values = torch.relu(convolution(values))
+        return values
+
+
+class EdgeAnnotator(nn.Module):
+    """Images in [0, 255] of shape (batch, 3, height, width) in, edges in [0, 1] of (batch, height, width) out."""
+
+    def __init__(self, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        self.norm = nn.Parameter(torch.zeros(1, 3, 1, 1))
+        for k, (before, width, depth) in enumerate(zip((3, *widths), widths, _DEPTHS, strict=False), start=1):
+            self.add_module(f"block{k}", _Block(before=before, width=width, depth=depth))
+
+    def forward(self, images: Tensor) -> Tensor:
+        values, maps = (images - self.norm.float()).to(self.norm.dtype), []
+        for k in range(1, len(_DEPTHS) + 1):
+            block = self.get_submodule(f"block{k}")
+            assert isinstance(block, _Block)
+            values = block(values if k == 1 else F.max_pool2d(values, 2))
+            side = block.projection(values).float()
+            maps.append(F.interpolate(side, size=images.shape[-2:], mode="bilinear", align_corners=False))
+        return torch.cat(maps, dim=1).mean(dim=1).sigmoid()
+
+
+class AnnotatedEdgeExpert(GreyMapExpert):
+    """Any image in, its soft edges out, white on black.
+
+    The network sees the image with a shorter side of `size` pixels, both rounded to multiples of 64.
+    """
+
+    output = "hed"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        stored = json.loads((spec.path / "config.json").read_text(encoding="utf-8"))
+        self._model = EdgeAnnotator(tuple(stored["widths"]))
+        load_state(self._model, folder=spec.path, device=device, precision=spec.precision)
+        self._side = whole_number(spec=spec, name="size", default=512)
+
+    def prepare(self, image: Image) -> Image:
+        scale = self._side / min(image.size)
+        width, height = (max(round(side * scale / _MULTIPLE), 1) * _MULTIPLE for side in image.size)
+        # A strip would otherwise grow without limit.
+        return image.resize((min(width, 4 * self._side), min(height, 4 * self._side)))
+
+    def find(self, pixels: Pixels) -> list[npt.NDArray[np.float32]]:
+        with torch.inference_mode():
+            return list(self._model(to_tensor(pixels=pixels, device=self._device) * 255).cpu().numpy())
+
+
+class AnnotatedScribbleExpert(AnnotatedEdgeExpert):
+    """Any image in, thick strokes along the ridges of its soft edges out, white on black."""
+
+    output = "scribble"
+
+    def find(self, pixels: Pixels) -> list[npt.NDArray[np.float32]]:
+        return [scribble_of(edges) for edges in super().find(pixels)]
+
+
+def scribble_of(edges: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Strokes, 0 or 1, along the ridges of soft edges in [0, 1]; both of shape (height, width)."""
+    smooth = ndimage.gaussian_filter(edges, _SPREAD)
+    directions = (np.eye(3), np.eye(3)[::-1], np.eye(3)[[1]].repeat(3, axis=0), np.eye(3)[[1]].repeat(3, axis=0).T)
+    ridges = np.zeros(edges.shape, dtype=np.bool_)
+    for direction in directions:
+        ridges |= ndimage.grey_dilation(smooth, footprint=direction.astype(np.bool_)) == smooth
+    strokes = (ridges & (smooth > _THINNED)).astype(np.float32)
+    return np.asarray(ndimage.gaussian_filter(strokes, _SPREAD) > _DRAWN, dtype=np.float32)

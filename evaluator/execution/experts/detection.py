@@ -1,0 +1,162 @@
+"""Object detection with a DETR or an RT-DETR."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from transformers import (
+    DetrForObjectDetection,
+    DetrImageProcessorPil,
+    RTDetrForObjectDetection,
+    RTDetrImageProcessorPil,
+)
+
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.expert import ExpertSpec
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.imaging import ImageExpert, Pixels, image_of, in_fixed_batches, stack, to_tensor
+from evaluator.execution.experts.preparation import Preparation
+from evaluator.execution.experts.pretrained import load_pretrained
+
+BOXES = "boxes"
+"""Name of the output that tells where objects are."""
+_THRESHOLD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """One object found in a picture."""
+
+    name: str
+    score: float
+    """In [0, 1]."""
+    box: tuple[float, float, float, float]
+    """Left, top, right and bottom as shares of the width and the height of the picture."""
+
+    @property
+    def centre(self) -> float:
+        """Of the box, from left to right."""
+        return (self.box[0] + self.box[2]) / 2
+
+    @property
+    def off_centre(self) -> float:
+        """Distance of the box's centre from the middle of the picture, as a share of its sides."""
+        return math.hypot(self.centre - 0.5, (self.box[1] + self.box[3]) / 2 - 0.5)
+
+
+def reading_order(objects: Iterable[Detection]) -> list[Detection]:
+    """The object nearest to the middle first, then the others from left to right."""
+    ordered = sorted(objects, key=lambda detection: detection.off_centre)
+    return ordered[:1] + sorted(ordered[1:], key=lambda detection: detection.centre)
+
+
+def boxes_as_text(objects: Iterable[Detection]) -> str:
+    """Detections as people are shown them: JSON, `[{"label", "score", "box": [left, top, right, bottom]}]`.
+
+    Rounded to what can be seen, so that devices that differ in the last bits give the same text.
+    """
+    entries: list[JsonValue] = [
+        {"label": found.name, "score": round(found.score, 2), "box": [round(side, 3) for side in found.box]}
+        for found in objects
+    ]
+    return canonical_json.dumps(entries)
+
+
+class DetectionExpert(ImageExpert):
+    """Any image in, the names of the objects in it out, in `reading_order` unless a subclass has another.
+
+    A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
+    on, 0.5 if it says nothing. If there are none the text is empty. Beside the tool's output there is one more,
+    `boxes`, which no plan can use: what was found where, for whoever looks at the record.
+    """
+
+    output: ClassVar[str] = "text"
+    model_class: ClassVar[Any]
+    processor_class: ClassVar[Any]
+
+    @staticmethod
+    def ordered(objects: list[Detection]) -> list[Detection]:
+        """The objects of one image, found in the order of the queries, in the order in which they are named."""
+        return reading_order(objects)
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._model = load_pretrained(self.model_class, folder=spec.path, device=device, precision=spec.precision)
+        # Without settings of its own a model gets values in [0, 1], as RT-DETR's processor makes them.
+        self._preparation = Preparation(
+            self.processor_class,
+            folder=spec.path,
+            size=int(spec.parameters.get("size", 640)),  # type: ignore[call-overload]
+            normalises=False,
+        )
+        self._threshold = float(spec.parameters.get("threshold", _THRESHOLD))  # type: ignore[arg-type]
+        self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
+
+    def prepare(self, image: Image) -> Image:
+        return self._preparation.resized(image)
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        if not batch:
+            return []
+        pixels = stack([self.prepare(image_of(item)) for item in batch])
+        found = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.detect)
+        return [
+            {self.output: ", ".join(one.name for one in objects), BOXES: boxes_as_text(objects)} for objects in found
+        ]
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Scores in [0, 1] of shape (batch, queries, classes) from what the model returns."""
+        raise NotImplementedError
+
+    def detect(self, pixels: Pixels) -> list[list[Detection]]:
+        """The objects in each of a batch of 8-bit images of the model's size, as `ordered`."""
+        with torch.inference_mode():
+            values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+            output = self._model(pixel_values=values.to(self._model.dtype))
+        scores, classes = self.probabilities(output.logits.float()).max(dim=-1)
+        x, y, width, height = output.pred_boxes.float().unbind(dim=-1)
+        boxes = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1)
+        return [
+            self._objects(scores=row[0], classes=row[1], boxes=row[2])
+            for row in zip(scores.tolist(), classes.tolist(), boxes.tolist(), strict=True)
+        ]
+
+    def _objects(self, *, scores: list[float], classes: list[int], boxes: list[list[float]]) -> list[Detection]:
+        found = [
+            Detection(name=self._names[index], score=score, box=(box[0], box[1], box[2], box[3]))
+            for score, index, box in zip(scores, classes, boxes, strict=True)
+            if score >= self._threshold
+        ]
+        return self.ordered(found)
+
+
+class RTDetrExpert(DetectionExpert):
+    """Every class of a query is a yes or no of its own."""
+
+    model_class: ClassVar[Any] = RTDetrForObjectDetection
+    processor_class: ClassVar[Any] = RTDetrImageProcessorPil
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return logits.sigmoid()
+
+
+class DetrExpert(DetectionExpert):
+    """A query is one of the classes or, the last of them, no object. The backbone is a ResNet of `transformers`.
+
+    Objects are named in the order of the queries, as in OpenAGI's released code.
+    """
+
+    model_class: ClassVar[Any] = DetrForObjectDetection
+    processor_class: ClassVar[Any] = DetrImageProcessorPil
+
+    @staticmethod
+    def ordered(objects: list[Detection]) -> list[Detection]:
+        return objects
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return logits.softmax(dim=-1)[..., :-1]

@@ -1,0 +1,171 @@
+"""Fetching the checkpoints of a profile: from the hub, from addresses, or from a folder; locked and verified.
+
+A folder of weights appears whole or not at all: everything is gathered beside it first. What was downloaded before an
+interruption is used again.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from evaluator.execution.experts.checkpoints import Checkpoint, FetchError, Locked, read_lock, write_lock
+from evaluator.execution.experts.hub import download_file, download_repository, resolve
+from evaluator.execution.experts.weights import WeightsError, file_digest, weights_files
+from evaluator.network.hub_files import needed_files
+
+_STAGING = ".incoming"
+Report = Callable[[str], None]
+"""Prints a line of progress."""
+
+
+class Fetcher:
+    """Fetches checkpoints into one folder of weights."""
+
+    def __init__(
+        self, *, folder: Path, mirror: Path | None = None, update: bool = False, report: Report = print
+    ) -> None:
+        """Prepare to fetch.
+
+        Args:
+            folder: of the profile's weights; made if need be.
+            mirror: take files from here and use no network: `owner/name/...` for repositories, file names for files.
+            update: accept other bytes than those in the lock file, and lock them.
+            report: prints progress.
+        """
+        self._folder = folder
+        self._mirror = mirror
+        self._update = update
+        self._report = report
+
+    def fetch(self, item: Checkpoint) -> Locked:
+        """Have a checkpoint in the folder, verified and locked.
+
+        Raises:
+            FetchError: it cannot be had, or is not what the lock file says; the folder is as it was.
+        """
+        locked = read_lock(self._folder).get(item.name)
+        if locked is not None and not self._update and self._is_there(item=item, locked=locked):
+            self._report(f"{item.name}: {item.source} is there")
+            return locked
+        staging = self._folder / _STAGING / item.name
+        made = staging / "made"
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        found = self._gather(item=item, locked=locked, downloads=staging / "downloads", made=made)
+        if locked is not None and not self._update:
+            _require_same(item=item, locked=locked, found=found)
+        self._install(item=item, made=made, found=found)
+        shutil.rmtree(staging, ignore_errors=True)
+        return found
+
+    def _is_there(self, *, item: Checkpoint, locked: Locked) -> bool:
+        try:
+            return weights_files(self._folder / item.name) == dict(locked.files)
+        except WeightsError:
+            return False
+
+    def _gather(self, *, item: Checkpoint, locked: Locked | None, downloads: Path, made: Path) -> Locked:
+        """Put the checkpoint's folder together in `made`."""
+        licence = None if locked is None else locked.licence
+        if item.repo is None:
+            source, revision = self._single_file(item=item, downloads=downloads)
+            self._convert(source=source, target=made / "model.safetensors")
+            (made / "config.json").write_text(json.dumps(dict(item.config), indent=1, sort_keys=True) + "\n")
+        else:
+            source, revision, said = self._repository(item=item, locked=locked, downloads=downloads)
+            licence = said or licence
+            self._copy(item=item, source=source, made=made)
+        try:
+            files = weights_files(made)
+        except WeightsError:
+            raise FetchError(f"{item.source} has no weights that can be used") from None
+        return Locked(revision=revision, files=files, source=item.source, licence=licence)
+
+    def _single_file(self, *, item: Checkpoint, downloads: Path) -> tuple[Path, str]:
+        """The file with parameters, and its SHA-256."""
+        name = str(item.url).rpartition("/")[2]
+        if self._mirror is not None:
+            path = self._mirror / name
+            if not path.is_file():
+                raise FetchError(f"there is no {path} for {item.name}")
+            digest = file_digest(path)
+        else:
+            path = downloads / name
+            self._report(f"{item.name}: downloading {item.url}")
+            digest = download_file(item=item, target=path)
+        if item.sha256 is not None and digest != item.sha256:
+            raise FetchError(f"{path} is not the released {name}: SHA-256 {digest}, released {item.sha256}")
+        return path, digest
+
+    def _repository(self, *, item: Checkpoint, locked: Locked | None, downloads: Path) -> tuple[Path, str, str | None]:
+        """The folder with the repository's files, its commit, and the licence on its card."""
+        if self._mirror is not None:
+            path = self._mirror / str(item.repo)
+            if not path.is_dir():
+                raise FetchError(f"there is no folder {path} for {item.name}")
+            # A folder does not say which commit it is; the digests of its files do in its place.
+            return path, str(item.revision) if locked is None else locked.revision, None
+        revision = str(item.revision) if locked is None or self._update else locked.revision
+        resolved = resolve(item=item, revision=revision)
+        if item.is_pinned and not resolved.commit.startswith(str(item.revision)):
+            raise FetchError(f"the hub answered commit {resolved.commit} for {item.source}")
+        self._report(f"{item.name}: downloading {item.repo} at {resolved.commit} ({len(resolved.files)} files)")
+        download_repository(item=item, resolved=resolved, folder=downloads)
+        lacking = [name for name in resolved.files if not (downloads / name).is_file()]
+        if lacking:
+            raise FetchError(f"{item.source} was not downloaded completely, {lacking[0]} is missing; run it again")
+        return downloads, resolved.commit, resolved.licence
+
+    def _copy(self, *, item: Checkpoint, source: Path, made: Path) -> None:
+        """Copy what is needed of a repository; weights that are no safetensors yet are converted."""
+        names = [path.relative_to(source).as_posix() for path in sorted(source.rglob("*")) if path.is_file()]
+        for name in needed_files(names=names, folders=item.folders):
+            target = made / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if name.endswith(".bin"):
+                stem = "model" if target.name == "pytorch_model.bin" else "diffusion_pytorch_model"
+                self._convert(source=source / name, target=target.with_name(f"{stem}.safetensors"))
+            else:
+                shutil.copyfile(source / name, target)
+
+    def _convert(self, *, source: Path, target: Path) -> None:
+        # Imported here: it loads torch, and most repositories need no conversion.
+        from evaluator.execution.experts.conversion import convert
+
+        count = convert(source=source, target=target)
+        self._report(f"converted {source.name}: {count} tensors")
+
+    def _install(self, *, item: Checkpoint, made: Path, found: Locked) -> None:
+        """Put the new folder in the old one's place, then lock it."""
+        target, old = self._folder / item.name, made.with_name("old")
+        if target.exists():
+            target.replace(old)
+        made.replace(target)
+        write_lock(folder=self._folder, locked={**read_lock(self._folder), item.name: found})
+
+
+def problem_of(*, item: Checkpoint, folder: Path) -> str | None:
+    """What is wrong with a fetched checkpoint, as a sentence, or None if it is as locked.
+
+    Raises:
+        FetchError: the lock file is damaged.
+    """
+    locked = read_lock(folder).get(item.name)
+    if locked is None:
+        return "was not fetched"
+    try:
+        found = weights_files(folder / item.name)
+    except WeightsError as error:
+        return str(error)
+    changed = sorted(name for name in {*found, *locked.files} if found.get(name) != locked.files.get(name))
+    return f"{changed[0]} is not the file that was fetched" if changed else None
+
+
+def _require_same(*, item: Checkpoint, locked: Locked, found: Locked) -> None:
+    for name in sorted({*locked.files, *found.files}):
+        if locked.files.get(name) != found.files.get(name):
+            raise FetchError(
+                f"{item.source}: {name} has SHA-256 {found.files.get(name)}, but the lock file says "
+                f"{locked.files.get(name)}; nothing was changed. If the new file is wanted, fetch with --update"
+            )

@@ -1,0 +1,104 @@
+"""Visual grounding with an OWL-ViT."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from transformers import OwlViTForObjectDetection, OwlViTImageProcessorPil
+
+from evaluator.core.expert import ExpertSpec, InputError
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.detection import Detection
+from evaluator.execution.experts.imaging import image_of, to_tensor
+from evaluator.execution.experts.object_boxes import BoxesExpert, as_boxes
+from evaluator.execution.experts.preparation import Preparation
+from evaluator.execution.experts.pretrained import load_pretrained
+from evaluator.execution.experts.texts import load_tokenizer, text_of
+
+_THRESHOLD = 0.5
+_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
+
+
+class GroundingExpert:
+    """Finds the boxes of whatever an English name means in an image, the most confident first.
+
+    Boxes count from the score `threshold` of the profile's parameters on; the surest one is there in any case. Their
+    label is the name without its article.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._batch_size = spec.batch_size
+        self._device = device
+        self._model = load_pretrained(
+            OwlViTForObjectDetection, folder=spec.path, device=device, precision=spec.precision
+        )
+        size = int(self._model.config.vision_config.image_size)
+        self._preparation = Preparation(OwlViTImageProcessorPil, folder=spec.path, size=size)
+        self._words = load_tokenizer(spec)
+        self._length = int(self._model.config.text_config.max_position_embeddings)
+        self._threshold = float(spec.parameters.get("threshold", _THRESHOLD))  # type: ignore[arg-type]
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        names = [plain_name(text_of(item, name="query")) for item in batch]
+        found: list[list[Detection]] = []
+        for start in range(0, len(images), self._batch_size):
+            stop = start + self._batch_size
+            found += self._batch(images=images[start:stop], names=names[start:stop])
+        return [
+            {"bbox": as_boxes(objects=objects, size=image.size)} for objects, image in zip(found, images, strict=True)
+        ]
+
+    def _batch(self, *, images: Sequence[Image], names: Sequence[str]) -> list[list[Detection]]:
+        missing = self._batch_size - len(images)
+        prepared = [self._preparation.resized(image) for image in images]
+        prepared += [prepared[0]] * missing
+        pixels = np.stack([np.asarray(image, dtype=np.uint8) for image in prepared])
+        values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+        asked = self._words(
+            [name.lower() for name in [*names, *[names[0]] * missing]],
+            padding="max_length",
+            truncation=True,
+            max_length=self._length,
+            return_tensors="pt",
+        ).to(self._device)
+        with torch.inference_mode():
+            output = self._model(
+                input_ids=asked["input_ids"],
+                attention_mask=asked["attention_mask"],
+                pixel_values=values.to(self._model.dtype),
+            )
+        scores = output.logits[:, :, 0].float().sigmoid().cpu()
+        x, y, width, height = output.pred_boxes.float().cpu().unbind(dim=-1)
+        boxes = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1)
+        return [
+            self._best(name=name, scores=row.tolist(), boxes=corners.tolist())
+            for name, row, corners in zip(names, scores, boxes, strict=False)
+        ]
+
+    def _best(self, *, name: str, scores: list[float], boxes: list[list[float]]) -> list[Detection]:
+        """One box for each thing: neighbouring patches of a thing find the same one."""
+        least = min(self._threshold, max(scores))
+        return BoxesExpert.ordered(
+            [
+                Detection(name=name, score=score, box=(box[0], box[1], box[2], box[3]))
+                for score, box in zip(scores, boxes, strict=True)
+                if score >= least
+            ]
+        )
+
+
+def plain_name(query: str) -> str:
+    """A query without the article at its beginning: `the red star` is `red star`.
+
+    Raises:
+        InputError: there is nothing left.
+    """
+    name = " ".join(query.split())
+    name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+    if not name:
+        raise InputError('"query" is empty; it names what is looked for, such as "the red star"')
+    return name

@@ -1,0 +1,122 @@
+"""The implementations of experts by the names that profiles use. Importing this loads no model code."""
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from types import MappingProxyType
+from typing import cast
+
+from evaluator.core.expert import ExpertFactory
+from evaluator.core.quick_imports import import_without_collection
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """The class of an expert, by its names: its module is imported when the first expert of it is loaded."""
+
+    module: str
+    """In this package."""
+    name: str
+    """Of the class, an `ExpertFactory`."""
+    _: KW_ONLY
+    code_version: str
+    """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
+    samples: bool = False
+    """Whether it draws random numbers and therefore gets a seed for each item (`SamplingExpert`)."""
+    is_rule: bool = False
+    """Whether it works by rules and has no weights."""
+
+    def factory(self) -> ExpertFactory:
+        """The class."""
+        return cast(ExpertFactory, getattr(import_without_collection(f"{__package__}.{self.module}"), self.name))
+
+
+IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
+    {
+        "swin2sr": Implementation("restoration", "Swin2SRExpert", code_version="1"),
+        "restormer": Implementation("restoration", "RestormerExpert", code_version="1"),
+        "siggraph17": Implementation("restoration", "ColorizerExpert", code_version="1"),
+        "rt-detr": Implementation("detection", "RTDetrExpert", code_version="2"),
+        "detr": Implementation("detection", "DetrExpert", code_version="3"),
+        "vit-gpt2-captioner": Implementation("captioning", "CaptioningExpert", code_version="1"),
+        "vilt-vqa": Implementation("visual_questions", "VisualQuestionExpert", code_version="1"),
+        "stable-diffusion": Implementation("drawing", "DrawingExpert", code_version="1", samples=True),
+        "controlnet": Implementation("guided_drawing", "GuidedDrawingExpert", code_version="1", samples=True),
+        "image-variation": Implementation("redrawing", "VariationExpert", code_version="1", samples=True),
+        "latent-inpainting": Implementation("redrawing", "PartialEditingExpert", code_version="1", samples=True),
+        "instruct-pix2pix": Implementation("picture_editing", "PictureEditingExpert", code_version="1", samples=True),
+        "vit-classifier": Implementation("classification", "ViTClassifierExpert", code_version="1"),
+        "t5": Implementation("generation", "T5Expert", code_version="1"),
+        "bart": Implementation("generation", "BartExpert", code_version="1"),
+        "gpt2": Implementation("generation", "GPT2Expert", code_version="1"),
+        "roberta-fill-mask": Implementation("reading", "FillMaskExpert", code_version="1"),
+        "distilbert-qa": Implementation("reading", "AnswerExpert", code_version="1"),
+        "bert-sentiment": Implementation("reading", "SentimentExpert", code_version="1"),
+        "vit-labels": Implementation("classification", "ViTLabelsExpert", code_version="1"),
+        "select-labels": Implementation("selecting", "SelectLabels", code_version="1", is_rule=True),
+        "select-boxes": Implementation("selecting", "SelectBoxes", code_version="1", is_rule=True),
+        "select-masks": Implementation("selecting", "SelectMasks", code_version="1", is_rule=True),
+        "count-labels": Implementation("selecting", "CountLabels", code_version="1", is_rule=True),
+        "count-boxes": Implementation("selecting", "CountBoxes", code_version="1", is_rule=True),
+        "count-masks": Implementation("selecting", "CountMasks", code_version="1", is_rule=True),
+        "cropping": Implementation("retouching", "Cropping", code_version="1", is_rule=True),
+        "highlighting": Implementation("retouching", "Highlighting", code_version="1", is_rule=True),
+        "cutting-out": Implementation("retouching", "CuttingOut", code_version="1", is_rule=True),
+        "harmonic-filling": Implementation("retouching", "Inpainting", code_version="1", is_rule=True),
+        "line-drawing": Implementation("retouching", "LineDrawing", code_version="1", is_rule=True),
+        "videomae": Implementation("watching", "VideoClassificationExpert", code_version="1"),
+        "videomae-gpt2": Implementation("watching", "VideoCaptioningExpert", code_version="1"),
+        "hed": Implementation("maps", "SoftEdgeExpert", code_version="1"),
+        "dpt": Implementation("maps", "DepthExpert", code_version="2"),
+        "dpt-normals": Implementation("maps", "NormalExpert", code_version="2"),
+        "vitpose": Implementation("posing", "PoseExpert", code_version="1"),
+        "rt-detr-boxes": Implementation("object_boxes", "BoxesExpert", code_version="1"),
+        "sam-instances": Implementation("segmenting", "InstanceExpert", code_version="1"),
+        "sam-points": Implementation("segmenting", "PointsExpert", code_version="1"),
+        "sam-mask": Implementation("segmenting", "RoughMaskExpert", code_version="1"),
+        "sam-everything": Implementation("segmenting", "EverythingExpert", code_version="1"),
+        "owl-vit": Implementation("grounding", "GroundingExpert", code_version="1"),
+        "trocr": Implementation("character_recognition", "CharacterRecognitionExpert", code_version="1"),
+        "t5-tags": Implementation("annotation", "TagsExpert", code_version="1"),
+        "detr-boxes": Implementation("object_boxes", "DetrBoxesExpert", code_version="1"),
+        "detr-panoptic": Implementation("panoptic", "PanopticExpert", code_version="1"),
+        "segment-anything": Implementation("sam_everything", "SegmentAnythingExpert", code_version="1"),
+        "grounding-dino": Implementation("grounding_dino", "GroundingDinoExpert", code_version="1"),
+        "dpt-depth-map": Implementation("depth_maps", "ReleasedDepthExpert", code_version="1"),
+        "dpt-normal-map": Implementation("depth_maps", "ReleasedNormalExpert", code_version="1"),
+        "annotator-hed": Implementation("annotators", "AnnotatedEdgeExpert", code_version="1"),
+        "annotator-scribble": Implementation("annotators", "AnnotatedScribbleExpert", code_version="1"),
+        "vitpose-people": Implementation("people", "PeopleExpert", code_version="1"),
+        "llava": Implementation("llava", "LlavaQuestionExpert", code_version="1"),
+        "videomae-actions": Implementation("clips", "ActionExpert", code_version="1"),
+        "timesformer-gpt2": Implementation("clips", "StoryExpert", code_version="1"),
+        "released-controlnet": Implementation(
+            "released_drawing", "ReleasedGuidedDrawingExpert", code_version="1", samples=True
+        ),
+        "pixart": Implementation("released_drawing", "PixArtExpert", code_version="1", samples=True),
+        "released-variation": Implementation(
+            "released_drawing", "ReleasedVariationExpert", code_version="1", samples=True
+        ),
+        "released-pix2pix": Implementation(
+            "released_editing", "ReleasedPictureEditingExpert", code_version="1", samples=True
+        ),
+        "released-inpainting": Implementation(
+            "released_editing", "ReleasedInpaintingExpert", code_version="1", samples=True
+        ),
+        "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
+    }
+)
+
+SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "2", "BERT": "2", "CLIP": "2"})
+"""The same for the scorers of `evaluator.scoring.metrics`."""
+
+
+def implementation_of(name: str) -> Implementation:
+    """The implementation called `name`.
+
+    Raises:
+        LookupError: there is none; the message lists those there are.
+    """
+    try:
+        return IMPLEMENTATIONS[name]
+    except KeyError:
+        raise LookupError(f"no expert implementation {name!r}; there are: {', '.join(IMPLEMENTATIONS)}") from None

@@ -1,0 +1,138 @@
+"""Experts that make a map of an image: depth, soft edges. Maps are pictures of the image's size."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image as PillowImage
+from scipy import ndimage
+from transformers import DPTForDepthEstimation, ViTImageProcessorPil
+
+from evaluator.core.expert import ExpertSpec
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.edges import EdgeConfig, EdgeNetwork
+from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
+from evaluator.execution.experts.preparation import Preparation, resized
+from evaluator.execution.experts.pretrained import load_pretrained, load_state
+from evaluator.execution.experts.sampling import number
+from evaluator.execution.experts.texts import whole_number
+from evaluator.miniature.pictures.levelling import levelled
+from evaluator.miniature.pictures.normals import normal_map
+
+Found = TypeVar("Found")
+
+
+class MapExpert(Generic[Found]):
+    """An expert from one image to a picture of the same size; subclasses say what they find and how it is drawn."""
+
+    output = "map"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._batch_size = spec.batch_size
+        self._device = device
+
+    def prepare(self, image: Image) -> Image:
+        """The image at the size that the model wants."""
+        raise NotImplementedError
+
+    def find(self, pixels: Pixels) -> list[Found]:
+        """What is found in a batch of 8-bit images of shape (batch, height, width, 3)."""
+        raise NotImplementedError
+
+    def draw(self, *, found: Found, size: tuple[int, int]) -> Image:
+        """What was found as an RGB picture of this width and height."""
+        raise NotImplementedError
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        if not batch:
+            return []
+        images = [image_of(item) for item in batch]
+        pixels = stack([self.prepare(image) for image in images])
+        found = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.find)
+        return [{self.output: self.draw(found=f, size=image.size)} for f, image in zip(found, images, strict=True)]
+
+
+class GreyMapExpert(MapExpert[npt.NDArray[np.float32]]):
+    """An expert that finds one number in [0, 1] for each pixel, shape (height, width): 0 is black, 1 white."""
+
+    def draw(self, *, found: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
+        levels = np.clip(np.rint(found * 255), 0, 255).astype(np.uint8)
+        grey = PillowImage.fromarray(levels)
+        return (grey if grey.size == size else grey.resize(size, PillowImage.Resampling.BILINEAR)).convert("RGB")
+
+
+class DepthExpert(GreyMapExpert):
+    """Any image in, a grey map out: white is near, black far away.
+
+    With the parameter `region_scale` nearness is levelled within the regions of the image (`pictures.levelling`): where
+    things are flat, that moves the steps of a soft estimate to their borders.
+    """
+
+    output = "depth"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._model = load_pretrained(DPTForDepthEstimation, folder=spec.path, device=device, precision=spec.precision)
+        self._preparation = Preparation(ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size))
+        self._region_scale = number(spec=spec, name="region_scale", default=0.0)
+
+    def prepare(self, image: Image) -> Image:
+        return self._preparation.resized(image)
+
+    def find(self, pixels: Pixels) -> list[npt.NDArray[np.float32]]:
+        with torch.inference_mode():
+            values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+            nearness = self._model(pixel_values=values.to(self._model.dtype)).predicted_depth
+        found = list(nearness.float().cpu().numpy())
+        if not self._region_scale:
+            return found
+        return [levelled(one, pixels=image, scale=self._region_scale) for one, image in zip(found, pixels, strict=True)]
+
+
+class NormalExpert(DepthExpert):
+    """Any image in, a map of surface normals out: the gradients of the estimated nearness, flat is (128, 128, 255).
+
+    A median of 3x3 pixels first removes the ripples that gradients would enlarge.
+    """
+
+    output = "normal"
+
+    def draw(self, *, found: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
+        picture = PillowImage.fromarray(normal_map(ndimage.median_filter(found, size=3)))
+        return picture if picture.size == size else picture.resize(size, PillowImage.Resampling.BILINEAR)
+
+
+def load_edge_network(*, folder: Path, device: str, precision: str = "float32") -> EdgeNetwork:
+    """An edge network with its weights."""
+    stored = json.loads((folder / "config.json").read_text())
+    model = EdgeNetwork(EdgeConfig(widths=tuple(stored["widths"]), depths=tuple(stored["depths"])))
+    load_state(model, folder=folder, device=device, precision=precision)
+    return model
+
+
+class SoftEdgeExpert(GreyMapExpert):
+    """Any image in, its soft edges out, white on black.
+
+    With the parameter `size` the network sees a square of so many pixels, otherwise the image as it is.
+    """
+
+    output = "hed"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._model = load_edge_network(folder=spec.path, device=device, precision=spec.precision)
+        self._side = whole_number(spec=spec, name="size", default=0)
+
+    def prepare(self, image: Image) -> Image:
+        return resized(image, size=self._side) if self._side else image
+
+    def find(self, pixels: Pixels) -> list[npt.NDArray[np.float32]]:
+        with torch.inference_mode():
+            logits = self._model(to_tensor(pixels=pixels, device=self._device) * 2 - 1)
+            return list(logits[:, 0].float().sigmoid().cpu().numpy())

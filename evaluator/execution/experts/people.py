@@ -1,0 +1,137 @@
+"""Poses of people: a ViTPose on each person that the profile's detector finds, drawn as ControlNet was trained on."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from PIL import Image as PillowImage
+from PIL import ImageDraw
+from transformers import VitPoseForPoseEstimation
+
+from evaluator.core.expert import ExpertError, ExpertSpec
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.detection import Detection
+from evaluator.execution.experts.imaging import image_of, in_fixed_batches, stack, to_tensor
+from evaluator.execution.experts.implementations import implementation_of
+from evaluator.execution.experts.object_boxes import DetrBoxesExpert
+from evaluator.execution.experts.pretrained import load_pretrained
+from evaluator.execution.experts.sampling import number
+
+_MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+_ROOM = 1.25
+"""Side of the square that the model sees, relative to the person's box."""
+_MOST_PEOPLE = 20
+_PERSON = "person"
+_OF_COCO = (0, None, 6, 8, 10, 5, 7, 9, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3)
+"""For each joint of a drawing, its place among COCO's keypoints; the neck lies between the shoulders."""
+_NECK, _SHOULDERS = 1, (2, 5)
+_LIMBS = (
+    (1, 2), (1, 5), (2, 3), (3, 4), (5, 6), (6, 7), (1, 8), (8, 9), (9, 10), (1, 11), (11, 12), (12, 13), (1, 0),
+    (0, 14), (14, 16), (0, 15), (15, 17),
+)  # fmt: skip
+_COLOURS = (
+    (255, 0, 0), (255, 85, 0), (255, 170, 0), (255, 255, 0), (170, 255, 0), (85, 255, 0), (0, 255, 0), (0, 255, 85),
+    (0, 255, 170), (0, 255, 255), (0, 170, 255), (0, 85, 255), (0, 0, 255), (85, 0, 255), (170, 0, 255),
+    (255, 0, 255), (255, 0, 170), (255, 0, 85),
+)  # fmt: skip
+_LIMB_SHADE = 0.6
+_RADIUS = 4
+"""Of a joint, and half the width of a limb, in pixels of a picture whose shorter side has 512."""
+_DRAWN_AT = 512
+
+Joints = list[tuple[float, float] | None]
+"""Places of the eighteen joints of a drawing in pixels; None for those that are not seen."""
+
+
+class PeopleExpert:
+    """Any image in, the skeletons of its people out, on black; nothing but black where there are none.
+
+    A joint counts from the score `threshold` of the profile's parameters on.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        """Raises ExpertError if the line of the profile names no detector."""
+        self._batch_size = spec.batch_size
+        self._device = device
+        self._model = load_pretrained(
+            VitPoseForPoseEstimation, folder=spec.path, device=device, precision=spec.precision
+        )
+        height, width = self._model.config.backbone_config.image_size
+        self._size = (int(width), int(height))
+        self._threshold = number(spec=spec, name="threshold", default=0.3)
+        if len(spec.uses) != 1:
+            raise ExpertError(f'{spec.id} finds people with a detector: it needs "uses" with one tool')
+        detector = implementation_of(spec.uses[0].implementation).factory()(spec=spec.uses[0], device=device)
+        if not isinstance(detector, DetrBoxesExpert):
+            raise ExpertError(f"{spec.id} finds people with a DETR, not with {spec.uses[0].implementation}")
+        self._detector = detector
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        found = self._detector.found([self._detector.prepare(image) for image in images])
+        return [
+            {"pose": drawing(self._people(image=image, objects=objects), size=image.size)}
+            for image, objects in zip(images, found, strict=True)
+        ]
+
+    def _people(self, *, image: Image, objects: Sequence[Detection]) -> list[Joints]:
+        people = [one for one in objects if one.name == _PERSON][:_MOST_PEOPLE]
+        windows = [self._window(one, size=image.size) for one in people]
+        if not windows:
+            return []
+        crops = [
+            image.transform(self._size, PillowImage.Transform.EXTENT, window, PillowImage.Resampling.BILINEAR)
+            for window in windows
+        ]
+        heat = in_fixed_batches(pixels=stack(crops), batch_size=self._batch_size, run=self._heat)
+        return [self._joints(maps, window=window) for maps, window in zip(heat, windows, strict=True)]
+
+    def _window(self, one: Detection, *, size: tuple[int, int]) -> tuple[float, float, float, float]:
+        """What the model sees of a person, in its proportions: left, top, right, bottom in pixels."""
+        left, right = one.box[0] * size[0], one.box[2] * size[0]
+        top, bottom = one.box[1] * size[1], one.box[3] * size[1]
+        width = max(right - left, (bottom - top) * self._size[0] / self._size[1], 1.0) * _ROOM
+        height = width * self._size[1] / self._size[0]
+        x, y = (left + right) / 2, (top + bottom) / 2
+        return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+
+    def _heat(self, pixels: np.ndarray) -> list[np.ndarray]:
+        """Heat maps of shape (keypoints, cells, cells) for each picture of a batch."""
+        values = to_tensor(pixels=pixels, device=self._device)
+        mean, deviation = (values.new_tensor(one)[:, None, None] for one in (_MEAN, _DEVIATION))
+        with torch.inference_mode():
+            maps = self._model(pixel_values=((values - mean) / deviation).to(self._model.dtype)).heatmaps
+        return list(maps.float().cpu().numpy())
+
+    def _joints(self, maps: np.ndarray, *, window: tuple[float, float, float, float]) -> Joints:
+        keypoints: Joints = []
+        for one in maps:
+            row, column = np.unravel_index(int(one.argmax()), one.shape)
+            x = window[0] + (float(column) + 0.5) / one.shape[1] * (window[2] - window[0])
+            y = window[1] + (float(row) + 0.5) / one.shape[0] * (window[3] - window[1])
+            keypoints.append((x, y) if one.max() >= self._threshold else None)
+        joints = [None if place is None else keypoints[place] for place in _OF_COCO]
+        left, right = (joints[k] for k in _SHOULDERS)
+        joints[_NECK] = ((left[0] + right[0]) / 2, (left[1] + right[1]) / 2) if left and right else None
+        return joints
+
+
+def drawing(people: Sequence[Joints], *, size: tuple[int, int]) -> Image:
+    """Skeletons on black: limbs in darker colours below, joints in bright ones above."""
+    picture = PillowImage.new("RGB", size)
+    pen = ImageDraw.Draw(picture)
+    radius = max(1.0, _RADIUS * min(size) / _DRAWN_AT)
+    for joints in people:
+        for colour, (first, second) in zip(_COLOURS, _LIMBS, strict=False):
+            ends = (joints[first], joints[second])
+            if ends[0] is not None and ends[1] is not None:
+                red, green, blue = (int(_LIMB_SHADE * level) for level in colour)
+                pen.line((*ends[0], *ends[1]), fill=(red, green, blue), width=round(2 * radius))
+    for joints in people:
+        for colour, place in zip(_COLOURS, joints, strict=True):
+            if place is not None:
+                x, y = place
+                pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+    return picture

@@ -1,0 +1,79 @@
+"""Loading pipelines of `diffusers` from folders, and those that share the networks of another folder."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from diffusers import StableDiffusionPipeline
+from diffusers.utils import logging
+
+from evaluator.core.expert import ExpertSpec
+from evaluator.execution.experts.loading import loading
+from evaluator.execution.experts.pretrained import dtype_of
+from evaluator.execution.experts.weights import WeightsError, weights_digest
+
+
+def load_pipeline(*, folder: Path, precision: str) -> StableDiffusionPipeline:
+    """The pipeline of a folder in the layout of `diffusers`, in the profile's precision.
+
+    Raises:
+        WeightsError: something is missing.
+    """
+    # Otherwise it reports every text that is cut, with all that was cut off.
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with loading():
+            pipeline = StableDiffusionPipeline.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=dtype_of(precision),
+                low_cpu_mem_usage=False,
+                # Released pipelines name both. The first is only there for the second, which blackens pictures that it
+                # dislikes: a score would measure it and not the plan. Neither is fetched.
+                feature_extractor=None,
+                safety_checker=None,
+                requires_safety_checker=False,
+            )
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"there is no pipeline in {folder}: {error}") from error
+    pipeline.set_progress_bar_config(disable=True)
+    for part in (pipeline.unet, pipeline.vae, pipeline.text_encoder):
+        part.eval()
+    return pipeline
+
+
+def quiet(pipeline: Any, *, device: str) -> Any:
+    """A pipeline made of parts of another, on the device and without a progress bar."""
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline.to(device)
+
+
+def load_base(*, spec: ExpertSpec) -> StableDiffusionPipeline:
+    """The Stable Diffusion that `model_index.json` of a folder names, from the folder beside it.
+
+    Raises:
+        WeightsError: it is missing, or not the one with which the weights of the folder were trained.
+    """
+    index = read_index(spec.path)
+    folder = spec.path.parent / str(index["base"])
+    if weights_digest(folder) != index["base_digest"]:
+        raise WeightsError(f"the weights in {spec.path} belong to others than those in {folder}; train them again")
+    return load_pipeline(folder=folder, precision=spec.precision)
+
+
+def read_index(folder: Path) -> Mapping[str, object]:
+    """What `model_index.json` of a folder says.
+
+    Raises:
+        WeightsError: it is missing or names no base.
+    """
+    path = folder / "model_index.json"
+    if not path.is_file():
+        raise WeightsError(f"there is no {path}")
+    index: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+    if not {"base", "base_digest"} <= set(index):
+        raise WeightsError(f"{path} does not say to which weights these belong")
+    return index

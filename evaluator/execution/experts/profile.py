@@ -1,0 +1,274 @@
+"""Profiles: which expert implements each tool, and which model scores. Reading one loads no model code.
+
+A profile is a TOML file beside the weights' lock file, which the training command writes:
+
+    name = "lilliput"
+    weights = "../../../miniature/weights"      # relative to the file; holds one folder per model and lock.json
+
+    [experts."Image Denoising"]
+    id = "lilliput/denoising"
+    implementation = "restormer"
+    weights = "denoising"
+    batch_size = 16
+
+    [scorers.ViT]
+    id = "lilliput/vit-score"
+    weights = "vit-score"
+
+The expert of a line with `uses = ["TOOL"]` runs the expert of another line itself. A line with `base = "NAME"` needs a
+second checkpoint besides its `weights`. A table `[unavailable]` says for tools without an expert why there is none.
+
+A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
+`planarena profiles fetch` puts into the data folder. It can be read before that: then its digests say so.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
+
+from evaluator.core import canonical_json
+from evaluator.core.expert import Expert, ExpertSpec
+from evaluator.execution.experts.checkpoints import (
+    Checkpoint,
+    FetchError,
+    checkpoint,
+    digest_of,
+    read_lock,
+    weights_folder,
+)
+from evaluator.execution.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
+from evaluator.execution.experts.loading import loading
+from evaluator.execution.experts.weights import verify_weights
+
+PROFILES = Path(__file__).parent / "profiles"
+PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+NO_WEIGHTS = "none"
+"""The digest of experts that work by rules."""
+
+
+class ProfileError(Exception):
+    """A profile is missing or wrong; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerSpec:
+    """The model behind a score, and everything the score depends on."""
+
+    name: str
+    """`ViT` or `BERT`."""
+    id: str
+    path: Path
+    weights_digest: str
+    code_version: str
+    batch_size: int = 16
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The experts and scorers of one installation choice, for example `lilliput`."""
+
+    name: str
+    digest: str
+    """SHA-256 over everything in the profile that changes results."""
+    experts: Mapping[str, ExpertSpec]
+    """By tool name."""
+    scorers: Mapping[str, ScorerSpec]
+    """By score name."""
+    checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
+    """Released models by the name of their weights; none if the profile's weights are shipped."""
+    reference_experts: Mapping[str, ExpertSpec] = field(default_factory=dict)
+    """By tool name, what makes references when data are built; no planner's plan runs them."""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    """By tool name, why the profile has no expert for it, as a sentence."""
+
+
+def profile_names(*, folder: Path = PROFILES) -> tuple[str, ...]:
+    """The profiles there are."""
+    return tuple(sorted(path.stem for path in folder.glob("*.toml")))
+
+
+def load_profile(
+    name: str, *, folder: Path = PROFILES, weights: Path | None = None, precision: str | None = None
+) -> Profile:
+    """Read a profile by name.
+
+    Args:
+        name: the file's name without its ending.
+        folder: where profiles are.
+        weights: where the checkpoints of a profile are that are fetched; the data folder if not given.
+        precision: compute in this instead of what the profile says, for example `float32` where there is no GPU. It
+            is part of the digest: the figures are those of another profile.
+
+    Raises:
+        ProfileError: there is no such profile, or an entry of it is wrong.
+    """
+    path = folder / f"{name}.toml"
+    if not path.is_file():
+        raise ProfileError(f"no profile {name!r}; there are: {', '.join(profile_names(folder=folder))}")
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = _weights(content=content, path=path, chosen=weights)
+        read = {
+            table: {
+                tool: _expert(tool=tool, entries=content[table], weights=found, precision=precision)
+                for tool in content.get(table, {})
+            }
+            for table in ("experts", "reference_experts")
+        }
+        scorers = {
+            score: _scorer(name=score, entry=entry, weights=found) for score, entry in content["scorers"].items()
+        }
+    except (LookupError, TypeError, FetchError) as error:
+        raise ProfileError(f"profile {name!r} ({path.name}): {error}") from error
+    return Profile(
+        name=content["name"],
+        digest=_digest(name=content["name"], experts=read["experts"], scorers=scorers),
+        experts=MappingProxyType(read["experts"]),
+        scorers=MappingProxyType(scorers),
+        checkpoints=MappingProxyType(dict(found.checkpoints)),
+        reference_experts=MappingProxyType(read["reference_experts"]),
+        unavailable=MappingProxyType(dict(content.get("unavailable", {}))),
+    )
+
+
+def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
+    """Load the model of a profile's line; this is where torch is imported. If `spec.samples`, a `SamplingExpert`.
+
+    Raises:
+        WeightsError: the weights are missing or are not those that the profile names.
+        LookupError: there is no such implementation.
+    """
+    for one in (spec, *spec.uses):
+        if one.weights_digest != NO_WEIGHTS:
+            verify_weights(folder=one.path, expected=one.weights_digest)
+        if one.base is not None:
+            verify_weights(folder=one.base, expected=one.base_digest)
+    # Experts also make networks of their own, without `load_pretrained`.
+    with loading():
+        return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """The folder of a profile's weights and what is known of its models."""
+
+    folder: Path
+    digests: Mapping[str, str]
+    checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
+
+    def digest(self, model: str) -> str:
+        if model not in self.digests:
+            raise LookupError(
+                f'there is no checkpoint "{model}"' if self.checkpoints else f'the lock file knows no weights "{model}"'
+            )
+        return self.digests[model]
+
+
+def _weights(*, content: Mapping[str, Any], path: Path, chosen: Path | None) -> _Weights:
+    if "checkpoints" not in content:
+        folder = (path.parent / content["weights"]).resolve()
+        return _Weights(folder=folder, digests=_read_lock(folder))
+    profile = str(content["name"])
+    folder = (chosen or weights_folder(profile)).resolve()
+    items = {name: checkpoint(name=name, entry=entry) for name, entry in content["checkpoints"].items()}
+    locked = read_lock(folder)
+    digests = {name: digest_of(item=item, locked=locked, profile=profile) for name, item in items.items()}
+    return _Weights(folder=folder, digests=digests, checkpoints=items)
+
+
+def _read_lock(weights: Path) -> Mapping[str, str]:
+    path = weights / "lock.json"
+    if not path.is_file():
+        raise ProfileError(f"there is no lock file {path}; the training command writes it")
+    lock: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return lock
+
+
+def _expert(
+    *, tool: str, entries: Mapping[str, Mapping[str, Any]], weights: _Weights, precision: str | None
+) -> ExpertSpec:
+    entry = entries[tool]
+    known = {"id", "implementation", "weights", "batch_size", "precision", "parameters", "uses", "base"}
+    _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
+    chosen = precision or entry.get("precision", "float32")
+    if chosen not in PRECISIONS:
+        raise LookupError(f'expert "{tool}": there is no precision {chosen!r}; there are: {", ".join(PRECISIONS)}')
+    implementation = implementation_of(entry["implementation"])
+    if implementation.is_rule == ("weights" in entry):
+        needs = "works by rules and has no weights" if implementation.is_rule else "needs weights"
+        raise LookupError(f'expert "{tool}": {entry["implementation"]} {needs}')
+    return ExpertSpec(
+        tool=tool,
+        id=entry["id"],
+        implementation=entry["implementation"],
+        path=weights.folder / entry.get("weights", NO_WEIGHTS),
+        weights_digest=NO_WEIGHTS if implementation.is_rule else weights.digest(entry["weights"]),
+        code_version=implementation.code_version,
+        precision=chosen,
+        batch_size=entry.get("batch_size", 16),
+        parameters=MappingProxyType(dict(entry.get("parameters", {}))),
+        samples=implementation.samples,
+        uses=tuple(
+            _expert(tool=name, entries=entries, weights=weights, precision=precision)
+            for name in _used(tool=tool, entries=entries)
+        ),
+        base=weights.folder / entry["base"] if "base" in entry else None,
+        base_digest=weights.digest(entry["base"]) if "base" in entry else "",
+    )
+
+
+def _used(*, tool: str, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The tools whose experts the expert of a tool runs; these run none themselves."""
+    names: list[str] = entries[tool].get("uses", [])
+    for name in names:
+        if name not in entries or "uses" in entries[name]:
+            fault = "runs others itself" if name in entries else "is none of the profile's"
+            raise LookupError(f'expert "{tool}" uses "{name}", which {fault}')
+    return names
+
+
+def _scorer(*, name: str, entry: Mapping[str, Any], weights: _Weights) -> ScorerSpec:
+    _reject_unknown(entry=entry, known={"id", "weights", "batch_size", "parameters"}, where=f'scorer "{name}"')
+    if name not in SCORER_CODE_VERSIONS:
+        raise LookupError(f"no scorer {name!r}; there are: {', '.join(SCORER_CODE_VERSIONS)}")
+    return ScorerSpec(
+        name=name,
+        id=entry["id"],
+        path=weights.folder / entry["weights"],
+        weights_digest=weights.digest(entry["weights"]),
+        code_version=SCORER_CODE_VERSIONS[name],
+        batch_size=entry.get("batch_size", 16),
+        parameters=MappingProxyType(dict(entry.get("parameters", {}))),
+    )
+
+
+def _reject_unknown(*, entry: Mapping[str, Any], known: set[str], where: str) -> None:
+    unknown = sorted(set(entry) - known)
+    if unknown:
+        raise LookupError(f"{where} has unknown settings: {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+
+
+def _digest(*, name: str, experts: Mapping[str, ExpertSpec], scorers: Mapping[str, ScorerSpec]) -> str:
+    return canonical_json.digest(
+        {
+            "profile": name,
+            "experts": {tool: spec.facts() for tool, spec in experts.items()},
+            "scorers": {
+                score: {
+                    "id": spec.id,
+                    "weights": spec.weights_digest,
+                    "code": spec.code_version,
+                    "batch_size": spec.batch_size,
+                    "parameters": dict(spec.parameters),
+                }
+                for score, spec in scorers.items()
+            },
+        }
+    )

@@ -1,0 +1,204 @@
+"""Stable Diffusion that begins from a picture: variations of it, and redrawing of masked regions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from diffusers import StableDiffusionImg2ImgPipeline
+from PIL import Image as PillowImage
+from torch import Tensor
+
+from evaluator.core.expert import ExpertError, ExpertSpec, InputError
+from evaluator.core.values.coding import Value
+from evaluator.core.values.findings import Masks
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
+from evaluator.execution.experts.pipelines import load_pipeline, quiet
+from evaluator.execution.experts.sampling import PictureSampler, number
+from evaluator.execution.experts.texts import text_of, whole_number
+
+_RESAMPLING = PillowImage.Resampling.BICUBIC
+
+
+class VariationExpert(PictureSampler[Image]):
+    """A picture in, a variation of the same size out: noise of the parameter `strength` is added and removed again.
+
+    No text guides it, so that it keeps to what it recognises in the noisy picture.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec)
+        base = load_pipeline(folder=spec.path, precision=spec.precision)
+        self._side = base.unet.config.sample_size * base.vae_scale_factor
+        self._pipeline = quiet(
+            StableDiffusionImg2ImgPipeline(**base.components, requires_safety_checker=False), device=device
+        )
+        self._device = device
+        self._steps = whole_number(spec=spec, name="steps", default=50)
+        self._strength = number(spec=spec, name="strength", default=0.5)
+
+    def read(self, item: Mapping[str, Value]) -> Image:
+        return image_of(item)
+
+    def draw(self, *, rows: Sequence[Image], generators: list[torch.Generator]) -> Sequence[Image]:
+        resized = [image.resize((self._side, self._side), _RESAMPLING) for image in rows]
+        drawn = self._pipeline(
+            prompt=[""] * len(rows),
+            image=to_tensor(pixels=stack(resized), device=self._device),
+            generator=generators,
+            strength=self._strength,
+            num_inference_steps=self._steps,
+            guidance_scale=1.0,
+            output_type="pt",
+        ).images
+        pictures = [PillowImage.fromarray(pixels) for pixels in to_pixels(drawn.float())]
+        return [picture.resize(row.size, _RESAMPLING) for picture, row in zip(pictures, rows, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What is redrawn of a picture."""
+
+    image: Image
+    mask: npt.NDArray[np.bool_]
+    """Shape (height, width) of the picture."""
+    prompt: str
+    window: tuple[int, int, int, int]
+    """Left, top, right and bottom of the square around the mask that the model sees; it may leave the picture."""
+
+
+class PartialEditingExpert(PictureSampler[Region]):
+    """Redraws the masked region of a picture as a text says.
+
+    After each step the latents outside the mask are replaced by those of the picture with as much noise (Lugmayr et
+    al., 2022, with `repeats` of each step). The model sees a square around the mask, in which a masked thing is as
+    large as the main things that it was trained on. Pixels outside the mask stay as they are, byte for byte.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec)
+        self._pipeline = load_pipeline(folder=spec.path, precision=spec.precision).to(device)
+        self._side = self._pipeline.unet.config.sample_size * self._pipeline.vae_scale_factor
+        self._device = device
+        self._steps = whole_number(spec=spec, name="steps", default=50)
+        self._repeats = whole_number(spec=spec, name="repeats", default=1)
+        self._guidance = number(spec=spec, name="guidance", default=7.5)
+
+    def read(self, item: Mapping[str, Value]) -> Region:
+        image, masks = image_of(item), item.get("mask")
+        if not isinstance(masks, Masks):
+            raise ExpertError(f'the input "mask" must be masks, found {type(masks).__name__}')
+        if masks.size != image.size:
+            raise InputError(
+                f"the mask is for a picture of {masks.size[0]}x{masks.size[1]} pixels, but the picture has "
+                f"{image.size[0]}x{image.size[1]}; give the mask of this picture"
+            )
+        mask = masks.union()
+        return Region(image=image, mask=mask, prompt=text_of(item, name="prompt"), window=_window(mask))
+
+    def draw(self, *, rows: Sequence[Region], generators: list[torch.Generator]) -> Sequence[Image]:
+        size = (self._side, self._side)
+        crops = [_crop(image=row.image, window=row.window).resize(size, _RESAMPLING) for row in rows]
+        known = self._pipeline.vae.encode(
+            2 * to_tensor(pixels=stack(crops), device=self._device).to(self._pipeline.vae.dtype) - 1
+        ).latent_dist.mode()
+        masks = torch.stack([self._cells(row) for row in rows]).to(known)
+        latents = self._redraw(known=known, masks=masks, prompts=[row.prompt for row in rows], generators=generators)
+        pictures = to_pixels(self._pipeline.vae.decode(latents).sample.float() / 2 + 0.5)
+        return [_pasted(row=row, drawn=picture) for row, picture in zip(rows, pictures, strict=True)]
+
+    def _cells(self, row: Region) -> Tensor:
+        """The latents in which anything is masked, shape (1, side, side)."""
+        grown = _crop(image=PillowImage.fromarray(row.mask), window=row.window)
+        pixels = np.asarray(grown.resize((self._side, self._side), PillowImage.Resampling.NEAREST), dtype=np.float32)
+        cells: Tensor = F.max_pool2d(torch.from_numpy(pixels)[None], self._pipeline.vae_scale_factor)
+        return cells
+
+    def _redraw(self, *, known: Tensor, masks: Tensor, prompts: list[str], generators: list[torch.Generator]) -> Tensor:
+        pipeline, scheduler = self._pipeline, self._pipeline.scheduler
+        wanted, unwanted = pipeline.encode_prompt(prompts, self._device, 1, do_classifier_free_guidance=True)
+        text = torch.cat([unwanted, wanted])
+        scheduler.set_timesteps(self._steps, device=self._device)
+        times = [*scheduler.timesteps.tolist(), -1]
+        noise = _noise(like=known, generators=generators)
+        latents = noise
+        for time, following in pairwise(times):
+            for repeat in range(self._repeats):
+                guess = pipeline.unet(torch.cat([latents] * 2), time, encoder_hidden_states=text).sample
+                free, bound = guess.chunk(2)
+                drawn = scheduler.step(free + self._guidance * (bound - free), time, latents).prev_sample
+                kept = known if following < 0 else _noisy(scheduler, known, noise, following)
+                latents = masks * drawn + (1 - masks) * kept
+                if following < 0:
+                    break
+                if repeat + 1 < self._repeats:
+                    latents = _renoised(scheduler, latents, time, following, _noise(like=known, generators=generators))
+        return latents
+
+
+def _noise(*, like: Tensor, generators: list[torch.Generator]) -> Tensor:
+    """Noise from the generator of each item."""
+    noise = torch.stack([torch.randn(like.shape[1:], generator=generator) for generator in generators])
+    return noise.to(device=like.device, dtype=like.dtype)
+
+
+def _noisy(scheduler: object, clean: Tensor, noise: Tensor, time: int) -> Tensor:
+    """Latents with the noise of a time."""
+    noisy: Tensor = scheduler.add_noise(clean, noise, torch.tensor([time]))  # type: ignore[attr-defined]
+    return noisy
+
+
+def _renoised(scheduler: object, latents: Tensor, time: int, following: int, noise: Tensor) -> Tensor:
+    """Latents of the following time with so much more noise that they are of this time again."""
+    products: Tensor = scheduler.alphas_cumprod  # type: ignore[attr-defined]
+    kept = (products[time] / products[following]).to(latents)
+    return kept.sqrt() * latents + (1 - kept).sqrt() * noise
+
+
+_SHARE = 0.42
+"""Of the window's side that the mask takes: the main things of scenes take about as much of a picture."""
+_LEAST_SIDE = 24
+"""Of a window in pixels."""
+
+
+def _window(mask: npt.NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    """The square around a mask that the model sees; around the whole picture where the mask is empty."""
+    if not mask.any():
+        return 0, 0, mask.shape[1], mask.shape[0]
+    rows, columns = np.nonzero(mask)
+    top, bottom, left, right = rows.min(), rows.max() + 1, columns.min(), columns.max() + 1
+    longest = max(right - left, bottom - top)
+    side = int(max(longest, min(max(mask.shape), max(_LEAST_SIDE, round(longest / _SHARE)))))
+    x, y = (int(left + right) - side) // 2, (int(top + bottom) - side) // 2
+    return x, y, x + side, y + side
+
+
+def _crop(*, image: Image, window: tuple[int, int, int, int]) -> Image:
+    """What the window shows; beyond the picture its mirror image."""
+    left, top, right, bottom = window
+    pixels = np.asarray(image)
+    rows, columns = (
+        _mirrored(range(*ends), size)
+        for ends, size in (((top, bottom), pixels.shape[0]), ((left, right), pixels.shape[1]))
+    )
+    return PillowImage.fromarray(pixels[np.ix_(rows, columns)])
+
+
+def _mirrored(places: range, size: int) -> npt.NDArray[np.int64]:
+    """Places in [0, size) for places around it."""
+    folded = np.asarray(places) % (2 * size)
+    return np.asarray(np.minimum(folded, 2 * size - 1 - folded))
+
+
+def _pasted(*, row: Region, drawn: npt.NDArray[np.uint8]) -> Image:
+    """The picture with the masked pixels taken from the drawn window."""
+    left, top, right, bottom = row.window
+    resized = np.asarray(PillowImage.fromarray(drawn).resize((right - left, bottom - top), _RESAMPLING))
+    pixels = np.array(row.image)
+    rows, columns = np.nonzero(row.mask)
+    pixels[rows, columns] = resized[rows - top, columns - left]
+    return PillowImage.fromarray(pixels)

@@ -1,0 +1,151 @@
+"""Drawing with released diffusion models: from words, along a map, and like a picture."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from diffusers import (
+    ControlNetModel,
+    PixArtAlphaPipeline,
+    StableDiffusionControlNetPipeline,
+    StableDiffusionImageVariationPipeline,
+    UniPCMultistepScheduler,
+)
+from PIL import Image as PillowImage
+from transformers import CLIPImageProcessorPil
+
+from evaluator.core.expert import ExpertError, ExpertSpec
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.imaging import image_of, to_pixels
+from evaluator.execution.experts.loading import loading
+from evaluator.execution.experts.pretrained import dtype_of
+from evaluator.execution.experts.released_pipelines import fitted, load_released
+from evaluator.execution.experts.sampling import PictureSampler, number
+from evaluator.execution.experts.texts import load_tokenizer, text_of, whole_number
+from evaluator.execution.experts.weights import WeightsError
+
+_PRAISE = ", best quality, extremely detailed"
+_AVOIDED = (
+    "longbody, lowres, bad anatomy, bad hands, missing fingers, extra digit, fewer digits, cropped, worst quality, "
+    "low quality"
+)
+"""What ControlLLM's services add to every text, and what they ask the model to avoid."""
+
+
+class ReleasedGuidedDrawingExpert(PictureSampler[tuple[str, Image]]):
+    """An English text and a map in, a picture of the map's size out.
+
+    The ControlNet is in the folder, the Stable Diffusion in the base. The parameter `condition` names the input with
+    the map, whose longer side is brought to `longest` pixels for the model. Pictures are drawn one by one.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec)
+        self._condition = str(spec.parameters.get("condition", ""))
+        if not self._condition or spec.base is None:
+            raise ExpertError(f'{spec.id} needs the parameter "condition" and a base')
+        self._pipeline = load_released(
+            StableDiffusionControlNetPipeline, folder=spec.base, precision=spec.precision, device=device,
+            controlnet=_controlnet(spec), safety_checker=None, feature_extractor=None, requires_safety_checker=False,
+        )  # fmt: skip
+        self._pipeline.scheduler = UniPCMultistepScheduler.from_config(self._pipeline.scheduler.config)
+        self._longest = whole_number(spec=spec, name="longest", default=800)
+        self._steps = whole_number(spec=spec, name="steps", default=20)
+        self._guidance = number(spec=spec, name="guidance", default=9.0)
+
+    def read(self, item: Mapping[str, Value]) -> tuple[str, Image]:
+        return text_of(item, name="text"), image_of(item, name=self._condition)
+
+    def draw(self, *, rows: Sequence[tuple[str, Image]], generators: list[torch.Generator]) -> Sequence[Image]:
+        pairs = zip(rows, generators, strict=True)
+        return [self._drawn(text=text, shown=shown, generator=one) for (text, shown), one in pairs]
+
+    def _drawn(self, *, text: str, shown: Image, generator: torch.Generator) -> Image:
+        drawn = self._pipeline(
+            prompt=text + _PRAISE,
+            negative_prompt=_AVOIDED,
+            image=shown.resize(fitted(shown.size, longest=self._longest), PillowImage.Resampling.BICUBIC),
+            generator=generator,
+            num_inference_steps=self._steps,
+            guidance_scale=self._guidance,
+            output_type="pt",
+        ).images
+        return _picture(drawn).resize(shown.size, PillowImage.Resampling.BICUBIC)
+
+
+class PixArtExpert(PictureSampler[str]):
+    """An English text in, a square picture out: drawn at the model's own size, then reduced to `side` pixels.
+
+    Texts are read with the tokenizer of the base, which is any T5's: they share one vocabulary.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec)
+        tokenizer = load_tokenizer(spec, folder=spec.base)
+        self._pipeline = load_released(
+            PixArtAlphaPipeline, folder=spec.path, precision=spec.precision, device=device, tokenizer=tokenizer
+        )
+        self._steps = whole_number(spec=spec, name="steps", default=20)
+        self._guidance = number(spec=spec, name="guidance", default=4.5)
+        self._side = whole_number(spec=spec, name="side", default=512)
+
+    def read(self, item: Mapping[str, Value]) -> str:
+        return text_of(item, name="text")
+
+    def draw(self, *, rows: Sequence[str], generators: list[torch.Generator]) -> Sequence[Image]:
+        return [self._drawn(text, generator=one) for text, one in zip(rows, generators, strict=True)]
+
+    def _drawn(self, text: str, *, generator: torch.Generator) -> Image:
+        drawn = self._pipeline(
+            prompt=text, generator=generator, num_inference_steps=self._steps, guidance_scale=self._guidance,
+            clean_caption=False, use_resolution_binning=False, output_type="pt",
+        ).images  # fmt: skip
+        picture = _picture(drawn)
+        # Experts are given no picture with more pixels than that (`evaluator.execution.engine.run.MAX_PIXELS`).
+        picture.thumbnail((self._side, self._side), PillowImage.Resampling.BICUBIC)
+        return picture
+
+
+class ReleasedVariationExpert(PictureSampler[Image]):
+    """A picture in, another one of the model's own size with the same content out: only its embedding guides it."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec)
+        processor = CLIPImageProcessorPil.from_pretrained(spec.path / "feature_extractor", local_files_only=True)
+        self._pipeline = load_released(
+            StableDiffusionImageVariationPipeline, folder=spec.path, precision=spec.precision, device=device,
+            feature_extractor=processor, safety_checker=None, requires_safety_checker=False,
+        )  # fmt: skip
+        self._steps = whole_number(spec=spec, name="steps", default=50)
+        self._guidance = number(spec=spec, name="guidance", default=7.5)
+
+    def read(self, item: Mapping[str, Value]) -> Image:
+        return image_of(item)
+
+    def draw(self, *, rows: Sequence[Image], generators: list[torch.Generator]) -> Sequence[Image]:
+        return [
+            _picture(
+                self._pipeline(
+                    image=image, generator=generator, num_inference_steps=self._steps, guidance_scale=self._guidance,
+                    output_type="pt",
+                ).images
+            )
+            for image, generator in zip(rows, generators, strict=True)
+        ]  # fmt: skip
+
+
+def _controlnet(spec: ExpertSpec) -> ControlNetModel:
+    try:
+        with loading():
+            network = ControlNetModel.from_pretrained(
+                spec.path, local_files_only=True, use_safetensors=True, dtype=dtype_of(spec.precision),
+                low_cpu_mem_usage=False,
+            )  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"there is no ControlNet in {spec.path}: {error}") from error
+    return network.eval()
+
+
+def _picture(drawn: torch.Tensor) -> Image:
+    """The first picture of a batch in [0, 1]."""
+    return PillowImage.fromarray(to_pixels(drawn.float())[0])

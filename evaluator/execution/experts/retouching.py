@@ -1,0 +1,113 @@
+"""Pictures from parts of pictures, by rules: crops, frames, cut-outs, fillings, and line drawings."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PillowImage
+
+from evaluator.core.expert import ExpertSpec, InputError
+from evaluator.core.values.coding import Value
+from evaluator.core.values.findings import Boxes, Masks
+from evaluator.execution.experts.inputs import pixels_of, require_size, value_of
+from evaluator.miniature.pictures import regions, strokes
+
+Pixels = npt.NDArray[np.uint8]
+MOST_BOXES = 64
+"""That one picture is cropped to: every one is a piece of the result."""
+
+
+class Cropping:
+    """The parts of a picture that boxes show, side by side; a grey picture where there is no box."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        """Has nothing to load."""
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        return [_image(self._one(item)) for item in batch]
+
+    def _one(self, item: Mapping[str, Value]) -> Pixels:
+        pixels, boxes = _boxed(item, name="object")
+        if len(boxes.items) > MOST_BOXES:
+            raise InputError(f'"object" has {len(boxes.items)} boxes; a picture is cropped to at most {MOST_BOXES}')
+        return regions.cropped(pixels, boxes=[one.corners for one in boxes.items])
+
+
+class Highlighting:
+    """A picture with a frame around each box."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        """Has nothing to load."""
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        framed = []
+        for item in batch:
+            pixels, boxes = _boxed(item, name="bbox")
+            framed.append(regions.outlined(pixels, boxes=[one.corners for one in boxes.items]))
+        return [_image(pixels, name="result") for pixels in framed]
+
+
+class _Masked:
+    """From a picture and masks to a picture."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        """Has nothing to load."""
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        made = []
+        for item in batch:
+            pixels, masks = pixels_of(item), value_of(item, name="mask", kind=Masks)
+            require_size(found=masks, name="mask", pixels=pixels)
+            made.append(_image(self.change(pixels=pixels, region=masks.union())))
+        return made
+
+    def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
+        """What happens with the region of all masks."""
+        raise NotImplementedError
+
+
+class CuttingOut(_Masked):
+    """Only what masks cover; the rest is black."""
+
+    def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
+        return regions.kept(pixels, region=region)
+
+
+class Inpainting(_Masked):
+    """What masks cover is filled in smoothly from its border."""
+
+    def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
+        return regions.filled(pixels, region=region)
+
+
+_STROKES: Mapping[str, Callable[[Pixels], npt.NDArray[np.bool_]]] = {
+    "edge": strokes.edges,
+    "line": strokes.straight_lines,
+    "scribble": strokes.scribble,
+}
+
+
+class LineDrawing:
+    """A line drawing of a picture, white on black; the parameter `kind` says which: edge, line or scribble."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:  # noqa: ARG002 - no device is needed
+        """Raises KeyError for another kind."""
+        self._kind = str(spec.parameters["kind"])
+        self._draw = _STROKES[self._kind]
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        return [_image(strokes.drawing(self._draw(pixels_of(item))), name=self._kind) for item in batch]
+
+
+def _boxed(item: Mapping[str, Value], *, name: str) -> tuple[Pixels, Boxes]:
+    pixels, boxes = pixels_of(item), value_of(item, name=name, kind=Boxes)
+    require_size(found=boxes, name=name, pixels=pixels)
+    return pixels, boxes
+
+
+def _image(pixels: Pixels, *, name: str = "image") -> Mapping[str, Value]:
+    return {name: PillowImage.fromarray(pixels)}

@@ -1,0 +1,316 @@
+"""Segmentation with Segment Anything: by boxes of a detector, by points, by rough masks, and of everything."""
+
+import colorsys
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from PIL import Image as PillowImage
+from torch import Tensor
+from transformers import SamImageProcessorPil, SamModel
+
+from evaluator.core.expert import ExpertError, ExpertSpec
+from evaluator.core.values.coding import Value
+from evaluator.core.values.findings import Mask, Masks
+from evaluator.core.values.pictures import Image
+from evaluator.execution.experts.detection import Detection
+from evaluator.execution.experts.imaging import image_of, to_tensor
+from evaluator.execution.experts.implementations import implementation_of
+from evaluator.execution.experts.inputs import pixels_of, require_size, value_of
+from evaluator.execution.experts.object_boxes import BoxesExpert
+from evaluator.execution.experts.preparation import Preparation
+from evaluator.execution.experts.pretrained import load_pretrained
+from evaluator.execution.experts.prompting import (
+    MOST_POINTS,
+    NO_POINT,
+    plane_of_boxes,
+    plane_of_masks,
+    plane_of_points,
+    points_of,
+)
+from evaluator.execution.experts.texts import text_of, whole_number
+
+_MOST_BOXES = 16
+"""Of one image: the detector has no more queries."""
+_COVERED = 0.5
+"""Share of a pixel of the model that a rough mask must cover, if the picture has another size."""
+_OVERLAP = 0.5
+"""From which on two masks are one segment."""
+
+Answers = tuple[Tensor, Tensor]
+"""Logits of pixels and predicted overlaps, shapes (batch, prompts, height, width) and (batch, prompts)."""
+
+Plane = npt.NDArray[np.bool_]
+"""The pixels of a mask, shape (height, width)."""
+
+
+class SegmentingExpert:
+    """What the experts on Segment Anything share: one mask for each prompt, in batches of one fixed size."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._batch_size = spec.batch_size
+        self._device = device
+        self._model = load_pretrained(SamModel, folder=spec.path, device=device, precision=spec.precision)
+        self._size = int(self._model.config.vision_config.image_size)
+        self._preparation = Preparation(SamImageProcessorPil, folder=spec.path, size=self._size, normalises=False)
+
+    def seen(self, images: Sequence[Image]) -> Tensor:
+        """The model's features of as many images as a batch has."""
+        pixels = np.stack([np.asarray(self._preparation.resized(image), dtype=np.uint8) for image in images])
+        values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+        return cast(Tensor, self._model.vision_encoder(values.to(self._model.dtype)).last_hidden_state)
+
+    def by_boxes(self, *, seen: Tensor, boxes: Tensor) -> Answers:
+        """One mask for each box: left, top, right and bottom in pixels, shape (batch, boxes, 4)."""
+        flat = boxes.flatten(0, 1)
+        planes = plane_of_boxes(flat, size=self._size)
+        return self._masks(seen=seen, planes=planes, input_boxes=flat[:, None])
+
+    def by_points(self, *, seen: Tensor, places: Tensor, labels: Tensor) -> Answers:
+        """One mask for some points each, shapes (batch, prompts, points, 2) and (batch, prompts, points)."""
+        flat, there = places.flatten(0, 1), labels.flatten(0, 1)
+        planes = plane_of_points(flat, labels=there, size=self._size)
+        return self._masks(seen=seen, planes=planes, input_points=flat[:, None], input_labels=there[:, None])
+
+    def by_masks(self, *, seen: Tensor, masks: Tensor) -> Answers:
+        """One mask for each rough mask, bool of shape (batch, masks, height, width)."""
+        return self._masks(seen=seen, planes=plane_of_masks(masks.flatten(0, 1)))
+
+    def _masks(self, *, seen: Tensor, planes: Tensor, **prompts: Tensor) -> Answers:
+        """Logits of pixels and predicted overlaps, shapes (batch, prompts, height, width) and (batch, prompts)."""
+        each = len(planes) // len(seen)
+        output = self._model(
+            image_embeddings=seen.repeat_interleave(each, dim=0),
+            input_masks=planes.to(device=self._device, dtype=seen.dtype),
+            multimask_output=False,
+            **{name: value.to(self._device) for name, value in prompts.items()},
+        )
+        logits, overlaps = output.pred_masks[:, 0, 0].float(), output.iou_scores[:, 0, 0].float()
+        return logits.unflatten(0, (-1, each)).cpu(), overlaps.unflatten(0, (-1, each)).cpu()
+
+    def scaled(self, points: Tensor, *, size: tuple[int, int]) -> Tensor:
+        """Places in a picture of this width and height, x and y last, as places in the model's square."""
+        return points * (self._size / points.new_tensor(size))
+
+    def filled(self, images: Sequence[Image]) -> list[Image]:
+        """A last, short batch filled up with its first image."""
+        return [*images, *[images[0]] * (self._batch_size - len(images))]
+
+
+def enlarged(logits: Tensor, *, size: tuple[int, int]) -> npt.NDArray[np.float32]:
+    """Logits of masks in the size of a picture (width, height), shape (prompts, height, width)."""
+    if tuple(logits.shape[-2:]) != size[::-1]:
+        logits = F.interpolate(logits[None], size=size[::-1], mode="bilinear", align_corners=False)[0]
+    return logits.cpu().numpy()
+
+
+def _score(value: float) -> float:
+    return min(max(float(value), 0.0), 1.0)
+
+
+class InstanceExpert(SegmentingExpert):
+    """Any image in, a mask with a name for each object out, the surest first.
+
+    The boxes of the expert that the profile lets it use are the prompts.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        if len(spec.uses) != 1:
+            raise ExpertError(f'{spec.id} needs a detector: name one tool under "uses" in the profile')
+        detector = implementation_of(spec.uses[0].implementation).factory()(spec=spec.uses[0], device=device)
+        if not isinstance(detector, BoxesExpert):
+            raise ExpertError(f"{spec.id} needs a detector that answers with boxes, not {spec.uses[0].implementation}")
+        self._detector = detector
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        found = self._detector.found([self._detector.prepare(image) for image in images])
+        masks: list[Masks] = []
+        for start in range(0, len(images), self._batch_size):
+            stop = start + self._batch_size
+            masks += self._batch(images=images[start:stop], found=found[start:stop])
+        return [{"mask": one} for one in masks]
+
+    def _batch(self, *, images: Sequence[Image], found: Sequence[list[Detection]]) -> list[Masks]:
+        prompts = torch.zeros(self._batch_size, _MOST_BOXES, 4)
+        for row, objects in zip(prompts, found, strict=False):
+            for place, one in zip(row, objects[:_MOST_BOXES], strict=False):
+                place[:] = torch.tensor(one.box).clamp(0, 1) * self._size
+        with torch.inference_mode():
+            logits, _ = self.by_boxes(seen=self.seen(self.filled(images)), boxes=prompts)
+        return [
+            _named(logits=enlarged(row, size=image.size), objects=objects[:_MOST_BOXES], size=image.size)
+            for row, image, objects in zip(logits, images, found, strict=False)
+        ]
+
+
+def _named(*, logits: npt.NDArray[np.float32], objects: Sequence[Detection], size: tuple[int, int]) -> Masks:
+    """A mask for each object; where two claim a pixel, it is of the one that is surer of it."""
+    own = logits[: len(objects)]
+    inside = (own > 0) & (own == own.max(axis=0, keepdims=True)) if len(objects) else own > 0
+    items = [
+        Mask(one.name, pixels, score=_score(one.score))
+        for one, pixels in zip(objects, inside, strict=True)
+        if pixels.any()
+    ]
+    return Masks(size, tuple(items))
+
+
+class PointsExpert(SegmentingExpert):
+    """Segments what one to three points lie on; gives no mask for the background.
+
+    All points are on one thing. The mask has no name.
+    """
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        rows = [
+            points_of(text_of(item, name="prompt_points"), size=image.size)
+            for item, image in zip(batch, images, strict=True)
+        ]
+        found: list[Masks] = []
+        for start in range(0, len(images), self._batch_size):
+            stop = start + self._batch_size
+            found += self._batch(images=images[start:stop], rows=rows[start:stop])
+        return [{"mask": one} for one in found]
+
+    def _batch(self, *, images: Sequence[Image], rows: Sequence[list[tuple[float, float]]]) -> list[Masks]:
+        places = torch.zeros(self._batch_size, 1, MOST_POINTS, 2)
+        labels = torch.full((self._batch_size, 1, MOST_POINTS), NO_POINT, dtype=torch.int)
+        for item, (points, image) in enumerate(zip(rows, images, strict=True)):
+            # The model takes places as numbers of pixels too, and adds half a pixel itself.
+            centres = self.scaled(torch.tensor(points) + 0.5, size=image.size) - 0.5
+            places[item, 0, : len(points)] = centres
+            labels[item, 0, : len(points)] = 1
+        with torch.inference_mode():
+            logits, overlaps = self.by_points(seen=self.seen(self.filled(images)), places=places, labels=labels)
+        return [
+            _unnamed(logits=enlarged(row, size=image.size), overlap=float(overlap), size=image.size)
+            for row, overlap, image in zip(logits, overlaps[:, 0], images, strict=False)
+        ]
+
+
+def _unnamed(*, logits: npt.NDArray[np.float32], overlap: float, size: tuple[int, int]) -> Masks:
+    pixels = logits[0] > 0
+    return Masks(size, (Mask("", pixels, score=_score(overlap)),) if pixels.any() else ())
+
+
+class RoughMaskExpert(SegmentingExpert):
+    """An image and rough masks in, exact masks with the same names out, each on its own.
+
+    A mask without pixels names nothing and is left out.
+    """
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        prompts: list[tuple[int, Mask]] = []
+        for index, item in enumerate(batch):
+            rough = value_of(item, name="prompt_mask", kind=Masks)
+            require_size(found=rough, name="prompt_mask", pixels=pixels_of(item))
+            prompts += [(index, one) for one in rough.items if one.pixels.any()]
+        found: list[list[Mask]] = [[] for _ in batch]
+        for start in range(0, len(prompts), self._batch_size):
+            chunk = prompts[start : start + self._batch_size]
+            masks = self._batch(images=[images[index] for index, _ in chunk], rough=[one for _, one in chunk])
+            for (index, _), mask in zip(chunk, masks, strict=True):
+                if mask.pixels.any():
+                    found[index].append(mask)
+        return [{"mask": Masks(image.size, tuple(items))} for image, items in zip(images, found, strict=True)]
+
+    def _batch(self, *, images: Sequence[Image], rough: Sequence[Mask]) -> list[Mask]:
+        prompts = torch.zeros(self._batch_size, 1, self._size, self._size, dtype=torch.bool)
+        for row, one in zip(prompts, rough, strict=False):
+            whole = torch.from_numpy(one.pixels.astype(np.float32))[None, None]
+            row[0] = F.interpolate(whole, size=self._size, mode="area")[0, 0] >= _COVERED
+        with torch.inference_mode():
+            logits, overlaps = self.by_masks(seen=self.seen(self.filled(images)), masks=prompts)
+        return [
+            Mask(one.label, enlarged(row, size=image.size)[0] > 0, score=_score(overlap))
+            for row, overlap, image, one in zip(logits, overlaps[:, 0], images, rough, strict=False)
+        ]
+
+
+class EverythingExpert(SegmentingExpert):
+    """Any image in, a picture out in which each segment has its own colour and the background is black.
+
+    Prompts are `grid` x `grid` points; segments are those whose predicted overlap reaches `threshold`, the surest
+    first, without those that are there already.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._grid = whole_number(spec=spec, name="grid", default=8)
+        self._threshold = float(spec.parameters.get("threshold", 0.5))  # type: ignore[arg-type]
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        maps: list[Value] = []
+        for start in range(0, len(images), self._batch_size):
+            chunk = images[start : start + self._batch_size]
+            maps += [
+                coloured(segments, size=image.size) for segments, image in zip(self.segments(chunk), chunk, strict=True)
+            ]
+        return [{"segmentation": one} for one in maps]
+
+    def segments(self, images: Sequence[Image]) -> list[list[Plane]]:
+        """The segments in each of at most as many images as a batch has, the surest first."""
+        side = (torch.arange(self._grid) + 0.5) * self._size / self._grid - 0.5
+        y, x = torch.meshgrid(side, side, indexing="ij")
+        points = torch.stack([x.flatten(), y.flatten()], dim=-1)[None, :, None].expand(self._batch_size, -1, -1, -1)
+        places = torch.zeros(*points.shape[:2], MOST_POINTS, 2)
+        places[:, :, :1] = points
+        labels = torch.full(places.shape[:3], NO_POINT, dtype=torch.int)
+        labels[:, :, 0] = 1
+        with torch.inference_mode():
+            logits, overlaps = self.by_points(seen=self.seen(self.filled(images)), places=places, labels=labels)
+        return [
+            distinct(masks=enlarged(row, size=image.size) > 0, scores=scores.cpu().numpy(), least=self._threshold)
+            for row, scores, image in zip(logits, overlaps, images, strict=False)
+        ]
+
+
+def distinct(*, masks: npt.NDArray[np.bool_], scores: npt.NDArray[np.float32], least: float) -> list[Plane]:
+    """The masks that are good enough and no other one, the surest first.
+
+    Args:
+        masks: shape (masks, height, width).
+        scores: shape (masks,).
+        least: the score that a mask needs.
+    """
+    kept: list[Plane] = []
+    for index in np.argsort(-scores, kind="stable"):
+        mask = masks[index]
+        if scores[index] < least or not mask.any():
+            continue
+        if all((mask & other).sum() < _OVERLAP * (mask | other).sum() for other in kept):
+            kept.append(mask)
+    return kept
+
+
+def coloured(segments: Sequence[Plane], *, size: tuple[int, int]) -> Image:
+    """Segments in colours of their own on black, the surest one on top.
+
+    Colours go by place, from left to right, so that they depend on what is shown and not on how sure a model is.
+    """
+    width, height = size
+    pixels = np.zeros((height, width, 3), dtype=np.uint8)
+    order = sorted(range(len(segments)), key=lambda index: float(np.nonzero(segments[index])[1].mean()))
+    places = {segment: place for place, segment in enumerate(order)}
+    for index in reversed(range(len(segments))):
+        pixels[segments[index]] = _colour(places[index])
+    return PillowImage.fromarray(pixels)
+
+
+def _colour(place: int) -> tuple[int, int, int]:
+    """A bright colour; those of neighbouring places lie far apart."""
+    golden = 0.618034
+    red, green, blue = colorsys.hsv_to_rgb((place * golden) % 1.0, 1.0 - 0.35 * (place % 2), 1.0)
+    return round(255 * red), round(255 * green), round(255 * blue)

@@ -1,0 +1,103 @@
+"""What all language experts share: texts to token ids of one fixed length, in batches of one fixed size."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from transformers import AutoTokenizer
+
+from evaluator.core.expert import ExpertError, ExpertSpec
+from evaluator.core.values.coding import Value
+
+_LONGEST = 1_000_000
+"""Tokens. A tokenizer that knows no limit says something far above."""
+
+
+def text_of(item: Mapping[str, Value], *, name: str) -> str:
+    """A text among the inputs.
+
+    Raises:
+        ExpertError: it is missing or an image.
+    """
+    value = item.get(name)
+    if not isinstance(value, str):
+        found = "nothing" if value is None else type(value).__name__
+        raise ExpertError(f'the input "{name}" must be a text, found {found}')
+    return value
+
+
+def load_tokenizer(spec: ExpertSpec, *, folder: Path | None = None) -> Any:
+    """The tokenizer beside a model's weights, or in `folder`; it pads with its end token if it has nothing else."""
+    tokenizer = AutoTokenizer.from_pretrained(folder or spec.path, local_files_only=True, trust_remote_code=False)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
+    """A parameter of an expert.
+
+    Raises:
+        ExpertError: the profile gives something else than a whole number.
+    """
+    value = spec.parameters.get(name, default)
+    if not isinstance(value, int):
+        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a whole number, not {value!r}')
+    return value
+
+
+class TextExpert:
+    """An expert from texts to one text; subclasses say what happens to a batch. The parameter `output` names it.
+
+    Texts are padded (and cut) to one length and batches filled up to one size: kernels are chosen by shape, so a
+    constant shape keeps an item's result from depending on the others.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ("text",)
+    """Names of the inputs, in the order in which the tokenizer pairs them."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._batch_size = spec.batch_size
+        self._device = device
+        self._output = str(spec.parameters.get("output", "text"))
+        self._tokenizer = load_tokenizer(spec)
+        self._length = whole_number(spec=spec, name="length", default=self._tokenizer.model_max_length)
+        if self._length > _LONGEST:
+            raise ExpertError(
+                f'the tokenizer of {spec.id} sets no limit to texts; give the parameter "length" in the profile, the '
+                "most tokens that its model reads"
+            )
+
+    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
+        """The answers for a full batch."""
+        raise NotImplementedError
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        rows = [tuple(text_of(item, name=name) for name in self.inputs) for item in batch]
+        answers: list[str] = []
+        for start in range(0, len(rows), self._batch_size):
+            chunk = rows[start : start + self._batch_size]
+            filled = chunk + chunk[:1] * (self._batch_size - len(chunk))
+            with torch.inference_mode():
+                answers += self.answer(filled)[: len(chunk)]
+        return [{self._output: answer} for answer in answers]
+
+    def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:
+        """Token ids and masks of shape (batch, length); of a pair the longer text is cut."""
+        encoded = self._tokenizer(
+            *(list(column) for column in zip(*texts, strict=True)),
+            padding="max_length",
+            truncation=True,
+            max_length=self._length,
+            return_tensors="pt",
+            **settings,
+        )
+        return encoded.to(self._device)
+
+    def decode(self, ids: Tensor) -> str:
+        """A generated text without special tokens."""
+        text: str = self._tokenizer.decode(ids, skip_special_tokens=True)
+        return text.strip()

@@ -1,0 +1,97 @@
+"""Folders of weights: which files count, their digest, and the check before they are loaded. No torch here."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from evaluator.core import canonical_json
+from evaluator.core.expert import ExpertError
+
+_NOT_COUNTED = frozenset({"card.md", "training.json"})
+"""Files that say something about a model but do not change what it returns."""
+_UNFETCHED = "unfetched:"
+
+
+class WeightsError(ExpertError):
+    """A folder of weights is missing, incomplete or not what the profile expects."""
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes in hexadecimal, read piece by piece: checkpoints may be larger than the memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether there is a model in the layout of `transformers`, whole or in parts, or of `diffusers`."""
+    single = ("model.safetensors", "model.safetensors.index.json", "diffusion_pytorch_model.safetensors")
+    if any((folder / name).is_file() for name in single):
+        return True
+    return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
+
+
+def weights_files(folder: Path, *, digest_of: Callable[[Path], str] = file_digest) -> dict[str, str]:
+    """SHA-256 of each file that changes a model's output, by its path in the folder, with `/` between folders.
+
+    Args:
+        folder: of the model.
+        digest_of: the SHA-256 of one file, which a caller may know already.
+
+    Raises:
+        WeightsError: the folder does not exist or has no weights.
+    """
+    files = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    counted = {
+        name.as_posix(): path
+        for name, path in files.items()
+        if path.name not in _NOT_COUNTED and not any(part.startswith(".") for part in name.parts)
+    }
+    if not has_weights(folder):
+        raise WeightsError(f"there are no weights (model.safetensors, or model_index.json and its parts) in {folder}")
+    return {name: digest_of(path) for name, path in counted.items()}
+
+
+def digest_of_files(files: Mapping[str, str]) -> str:
+    """SHA-256 over names and digests of the files of a folder, in hexadecimal."""
+    return canonical_json.digest(dict(files))
+
+
+def weights_digest(folder: Path, *, digest_of: Callable[[Path], str] = file_digest) -> str:
+    """SHA-256 over the names and contents of the files that change a model's output, in hexadecimal.
+
+    Args:
+        folder: of the model.
+        digest_of: as for `weights_files`.
+
+    Raises:
+        WeightsError: the folder does not exist or has no weights.
+    """
+    return digest_of_files(weights_files(folder, digest_of=digest_of))
+
+
+def unfetched_digest(*, profile: str, source: str) -> str:
+    """What stands in the place of a digest while nobody knows it: the profile, and where the weights come from."""
+    return f"{_UNFETCHED}{profile}:{source}"
+
+
+def is_unfetched(digest: str) -> bool:
+    """Whether this stands for weights that were not fetched yet."""
+    return digest.startswith(_UNFETCHED)
+
+
+def verify_weights(*, folder: Path, expected: str) -> None:
+    """Check that a folder holds exactly the weights that a profile names.
+
+    Raises:
+        WeightsError: it does not; the message says how to mend it.
+    """
+    if is_unfetched(expected):
+        profile, source = expected.removeprefix(_UNFETCHED).split(":", 1)
+        raise WeightsError(f"{source} was not fetched yet; run `planarena profiles fetch {profile}`")
+    found = weights_digest(folder)
+    if found != expected:
+        raise WeightsError(
+            f"the weights in {folder} are not those of the profile: digest {found[:16]}..., expected "
+            f"{expected[:16]}... (a file was altered, added or removed; restore the folder, or train again "
+            "and write a new lock file)"
+        )

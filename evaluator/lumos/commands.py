@@ -1,0 +1,127 @@
+"""The commands of LUMOS's suites: fetching, and writing training data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.core.commands.options import MarkdownFile, writable
+from evaluator.core.commands.usage import log, out, usage_error, write_text
+from evaluator.lumos.maths import source as maths
+from evaluator.lumos.questions import source as questions
+from evaluator.lumos.sql import source as sql
+from evaluator.network.fetching import fetching
+
+_WORK = Path(".data/planners/lumos")
+
+
+def convert(
+    folder: Annotated[Path, typer.Option("--out", help="Folder of the files.")] = Path(".data/lumos"),
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks of each group of lumos-mini's training split.")] = 1000,
+    start: Annotated[int, typer.Option(min=0, help="Number of the first task of each group.")] = 0,
+    profile: Annotated[str, typer.Option(help="Profile of the experts that the solutions are run with.")] = "lilliput",
+) -> None:
+    """Write LUMOS's training data: conversations of planning and grounding modules, iterative and one-pass, and of the
+    baselines.
+
+    The solutions of lumos-mini's training split are run, so that the conversations tell real results.
+    """
+    from evaluator.episodes.options import ExecutionSettings, setting_of
+    from evaluator.lumos.mini.conversion import write_training_data
+
+    setting = setting_of(ExecutionSettings(profile=profile, split="", samples=1))
+    try:
+        written = write_training_data(folder=folder, setting=setting, count=tasks, start=start)
+    except OSError as error:
+        raise usage_error(f"--out: {folder} cannot be written: {error}") from None
+    for form, count in written.items():
+        out.print(f"{folder / form}.jsonl: {count} conversations", markup=False, highlight=False, soft_wrap=True)
+
+
+def train(
+    module: Annotated[str, typer.Argument(help="What to train; a wrong name lists all.")],
+    data: Annotated[Path, typer.Option(help="Folder written by `lumos convert`.")] = Path(".data/lumos"),
+    work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
+    stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
+) -> None:
+    """Train a planning or grounding module, or a baseline, of Lilliput size."""
+    from evaluator.lumos.training.command import train as train_one
+    from evaluator.training.causal.exchanges import DataError
+    from evaluator.training.runs import ChoiceError, SettingsError
+
+    settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}
+    try:
+        folder = train_one(
+            name=module, data=data, work=work, settings=settings,
+            report=lambda at: log.print(f"{module}: step {at.step} of {at.steps}, loss {at.loss:.4f}"),
+        )  # fmt: skip
+    except (ChoiceError, DataError, SettingsError) as error:
+        raise usage_error(error) from None
+    typer.echo("stopped early; --resume continues" if folder is None else f"written to {folder}")
+
+
+def compare(
+    work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
+    seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-2.")] = "0-2",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    out_: MarkdownFile = None,
+) -> None:
+    """Measure all trained modules on lumos-mini's public tasks, and print LUMOS's comparison."""
+    from evaluator.core.suites.registry import suite_of
+    from evaluator.episodes.options import ExecutionSettings, setting_of
+    from evaluator.episodes.registry import episode_of
+    from evaluator.lumos.mini.suite import SLUG
+    from evaluator.lumos.training.study import markdown, measure_all
+    from evaluator.training.runs import seeds_of
+
+    try:
+        numbers = list(seeds_of(seeds))
+    except ValueError as error:
+        raise usage_error(f"--seeds: {error}") from None
+    setting = setting_of(ExecutionSettings(profile=profile, split="public", samples=1))
+    evaluator = episode_of(SLUG).evaluator(suite=suite_of(SLUG), setting=setting)
+    measured = measure_all(work=work, seeds=numbers, evaluator=evaluator, say=log.print)
+    found = markdown(measured=measured, seeds=numbers)
+    write_text(found, file=out_)
+    out.print(found, markup=False, highlight=False, soft_wrap=True)
+
+
+def ship(
+    work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
+    seed: Annotated[int, typer.Option(help="Whose modules.")] = 0,
+) -> None:
+    """Put the measured modules of a seed with their cards where PlanArena ships them from."""
+    from evaluator.lumos.training.shipping import ship as ship_modules
+    from evaluator.training.runs import ChoiceError
+
+    try:
+        for folder in ship_modules(work=work, seed=seed):
+            out.print(str(folder), markup=False, highlight=False, soft_wrap=True)
+    except ChoiceError as error:
+        raise usage_error(error) from None
+
+
+def mind2web(
+    pages: Annotated[Path, typer.Option(help="Folder with the released JSON files of a test split.")],
+    ranks: Annotated[Path, typer.Option(help="JSON file of the ranks of the elements.")],
+    out_: Annotated[
+        Path | None,
+        typer.Option("--out", help="The file. Default: where the suite looks for it.", callback=writable),
+    ] = None,
+) -> None:
+    """Make the file of the suite mind2web from the released pages and ranks."""
+    from evaluator.lumos.web.building import build
+    from evaluator.lumos.web.steps import STEPS, StepFileError
+
+    target = out_ or STEPS.path(STEPS.files[0])
+    try:
+        count = build(pages=pages, ranks=ranks, target=target, report=log.print)
+    except StepFileError as error:
+        raise usage_error(error) from None
+    out.print(f"{target}: {count} tasks", markup=False, highlight=False, soft_wrap=True)
+
+
+RELEASED = {release.name: fetching(release) for release in (maths.RELEASE, questions.RELEASE, sql.RELEASE)}

@@ -1,0 +1,75 @@
+"""Whether an answer is right: numerically, and as LUMOS compares texts.
+
+Numerically: the answer is a number as a value of an action is printed, or as people write it: an integer, decimal
+number or fraction, with an approximation in brackets after it or `about` before it, with `$`, `%` or commas between
+thousands, which are ignored, or after a name and `=`. An exact number is right if it equals the reference; one with
+`about` if it differs by at most 1e-9 of the reference, or by 1e-9 where that is less than 1. So `72.0`, `$72`, `72.`
+and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several alternatives, or nothing.
+
+As LUMOS compares: the answer equals the reference character by character, after white space around it. The reference
+is an integer without separators, as in `evaluator.lumos.maths.tasks`.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from evaluator.lumos.maths.algebra.arithmetic import absolute, exact_text, number_of
+from evaluator.lumos.maths.algebra.errors import MAX_TEXT, MathsError
+from evaluator.lumos.maths.algebra.values import Number
+
+VERSION = "maths/1"
+"""Of these rules."""
+_ANSWER = re.compile(
+    r"(?P<about>about\s+)?(?:[A-Za-z]\w{0,40}\s{0,9}=\s{0,9})?(?P<sign>-)?\s{0,9}\$?\s{0,9}(?P<sign2>-)?"
+    r"(?P<top>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?P<power>e[-+]?[0-9]{1,4})?"
+    r"(?:/(?P<bottom>[0-9]+))?\s{0,9}%?(?:\s\(about [-+.0-9e]{1,40}\))?",
+    re.ASCII,
+)
+_TOLERANCE = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScore:
+    """How an answer compares with its reference."""
+
+    is_equal: bool
+    """Numerically."""
+    is_same_text: bool
+    """As LUMOS compares."""
+
+
+def score_answer(*, answer: str, reference: Fraction) -> AnswerScore:
+    """Compare an answer with its reference; see the module.
+
+    Args:
+        answer: any text, such as the canonical text of the last result.
+        reference: the right number.
+    """
+    value = number_in(answer)
+    return AnswerScore(
+        is_equal=value is not None and _equals(value, reference=reference),
+        is_same_text=answer.strip() == exact_text(reference),
+    )
+
+
+def number_in(answer: str) -> Number | None:
+    """The number that an answer is, or None."""
+    match = _ANSWER.fullmatch(answer.strip()) if len(answer) <= MAX_TEXT else None
+    if match is None or (match["sign"] and match["sign2"]):
+        return None
+    try:
+        value = Fraction(number_of(match["top"].rstrip(".") + (match["power"] or "")))
+        bottom = number_of(match["bottom"] or "1")
+    except MathsError:
+        return None
+    if not bottom:
+        return None
+    negative = match["sign"] or match["sign2"]
+    return Number((-value if negative else value) / bottom, exact=not match["about"])
+
+
+def _equals(number: Number, *, reference: Fraction) -> bool:
+    if number.exact:
+        return number.value == reference
+    return absolute(number.value - reference) <= _TOLERANCE * max(Fraction(1), abs(reference))

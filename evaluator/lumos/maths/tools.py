@@ -1,0 +1,235 @@
+"""The tools of word problems: exact, local, and in place of WolframAlpha.
+
+| tool | arguments | result |
+|---|---|---|
+| `Calculator` | an expression | a number, or an expression where there are variables |
+| `SetEquation` | equations or inequalities | the same, with earlier results in place of references |
+| `SolveEquation` | equations, then optionally variables | the values of the unknowns |
+| `SolveInequality` | inequalities in one unknown | the numbers that satisfy all of them |
+| `Define` | expressions, equations or `f(x) = ...`, one for each output | the same |
+| `Count` | a list | how many items it has |
+
+`Code`, which runs programs, is in `code`.
+
+References to earlier results are part of the expressions: a value is never pasted into a text. `R4(R5, R6)` is the
+expression R4 with R5 and R6 in place of its variables, in alphabetical order; with one argument it is a product where
+R4 is a number. A result such as `x = 5` counts as the number where a number is needed.
+
+`SolveEquation` solves for the variables that are named after the equations, else for all, in alphabetical order. With
+one output and one unknown the result is its value, or all of them (`-2 or 2`); with one output and several unknowns it
+is `x = 3, y = 4`. With as many outputs as unknowns each gets its unknown's values; with as many outputs as one
+unknown has values each gets one, in increasing order. An expression without variables is calculated.
+
+An expression with a result of several values has several values too, unless they are equal; `max` and `min` choose
+among them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from evaluator.lumos.maths.algebra.errors import Failure, MathsError, Work
+from evaluator.lumos.maths.algebra.parser import parse_items, relations_of
+from evaluator.lumos.maths.algebra.syntax import Chain, Name, Ref
+from evaluator.lumos.maths.algebra.values import (
+    Alternatives,
+    Number,
+    Relation,
+    Relations,
+    Result,
+    bounded,
+    relation_of,
+    result_of,
+)
+from evaluator.lumos.maths.definitions import without_head
+from evaluator.lumos.maths.session import Session, combined, letters_of
+from evaluator.lumos.maths.solving import solved, solved_inequalities
+
+CODE = "Code"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The values of an action's outputs, in order."""
+
+    values: tuple[Result, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Their canonical texts, which `read_value` reads back."""
+        return tuple(value.text for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailure:
+    """Why an action has no values."""
+
+    kind: Failure
+    sentence: str
+    offset: int | None = None
+    """The character of the arguments that it is about, from 0; None where it is about all of them."""
+
+
+def run(
+    *,
+    tool: str,
+    arguments: str,
+    values: Mapping[str, Result] = MappingProxyType({}),
+    outputs: int = 1,
+    others: tuple[str, ...] = (),
+) -> Outcome | ToolFailure:
+    """Run one action. The same arguments and values always have the same outcome.
+
+    Args:
+        tool: a name of `TOOLS`, in any case.
+        arguments: the raw text between the parentheses, with references.
+        values: earlier results by their reference, such as `R1`.
+        outputs: how many results are wanted; at least one.
+        others: tools that are run elsewhere.
+
+    Returns:
+        As many values as outputs, or why there are none. Never takes longer than about a second.
+    """
+    name = _NAMES.get(tool.strip().lower())
+    if name is None:
+        return ToolFailure(
+            Failure.UNKNOWN_TOOL, f"there is no tool {tool[:60]!r}; there are: {', '.join((*TOOLS, *others))}"
+        )
+    call = _Call(arguments=arguments, session=Session(values=values, work=Work()), outputs=outputs)
+    try:
+        if not arguments.strip():
+            raise MathsError(Failure.SYNTAX, f"{name} needs arguments")
+        found = TOOLS[name](call)
+        for value in found:
+            bounded(value.text)
+    except MathsError as error:
+        return ToolFailure(error.kind, str(error), error.offset)
+    if len(found) != outputs:
+        sentence = f"{name} has {len(found)} results here, but the action has {outputs} outputs"
+        return ToolFailure(Failure.OUTPUTS, sentence)
+    return Outcome(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    arguments: str
+    session: Session
+    outputs: int
+
+    def items(self, *, thousands: bool = True) -> tuple[Chain, ...]:
+        letters = letters_of(self.arguments, values=self.session.values)
+        return parse_items(self.arguments, letters=letters, thousands=thousands)
+
+
+def _calculator(call: _Call) -> tuple[Result, ...]:
+    chains = call.items()
+    for chain in chains:
+        if chain.expression is None:
+            message = "Calculator takes an expression; an equation is for SetEquation or SolveEquation"
+            raise MathsError(Failure.SYNTAX, message, offset=chain.at)
+    if len(chains) > 1 and len(chains) != call.outputs:
+        raise MathsError(Failure.SYNTAX, "Calculator takes one expression", offset=chains[1].at)
+    return tuple(_calculated(chain, session=call.session) for chain in chains)
+
+
+def _calculated(chain: Chain, *, session: Session) -> Result:
+    node = chain.expression
+    assert node is not None
+    found = []
+    for chosen in session.choices([node]):
+        state = chosen.evaluator()
+        value = state.value(node)
+        found.append(result_of(value, exact=state.exact))
+    return combined(found)
+
+
+def _set_equation(call: _Call) -> tuple[Result, ...]:
+    relations, exact = _relations(call.items(), call=call)
+    return (Relations(tuple(relations), exact),)
+
+
+def _relations(chains: Sequence[Chain], *, call: _Call) -> tuple[list[Relation], bool]:
+    """The relations of items, with those of references to earlier relations."""
+    found: list[Relation] = []
+    state = call.session.evaluator()
+    for chain in chains:
+        node = chain.expression
+        if isinstance(node, Ref):
+            earlier = call.session.value(node.name, node.at)
+            if not isinstance(earlier, Relations):
+                raise MathsError(Failure.KIND, f"{node.name} is {earlier.text}, not an equation", offset=node.at)
+            found += earlier.relations
+            state.exact = state.exact and earlier.exact
+        elif node is not None:
+            raise MathsError(Failure.SYNTAX, "expected an equation or inequality", offset=chain.at)
+        for left, operator, right in relations_of(chain):
+            found.append(relation_of(state.value(left), operator, state.value(right)))
+    return found, state.exact
+
+
+def _solve_equation(call: _Call) -> tuple[Result, ...]:
+    chains = list(call.items())
+    if len(chains) == 1 and chains[0].expression is not None and not isinstance(chains[0].expression, Ref):
+        value = _calculated(chains[0], session=call.session)
+        if isinstance(value, Number):
+            return (value,)
+        raise MathsError(Failure.SYNTAX, "expected an equation, such as 2x + 1 = 7", offset=chains[0].at)
+    named: list[str] = []
+    while len(chains) > 1 and isinstance(chains[-1].expression, Name):
+        named.insert(0, chains.pop().expression.name)  # type: ignore[union-attr]
+    found: list[tuple[Result, ...]] = []
+    for chosen in call.session.choices([side for chain in chains for side in chain.sides]):
+        relations, exact = _relations(chains, call=_Call(call.arguments, chosen, call.outputs))
+        found.append(
+            solved(relations=relations, named=named, outputs=call.outputs, exact=exact, work=call.session.work)
+        )
+    return found[0] if len(found) == 1 else tuple(combined(list(values)) for values in zip(*found, strict=True))
+
+
+def _solve_inequality(call: _Call) -> tuple[Result, ...]:
+    relations, exact = _relations(call.items(), call=call)
+    return (solved_inequalities(relations=relations, exact=exact, work=call.session.work),)
+
+
+def _define(call: _Call) -> tuple[Result, ...]:
+    found: list[Result] = []
+    for chain in call.items():
+        node = without_head(chain)
+        if node is not None:
+            state = call.session.evaluator()
+            found.append(result_of(state.value(node), exact=state.exact))
+        else:
+            relations, exact = _relations((chain,), call=call)
+            found.append(Relations(tuple(relations), exact))
+    if call.outputs == 1 and len(found) > 1 and all(isinstance(one, Relations) for one in found):
+        return (Relations(tuple(one for each in found for one in each.relations)),)  # type: ignore[union-attr]
+    return tuple(found)
+
+
+def _count(call: _Call) -> tuple[Result, ...]:
+    text = call.arguments.strip()
+    if text[0] + text[-1] in ("[]", "{}"):
+        call = _Call(text[1:-1], call.session, call.outputs)
+        if not text[1:-1].strip():
+            return (Number(0),)
+    chains = call.items(thousands=False)
+    node = chains[0].expression
+    if len(chains) == 1 and isinstance(node, Ref):
+        value = call.session.value(node.name, node.at)
+        if isinstance(value, Alternatives):
+            return (Number(len(value.items)),)
+    if any(chain.expression is None for chain in chains):
+        raise MathsError(Failure.KIND, "Count takes a list of numbers or expressions, with commas", offset=chains[0].at)
+    return (Number(len(chains)),)
+
+
+TOOLS: Mapping[str, Callable[[_Call], tuple[Result, ...]]] = {
+    "Calculator": _calculator,
+    "SetEquation": _set_equation,
+    "SolveEquation": _solve_equation,
+    "SolveInequality": _solve_inequality,
+    "Define": _define,
+    "Count": _count,
+}
+"""The tools that run, by name."""
+_NAMES = {name.lower(): name for name in TOOLS}

@@ -1,0 +1,152 @@
+"""What the tools of `lumos-mini` do, and what its episodes are worth."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.transcripts import ActionProblem, Transcript
+from evaluator.episodes.base import Setting
+from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
+from evaluator.lumos.answering import LOOK
+from evaluator.lumos.maths.environment import MathsEnvironment
+from evaluator.lumos.mini.databases.tables import databases_for
+from evaluator.lumos.mini.draws import EACH, VERSION, Source
+from evaluator.lumos.mini.encyclopedia.chronicle import chronicle
+from evaluator.lumos.mini.experts import mini_experts, not_run
+from evaluator.lumos.mini.groups import MATHS, PICTURES, QA, SQL, WEB
+from evaluator.lumos.mini.shop.environment import run_click, run_search, score_purchase
+from evaluator.lumos.mini.tools import CLICK, PARAGRAPHS, SEARCH
+from evaluator.lumos.retrieval import answers
+from evaluator.lumos.retrieval.articles import VERSION as RANKING
+from evaluator.lumos.retrieval.articles import Corpus
+from evaluator.lumos.retrieval.environment import ANSWER, KNOWLEDGE, find_article, find_paragraphs
+from evaluator.lumos.retrieval.environment import PARAGRAPHS as PARAGRAPH_TOOL
+from evaluator.lumos.sql.environment import TOOL as SQL_TOOL
+from evaluator.lumos.sql.environment import SqlEnvironment
+from evaluator.lumos.tasks import TurnTask
+from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION
+
+if TYPE_CHECKING:
+    from evaluator.core.records import Reason
+    from evaluator.lumos.sql.running import Runner
+
+_RULES = 1
+"""Raise it when the same action may have another result, or the same answer another score."""
+
+
+class MiniEnvironment:
+    """The tools of all five groups on one split. Used from one thread at a time."""
+
+    def __init__(self, *, source: Source, setting: Setting, tasks: int = EACH) -> None:
+        """Args:
+        source: the split that the tasks are drawn from.
+        setting: which experts answer questions, and where what they make is kept.
+        tasks: of each group; training splits have more databases than the others.
+        """
+        self._source = source
+        self._databases = databases_for(tasks)
+        self._maths = MathsEnvironment(programs=False)
+        self._sql = SqlEnvironment(self._open_databases, data=f"drawn/{VERSION}")
+        self._experts = mini_experts(source=source, setting=setting)
+        self._profile = setting.profile
+        self._corpora: dict[str, Corpus] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def digest(self) -> str:
+        """See `Environment`."""
+        parts = {"maths": self._maths.digest(), "sql": self._sql.digest(), "answers": answers.VERSION}
+        return canonical_json.digest(
+            {"environment": "mini", "rules": _RULES, "draws": VERSION, "ranking": RANKING, **parts}
+        )
+
+    def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
+        """See `Environment`: tasks that need an expert which the profile lacks."""
+        return not_run(experts=self._experts, suite=suite, profile=self._profile)
+
+    def scope(self, task: Task) -> str:
+        """See `Environment`."""
+        assert isinstance(task, TurnTask)
+        return task.scope
+
+    def offered(self, suite: Suite) -> frozenset[str]:
+        """See `ExpertEnvironment`."""
+        return frozenset(suite.catalogue.tools) - self._experts.lacking()
+
+    def source(self) -> str:
+        """See `ExpertEnvironment`: what pictures, notices, articles and items are drawn by."""
+        return canonical_json.digest({"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"})
+
+    def facts(self) -> dict[str, JsonValue]:
+        """See `ExpertEnvironment`."""
+        return self._experts.facts()
+
+    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
+        """See `Environment`. Calls of experts run together."""
+        asked = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
+        outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
+        return [outcomes[place] if place in outcomes else self._run(call) for place, call in enumerate(calls)]
+
+    def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
+        """See `Environment`: 1 for a task that is solved."""
+        assert isinstance(task, TurnTask)
+        if task.metric == MATHS:
+            return self._maths.score(task=task, answer=answer, transcript=transcript)
+        if task.metric == SQL:
+            return self._score_result(task=task, answer=answer, transcript=transcript)
+        if task.metric == WEB:
+            return score_purchase(task=task, answer=answer, source=self._source)
+        return _score_words(task=task, answer=answer)
+
+    def _run(self, call: Call) -> Outcome:
+        runner = self._runners().get(call.tool)
+        if runner is not None:
+            return runner(call)
+        return self._maths.run([call])[0]
+
+    def _runners(self) -> "Mapping[str, Callable[[Call], Outcome]]":
+        return {
+            SQL_TOOL: lambda call: self._sql.run([call])[0],
+            KNOWLEDGE: lambda call: self._on_corpus(call, lambda corpus: find_article(call, corpus=corpus)),
+            PARAGRAPH_TOOL: lambda call: self._on_corpus(
+                call, lambda corpus: find_paragraphs(call, corpus=corpus, count=PARAGRAPHS)
+            ),
+            SEARCH: lambda call: run_search(call, source=self._source),
+            CLICK: lambda call: run_click(call, source=self._source),
+        }
+
+    def _on_corpus(self, call: Call, found: "Callable[[Corpus], Outcome]") -> Outcome:
+        kind, _, number = call.scope.partition(" ")
+        if kind != "chronicle":
+            return Refused(ActionProblem.UNKNOWN_TOOL, f"{call.tool} is not offered for this task.")
+        if call.scope not in self._corpora:
+            self._corpora[call.scope] = Corpus(chronicle(source=self._source, number=int(number)).articles)
+        return found(self._corpora[call.scope])
+
+    def _score_result(self, *, task: TurnTask, answer: str | None, transcript: Transcript) -> TurnScore:
+        """InterCode's success, except that order counts only where the gold query has one."""
+        found = self._sql.score(task=task, answer=answer, transcript=transcript)
+        solved = found.indicators["solved" if " ORDER BY " in task.answer else "any_order"]
+        indicators = {**found.indicators, "solved": solved}
+        return TurnScore(score=solved, indicators=indicators, expected=found.expected)
+
+    def _open_databases(self) -> "Runner":
+        from evaluator.lumos.mini.databases.tables import database, name_of
+        from evaluator.lumos.sql.databases import built
+        from evaluator.lumos.sql.running import Runner
+
+        self._folder = tempfile.TemporaryDirectory(prefix="planarena-databases-")
+        drawn = {name_of(number): database(source=self._source, number=number) for number in range(self._databases)}
+        return Runner(databases=built(databases=drawn, digest=self.digest(), cache=Path(self._folder.name)))
+
+
+def _score_words(*, task: TurnTask, answer: str | None) -> TurnScore:
+    """Exact match and F1 of words."""
+    assert task.metric in {QA, PICTURES}
+    given = answer or ""
+    right = float(answers.exact_match(answer=given, reference=task.answer))
+    overlap = answers.f1(answer=given, reference=task.answer)
+    return TurnScore(score=right, indicators={"solved": right, "f1": overlap}, expected=task.answer)

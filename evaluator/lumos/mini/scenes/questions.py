@@ -1,0 +1,142 @@
+"""Questions about pictures, some of which say what to ask next: only who looks first can go on."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from evaluator.lumos.gold_turns import GoldTurn
+from evaluator.lumos.mini.draws import Drawn, Source
+from evaluator.miniature.draws import one_of
+from evaluator.miniature.grammar.documents import draw_document, draw_document_question
+from evaluator.miniature.grammar.german import english_article
+from evaluator.miniature.grammar.labels import BACKGROUNDS, COLOURS
+from evaluator.miniature.grammar.questions import draw_question
+from evaluator.miniature.scenes import Scene, draw_scene
+from evaluator.miniature.vocabulary import Shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+KINDS = ("question", "notice", "two pictures")
+IMAGE, OTHER, NOTICE = "IMG", "IMG2", "NOTICE"
+_FIRST_SCENE = 5_000_000
+"""No other suite has pictures of scenes with such numbers."""
+_PER_QUESTION = 16
+"""Scenes that are tried; two have the same shapes once in a hundred times."""
+
+
+def draw_picture_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
+    """The question with this number; each attempt is another one of the same kind, about the same pictures."""
+    kind = KINDS[index % len(KINDS)]
+    return _DRAWERS[kind](source, index, attempt)
+
+
+def given(*, source: Source, number: int) -> Mapping[str, Scene | str]:
+    """What a question gives, by reference: scenes and a notice.
+
+    Args:
+        source: the split.
+        number: of the question.
+    """
+    notice = draw_document(source.stream("notice", number)).text.english
+    return {**_pair(source=source, number=number), NOTICE: notice}
+
+
+def _pair(*, source: Source, number: int) -> Mapping[str, Scene]:
+    """Two scenes, each with a shape that the other lacks, unless one has all of the other's."""
+    first = _scene(source=source, number=number * _PER_QUESTION)
+    for place in range(1, _PER_QUESTION):
+        second = _scene(source=source, number=number * _PER_QUESTION + place)
+        if _shapes(first) != _shapes(second):
+            break
+    return {IMAGE: first, OTHER: second}
+
+
+def _shapes(scene: Scene) -> frozenset[Shape]:
+    return frozenset(thing.shape for thing in scene.things)
+
+
+@lru_cache(maxsize=4096)
+def _scene(*, source: Source, number: int) -> Scene:
+    return draw_scene(split=source.split, index=_FIRST_SCENE + number, hidden_seed=source.hidden_seed)
+
+
+def _question(source: Source, index: int, attempt: int) -> Drawn:
+    scene = _pair(source=source, number=index)[IMAGE]
+    asked = draw_question(scene=scene, rng=source.stream("picture question", index, attempt))
+    turn = GoldTurn(f"Look at {IMAGE} to answer: {asked.text}", f"R1 = VQA([{IMAGE}], Question: {asked.text})")
+    return Drawn(
+        text=f"Look at the picture {IMAGE}. {asked.text}", answer=asked.answer.english, gold=(turn,), kind="question",
+        scope=f"scenes {index}", pictures=(IMAGE,),
+    )  # fmt: skip
+
+
+def _notice(source: Source, index: int, attempt: int) -> Drawn:
+    scene = _pair(source=source, number=index)[IMAGE]
+    rng = source.stream("notice question", index, attempt)
+    story = draw_document(source.stream("notice", index))
+    first, second = (draw_document_question(document=story, rng=rng).question for _ in range(2))
+    while second.text == first.text:
+        second = draw_document_question(document=story, rng=rng).question
+    shape = _shape(scene=scene, is_there=bool(rng.random() < 0.5), rng=rng)
+    is_there = shape in _shapes(scene)
+    right = first if is_there else second
+    asked = f"Is there {english_article(shape)} {shape}?"
+    text = (
+        f"If there is {english_article(shape)} {shape} in the picture {IMAGE}, answer from the text {NOTICE}: "
+        f"{first.text} Otherwise answer: {second.text}"
+    )
+    turns = (
+        GoldTurn(f"Find out whether there is {english_article(shape)} {shape} in {IMAGE}.",
+                 f"R1 = VQA([{IMAGE}], Question: {asked})"),
+        GoldTurn(f"Answer from {NOTICE}: {right.text}", f"R2 = QA([{NOTICE}], Question: {right.text})"),
+    )  # fmt: skip
+    return Drawn(
+        text=text, answer=right.answer.english, gold=turns, kind="notice", scope=f"scenes {index}",
+        pictures=(IMAGE, NOTICE),
+    )  # fmt: skip
+
+
+def _two(source: Source, index: int, attempt: int) -> Drawn:
+    scenes = _pair(source=source, number=index)
+    rng = source.stream("two pictures", index, attempt)
+    shapes = {name: _shapes(scene) for name, scene in scenes.items()}
+    right = one_of(rng, (IMAGE, OTHER))
+    wrong = OTHER if right == IMAGE else IMAGE
+    only = sorted(shapes[right] - shapes[wrong])
+    if not only:
+        right, wrong = wrong, right
+        only = sorted(shapes[right] - shapes[wrong])
+    shape = one_of(rng, only)
+    asked, answer = one_of(rng, tuple(_DETAILS.values()))(scenes[right], shape)
+    text = (
+        f"One of the pictures {IMAGE} and {OTHER} shows {english_article(shape)} {shape}, the other does not. "
+        f"Of the one that does, answer: {asked}"
+    )
+    turns = (
+        GoldTurn(f"Find out whether {IMAGE} shows {english_article(shape)} {shape}.",
+                 f"R1 = VQA([{IMAGE}], Question: Is there {english_article(shape)} {shape}?)"),
+        GoldTurn(f"Look at {right} to answer: {asked}", f"R2 = VQA([{right}], Question: {asked})"),
+    )  # fmt: skip
+    return Drawn(
+        text=text, answer=answer, gold=turns, kind="two pictures", scope=f"scenes {index}", pictures=(IMAGE, OTHER)
+    )
+
+
+def _shape(*, scene: Scene, is_there: bool, rng: "np.random.Generator") -> Shape:
+    there = _shapes(scene)
+    return one_of(rng, sorted(there if is_there else set(Shape) - there))
+
+
+_DETAILS: Mapping[str, Callable[[Scene, str], tuple[str, str]]] = {
+    "background": lambda scene, _shape: ("What colour is the background?", BACKGROUNDS[scene.background].english),
+    "colour": lambda scene, shape: (
+        f"What colour is the {shape}?",
+        next(COLOURS[thing.colour].english for thing in scene.things if thing.shape == shape),
+    ),
+}
+_DRAWERS: Mapping[str, Callable[[Source, int, int], Drawn]] = {
+    "question": _question,
+    "notice": _notice,
+    "two pictures": _two,
+}

@@ -1,0 +1,140 @@
+"""The suite `lumos-mini`: five groups of sixty tasks in the miniature world."""
+
+import random
+from collections import Counter
+from types import MappingProxyType
+
+from evaluator.core.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.core.suites.facets import Facet, Facets
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.tools.types import ResourceType
+from evaluator.episodes.base import Setting
+from evaluator.episodes.executed import hidden_seed
+from evaluator.lumos.columns import EPISODES, mean, solved
+from evaluator.lumos.mini.draws import EACH, Drawn, Source
+from evaluator.lumos.mini.environment import MiniEnvironment
+from evaluator.lumos.mini.groups import GROUPS, MATHS, PICTURES, QA, SQL, draw_group
+from evaluator.lumos.mini.paraphrases import PARAPHRASES
+from evaluator.lumos.mini.scenes.questions import NOTICE
+from evaluator.lumos.mini.tools import TOOLS
+from evaluator.lumos.sql.environment import TOOL as SQL_TOOL
+from evaluator.lumos.tasks import TurnTask, plan_of_turns
+from evaluator.miniature.seeds import Split
+
+SLUG = "lumos-mini"
+VERSION = "1"
+SPLITS = ("public", "validation", HIDDEN)
+TRAIN = "train"
+_FOR_MAJORITY = 300
+"""Training tasks of each group of which the most frequent answer is taken."""
+_HOW = {
+    "maths": "the answer is the right number",
+    "sql": "the last result has the rows of the gold query, in its order if it has one",
+    "qa": "the answer has the right words",
+    "web": "what was bought has everything that was wanted",
+    "pictures": "the answer has the right words",
+}
+
+
+def _group_column(name: str) -> Column:
+    return Column(
+        key=name, label=GROUPS[name].title, metric=name, interval=IntervalMethod.WILSON,
+        description=f"Share of the {EACH} tasks of this group that are solved: {_HOW[name]}.",
+    )  # fmt: skip
+
+
+COLUMNS = (
+    solved("Share of all tasks that are solved, which is the mean of the five groups: each has as many tasks."),
+    *map(_group_column, GROUPS),
+    Column(
+        key="reward", label="Web reward", metric="web", indicator=True,
+        description="WebShop's reward of what was bought: the share of features, options and price limit that are met, "
+        "0 for another kind of item. The shop is synthetic: WebShop-style, not WebShop.",
+    ),
+    Column(
+        key="f1", label="QA F1", metric="qa", indicator=True,
+        description="F1 of the words of answers over the chronicles.",
+    ),
+    mean(key="ended", label="Ended by itself", description=EPISODES[0].description),
+    *EPISODES[1:],
+)  # fmt: skip
+_FACETS = (
+    Facet(name="group", label="Group", attribute="group", heading="Group", order=tuple(GROUPS), stands_alone=True),
+    Facet(name="kind", label="Kind", attribute="kind", heading="Kind of task"),
+)
+_SCORING = (
+    "Five groups of sixty tasks: word problems, questions on databases, questions over a chronicle, a shop, and "
+    "questions about pictures. Tools are local; articles are found by BM25, and texts and pictures are read by the "
+    "profile's experts, which may be wrong where a solution is right. A planner sees of a picture only its name."
+)
+
+
+def mini_suite() -> Suite:
+    """The suite with its public tasks."""
+    return Suite(
+        slug=SLUG, version=VERSION, title="LUMOS mini",
+        description="Word problems, databases, chronicles, a shop and pictures of the miniature world, in turns.",
+        metrics=COLUMNS, catalogue=TOOLS, tasks=tasks_of(Source(split=Split.PUBLIC)),
+        conditions=Conditions(experts=True, samples=False, splits=SPLITS), panels=(Panel.TRANSCRIPT,), scoring=_SCORING,
+        statement_tool=SQL_TOOL, reworded=_reworded, hidden_requests=_hidden, training_splits=(TRAIN,),
+        majority=majority,
+        facets=Facets(filters=_FACETS, facts=("group", "kind"), breakdowns=("group", "kind"), plots=("group",),
+                      comparisons=("group",)),
+    )  # fmt: skip
+
+
+def environment(setting: Setting) -> MiniEnvironment:
+    """The tools on the setting's split.
+
+    Raises:
+        ValueError: there is no such split, or the hidden one lacks its seed.
+    """
+    return MiniEnvironment(source=source_of(setting), setting=setting)
+
+
+def source_of(setting: Setting) -> Source:
+    """What the tasks of the setting's split are drawn from."""
+    split = setting.split or SPLITS[0]
+    if split not in SPLITS:
+        raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
+    return Source(split=Split(split), hidden_seed=hidden_seed(setting))
+
+
+def tasks_of(source: Source, *, count: int = EACH) -> tuple[TurnTask, ...]:
+    """So many tasks of each group; their keys and kinds are the same on each split."""
+    return tuple(
+        task_of(drawn, group=group, number=number)
+        for group in GROUPS
+        for number, drawn in enumerate(draw_group(group=group, source=source, count=count))
+    )
+
+
+def task_of(drawn: Drawn, *, group: str, number: int) -> TurnTask:
+    """A drawn task as the suite has it."""
+    statement_tool = SQL_TOOL if group == SQL else ""
+    kinds = {name: ResourceType.TEXT if name == NOTICE else ResourceType.IMAGE for name in drawn.pictures}
+    return TurnTask(
+        key=f"{group}/{number}", text=drawn.text, structure="linear", metric=group, resources=MappingProxyType(kinds),
+        expects=ResourceType.TEXT, gold=plan_of_turns(drawn.gold, catalogue=TOOLS, statement_tool=statement_tool),
+        answer=drawn.answer, facts=MappingProxyType({"group": group, "kind": drawn.kind}), scope=drawn.scope,
+        tools=GROUPS[group].tools,
+    )  # fmt: skip
+
+
+def majority() -> dict[str, str]:
+    """The most frequent right answer among training tasks, by group; groups whose answers are no words have none."""
+    found = {}
+    for group in (MATHS, QA, PICTURES):
+        drawn = draw_group(group=group, source=Source(split=Split.TRAIN), count=_FOR_MAJORITY)
+        ((answer, _),) = Counter(one.answer for one in drawn).most_common(1)
+        found[group] = answer
+    return found
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    return PARAPHRASES.reworded(task.text, rng=rng)
+
+
+def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:
+    del suite
+    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed))

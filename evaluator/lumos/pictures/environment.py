@@ -1,0 +1,133 @@
+"""The tools and the rules of questions about pictures with several choices."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.transcripts import ActionProblem, Transcript
+from evaluator.episodes.base import Setting
+from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
+from evaluator.lumos.answering import LOOK, Answering, NoPictureError
+from evaluator.lumos.mounted import Mounted
+from evaluator.lumos.pictures.source import LETTERS
+from evaluator.lumos.retrieval.environment import ANSWER
+from evaluator.lumos.tasks import TurnTask
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PICTURE = "IMG"
+"""The name of a task's picture, as LUMOS writes it."""
+PROFILE = "paper"
+"""The only profile whose experts know photographs."""
+_RULES = 1
+"""Raise it when the same action may have another result, or the same answer another score."""
+_MOST_PIXELS = 50_000_000
+_MOST_SHOWN = 2**18
+"""Pixels that experts get: larger pictures are reduced."""
+_LETTER = re.compile(rf"\(?(?P<letter>[{LETTERS}])\)?(?:[.):,\s]|$)")
+
+
+class _Photograph:
+    """What a task is given: its picture."""
+
+    def __init__(self, mounted: Mounted) -> None:
+        self._mounted = mounted
+
+    def picture(self, *, scope: str, name: str) -> "Image":
+        """See `Given`."""
+        if name != PICTURE:
+            raise NoPictureError(f"There is no picture {name[:100]!r}; there are: {PICTURE}.")
+        from PIL import Image
+
+        with Image.open(self._mounted.path(scope), formats=["JPEG", "PNG"]) as picture:
+            if picture.width * picture.height > _MOST_PIXELS:
+                raise ValueError(f"the picture {scope} has more than {_MOST_PIXELS} pixels")
+            whole = picture.convert("RGB")
+        scale = math.sqrt(_MOST_SHOWN / (whole.width * whole.height))
+        if scale >= 1:
+            return whole
+        size = max(int(whole.width * scale), 1), max(int(whole.height * scale), 1)
+        return whole.resize(size, Image.Resampling.BICUBIC)
+
+    def text(self, *, scope: str, name: str) -> None:
+        """See `Given`: no text has a name."""
+        del scope, name
+
+
+class PictureEnvironment:
+    """Used from one thread at a time."""
+
+    def __init__(self, *, mounted: Mounted, data: str, setting: Setting) -> None:
+        """Args:
+        mounted: where the pictures are.
+        data: digest of the questions and the pictures.
+        setting: which experts answer, and where what they make is kept.
+        """
+        self._data, self._profile = data, setting.profile
+        self._experts = Answering(setting, given=_Photograph(mounted))
+
+    def digest(self) -> str:
+        """See `Environment`."""
+        return canonical_json.digest({"environment": "pictures", "rules": _RULES, "data": self._data})
+
+    def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+        """See `Environment`: nothing runs with experts that do not know photographs."""
+        if self._profile == PROFILE and not self._experts.lacking():
+            return {}
+        message = (
+            f"Questions about photographs need the experts of the profile {PROFILE}, not {self._profile or 'none'}."
+        )
+        return {task.key: (Reason.NO_EXPERT, message) for task in suite.tasks}
+
+    def scope(self, task: Task) -> str:
+        """See `Environment`: the path of the task's picture."""
+        assert isinstance(task, TurnTask)
+        return task.scope
+
+    def offered(self, suite: Suite) -> frozenset[str]:
+        """See `ExpertEnvironment`."""
+        return frozenset(suite.catalogue.tools) - self._experts.lacking()
+
+    def source(self) -> str:
+        """See `ExpertEnvironment`."""
+        return self._data
+
+    def facts(self) -> dict[str, JsonValue]:
+        """See `ExpertEnvironment`."""
+        return self._experts.facts()
+
+    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
+        """See `Environment`."""
+        asked = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
+        outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
+        return [outcomes.get(place) or _unknown(call) for place, call in enumerate(calls)]
+
+    def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
+        """See `Environment`: 1 for the letter or the words of the right choice."""
+        del transcript
+        assert isinstance(task, TurnTask)
+        choices = task.facts["choices"]
+        assert isinstance(choices, list)
+        right = float(letter_of(answer or "", choices=[str(choice) for choice in choices]) == task.answer)
+        return TurnScore(score=right, indicators={"solved": right}, expected=task.answer)
+
+
+def letter_of(answer: str, *, choices: Sequence[str]) -> str | None:
+    """The letter that an answer names, or whose choice it is; None if it is neither."""
+    text = answer.strip()
+    plain = text.rstrip(".").casefold()
+    by_words = [letter for letter, choice in zip(LETTERS, choices, strict=False) if choice.strip().casefold() == plain]
+    if len(by_words) == 1:
+        return by_words[0]
+    found = _LETTER.match(text.upper() if len(text) <= 3 else text)
+    return found["letter"] if found and found["letter"] in LETTERS[: len(choices)] else None
+
+
+def _unknown(call: Call) -> Refused:
+    return Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool!r}; there are {LOOK} and {ANSWER}.")

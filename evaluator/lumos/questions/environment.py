@@ -1,0 +1,127 @@
+"""The tools and the rules of questions over a closed corpus."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.transcripts import ActionProblem, Transcript
+from evaluator.episodes.base import Setting
+from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
+from evaluator.lumos.answering import Answering, NothingGiven
+from evaluator.lumos.maths.environment import MathsEnvironment
+from evaluator.lumos.retrieval import answers
+from evaluator.lumos.retrieval.articles import VERSION as RANKING
+from evaluator.lumos.retrieval.articles import Article, Corpus
+from evaluator.lumos.retrieval.environment import ANSWER, KNOWLEDGE, PARAGRAPHS, find_article, find_paragraphs
+from evaluator.lumos.tasks import TurnTask
+
+if TYPE_CHECKING:
+    from evaluator.core.records import Reason
+
+CALCULATOR = "Calculator"
+BEST = 2
+"""How many paragraphs `ParagraphRetrieve` returns."""
+_RULES = 1
+"""Raise it when the same action may have another result, or the same answer another score."""
+
+
+class Score(Protocol):
+    """Compares an answer, empty if there is none, with the right one."""
+
+    def __call__(self, *, answer: str, reference: str) -> Mapping[str, float]:
+        """The indicators, `solved` among them."""
+        ...
+
+
+class QuestionEnvironment:
+    """Used from one thread at a time."""
+
+    def __init__(self, *, articles: Callable[[], Sequence[Article]], data: str, score: Score, setting: Setting) -> None:
+        """Args:
+        articles: reads the corpus; called when an action first needs it.
+        data: digest of the files that it is read from.
+        score: the rules of the benchmark.
+        setting: which expert answers questions, and where what it makes is kept.
+        """
+        self._articles, self._data, self._score = articles, data, score
+        self._experts = Answering(setting, given=NothingGiven())
+        self._maths = MathsEnvironment(programs=False)
+        self._profile = setting.profile
+
+    def digest(self) -> str:
+        """See `Environment`."""
+        return canonical_json.digest(
+            {
+                "environment": "questions", "rules": _RULES, "ranking": RANKING, "answers": answers.VERSION,
+                "paragraphs": BEST, "maths": self._maths.digest(), "corpus": self._data,
+            }
+        )  # fmt: skip
+
+    def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
+        """See `Environment`: nothing runs in a profile without a reader, since no answer could be read."""
+        if ANSWER not in self._experts.lacking():
+            return {}
+        from evaluator.core.records import Reason
+
+        why = Reason.NO_EXPERT, f"The profile {self._profile} has no expert for {ANSWER}."
+        return {task.key: why for task in suite.tasks}
+
+    def scope(self, task: Task) -> str:
+        """See `Environment`: one corpus for all tasks."""
+        del task
+        return ""
+
+    def offered(self, suite: Suite) -> frozenset[str]:
+        """See `ExpertEnvironment`."""
+        return frozenset(suite.catalogue.tools) - self._experts.lacking()
+
+    def source(self) -> str:
+        """See `ExpertEnvironment`."""
+        return self._data
+
+    def facts(self) -> dict[str, JsonValue]:
+        """See `ExpertEnvironment`."""
+        return self._experts.facts()
+
+    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
+        """See `Environment`. Calls of experts run together."""
+        asked = [place for place, call in enumerate(calls) if call.tool == ANSWER]
+        outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
+        return [outcomes[place] if place in outcomes else self._run(call) for place, call in enumerate(calls)]
+
+    def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
+        """See `Environment`."""
+        del transcript
+        assert isinstance(task, TurnTask)
+        found = self._score(answer=answer or "", reference=task.answer)
+        return TurnScore(score=found["solved"], indicators=found, expected=task.answer)
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return Corpus(self._articles())
+
+    def _run(self, call: Call) -> Outcome:
+        if call.tool == KNOWLEDGE:
+            return find_article(call, corpus=self._corpus)
+        if call.tool == PARAGRAPHS:
+            return find_paragraphs(call, corpus=self._corpus, count=BEST)
+        if call.tool == CALCULATOR:
+            return self._maths.run([call])[0]
+        return Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool!r}.")
+
+
+def score_words(*, answer: str, reference: str) -> Mapping[str, float]:
+    """HotpotQA: exact match and F1 of words."""
+    right = float(answers.exact_match(answer=answer, reference=reference))
+    return {"solved": right, "f1": answers.f1(answer=answer, reference=reference)}
+
+
+def score_verdict(*, answer: str, reference: str) -> Mapping[str, float]:
+    """StrategyQA: yes or no. `as_lumos` takes every answer without the letters `yes` for no, as LUMOS does."""
+    first = answers.plain(answer).partition(" ")[0]
+    found = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(first)
+    lumos = "yes" if "yes" in answer.lower() else "no"
+    return {"solved": float(found == reference), "as_lumos": float(lumos == reference)}

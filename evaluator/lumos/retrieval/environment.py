@@ -1,0 +1,110 @@
+"""The tools `KnowledgeQuery` and `ParagraphRetrieve` over a closed corpus, and what `QA` is asked."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from evaluator.core.tools.types import ResourceType, Tool
+from evaluator.core.transcripts import ActionProblem
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused
+from evaluator.lumos.retrieval.articles import Article, Corpus
+from evaluator.replies.turns.actions import read_actions
+from evaluator.replies.turns.binding import BindingError, Parameter, bind_arguments
+from evaluator.replies.turns.model import TurnSyntaxError, substitute
+
+KNOWLEDGE, PARAGRAPHS, ANSWER = "KnowledgeQuery", "ParagraphRetrieve", "QA"
+_TEXT = ResourceType.TEXT
+
+
+def retrieval_tools(*, paragraphs: int) -> tuple[Tool, ...]:
+    """The three tools.
+
+    Args:
+        paragraphs: how many `ParagraphRetrieve` returns.
+    """
+    best = "the paragraph that fits" if paragraphs == 1 else f"the {paragraphs} paragraphs that fit"
+    return (
+        _tool(
+            KNOWLEDGE, "Finds the article about an entity. A second result, if one is named, is the article's title.",
+            inputs=("entity",), outputs=("knowledge", "title"),
+        ),
+        _tool(
+            PARAGRAPHS, f"Returns {best} a query best, out of an article that KnowledgeQuery found.",
+            inputs=("knowledge", "query"), outputs=("paragraphs",),
+        ),
+        _tool(
+            ANSWER, "Answers a question from a text, with words of the text.", inputs=("context", "question"),
+            outputs=("answer",),
+        ),
+    )  # fmt: skip
+
+
+def _tool(name: str, description: str, *, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Tool:
+    return Tool(
+        name=name, domain="questions", description=description, inputs=MappingProxyType(dict.fromkeys(inputs, _TEXT)),
+        outputs=MappingProxyType(dict.fromkeys(outputs, _TEXT)),
+    )  # fmt: skip
+
+
+class UnboundError(ValueError):
+    """The arguments of an action do not fit its tool; the message is a sentence."""
+
+
+def bound(call: Call, *, parameters: Sequence[Parameter]) -> Mapping[str, str]:
+    """The arguments of an action by parameter, with values in place of references and without the brackets of a list.
+
+    Raises:
+        UnboundError: they do not fit the tool.
+    """
+    try:
+        (action,) = read_actions(text=f"R1 = {call.tool}({call.arguments})", tools=(call.tool,)).actions
+        found = bind_arguments(action=action, parameters=parameters)
+    except (TurnSyntaxError, BindingError, ValueError) as error:
+        raise UnboundError(f"The arguments of {call.tool} cannot be read: {error}.") from None
+    return {
+        name: _inner(substitute(text=one.text, references=one.references, values=call.values))
+        for name, one in found.items()
+    }
+
+
+def find_article(call: Call, *, corpus: Corpus) -> Outcome:
+    """Run `KnowledgeQuery`."""
+    if call.outputs > 2:
+        return Refused(
+            ActionProblem.BAD_ARGUMENTS, f"{KNOWLEDGE} has two results, and the action names {call.outputs}."
+        )
+    try:
+        entity = bound(call, parameters=(Parameter("entity"),))["entity"]
+    except UnboundError as error:
+        return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
+    article = corpus.find(entity)
+    if article is None:
+        return Refused(ActionProblem.TOOL_ERROR, f"There is no article about {entity[:100]!r}.")
+    return Made((text_of(article), article.title)[: call.outputs])
+
+
+def find_paragraphs(call: Call, *, corpus: Corpus, count: int) -> Outcome:
+    """Run `ParagraphRetrieve`."""
+    if call.outputs != 1:
+        return Refused(
+            ActionProblem.BAD_ARGUMENTS, f"{PARAGRAPHS} has one result, and the action names {call.outputs}."
+        )
+    try:
+        given = bound(call, parameters=(Parameter("knowledge"), Parameter("query", aliases=("question",))))
+    except UnboundError as error:
+        return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
+    article = corpus.find(given["knowledge"].partition("\n")[0])
+    if article is None:
+        message = f"There is no article {given['knowledge'][:100]!r}; {PARAGRAPHS} takes a result of {KNOWLEDGE}."
+        return Refused(ActionProblem.BAD_ARGUMENTS, message)
+    return Made(("\n".join(corpus.paragraphs(article=article, query=given["query"], count=count)),))
+
+
+def text_of(article: Article) -> str:
+    """An article as a text, whose first line is its title."""
+    return "\n".join((article.title, *article.paragraphs))
+
+
+def _inner(text: str) -> str:
+    """What stands in the brackets of a list."""
+    text = text.strip()
+    return text[1:-1].strip() if text.startswith("[") and text.endswith("]") else text

@@ -1,0 +1,128 @@
+"""Reading a planner's statement as MySQL, within bounds: the text is hostile.
+
+The parser of sqlglot is recursive and backtracks, so both the depth of brackets
+and the number of its steps are bounded. Functions are kept as they are written: their MySQL meaning is that of
+`functions`, not what sqlglot makes of them.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
+from sqlglot.parsers.mysql import MySQLParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from evaluator.lumos.sql.outcome import Reason, StatementError
+
+# Its warnings repeat pieces of hostile texts, and their reader is the planner, who gets a failure.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+MOST_CHARACTERS = 4_000
+MOST_DEPTH = 12
+MOST_OPERATORS = 200
+"""A chain of operators is a tree as deep as it is long. AND and OR are not counted."""
+_MOST_STEPS = 60_000
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_OPERATORS = frozenset(
+    {
+        TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.DIV, TokenType.EQ,
+        TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.NULLSAFE_EQ, TokenType.PIPE,
+        TokenType.AMP, TokenType.CARET, TokenType.XOR, TokenType.LIKE, TokenType.IS, TokenType.COLLATE,
+    }
+)  # fmt: skip
+_COMMENTS = re.compile(r"\A(?:\s|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*(?:\n|\Z))*", re.DOTALL)
+
+
+class _TooIntricateError(Exception):
+    """The parser took too many steps."""
+
+
+class _Parser(MySQLParser):
+    FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
+    steps = 0
+
+    def _advance(self, times: int = 1) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise _TooIntricateError
+        super()._advance(times)
+
+
+class _Dialect(MySQL):
+    Parser = _Parser
+
+
+def parse(text: str) -> exp.Expr:
+    """The one statement of a text.
+
+    Raises:
+        StatementError: it is too long, too deep, not MySQL, or not one statement.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise StatementError(
+            Reason.TOO_LONG, f"the statement has {len(text)} characters; at most {MOST_CHARACTERS} are read"
+        )
+    if "\0" in text or not _is_unicode(text):
+        raise StatementError(Reason.SYNTAX, "the statement has a character that MySQL does not read")
+    dialect = _Dialect()
+    try:
+        tokens = dialect.tokenize(text)
+        _check_depth(tokens)
+        found = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
+    except ParseError as error:
+        raise StatementError(Reason.SYNTAX, _syntax_message(error=error, text=text)) from None
+    except TokenError:
+        raise StatementError(Reason.SYNTAX, "a text, a name or a comment in the statement has no end") from None
+    except (_TooIntricateError, RecursionError):
+        raise StatementError(Reason.TOO_DEEP, "the statement is too intricate to read; write it more simply") from None
+    except (SqlglotError, ValueError, TypeError, AttributeError, LookupError, AssertionError):
+        # What sqlglot raises on texts that it does not expect is no promise of its own.
+        raise StatementError(Reason.SYNTAX, "the statement is no MySQL that can be read here") from None
+    statements = [one for one in found if one is not None and not isinstance(one, exp.Semicolon)]
+    if len(statements) != 1:
+        count = "no statement" if not statements else f"{len(statements)} statements"
+        raise StatementError(Reason.NOT_ONE_STATEMENT, f"the text has {count}; it must be one")
+    return statements[0]
+
+
+def without_comments(text: str) -> str:
+    """A text without the comments before its first word and without a semicolon at its end."""
+    return _COMMENTS.sub("", text).strip().rstrip(";").rstrip()
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_depth(tokens: list[Token]) -> None:
+    if sum(token.token_type in _OPERATORS for token in tokens) > MOST_OPERATORS:
+        raise StatementError(Reason.TOO_DEEP, f"the statement has more than {MOST_OPERATORS} operators")
+    depth = prefixes = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        if depth > MOST_DEPTH or prefixes > MOST_DEPTH:
+            raise StatementError(Reason.TOO_DEEP, f"the statement is nested more than {MOST_DEPTH} deep")
+
+
+def _syntax_message(*, error: ParseError, text: str) -> str:
+    first = error.errors[0] if error.errors else {}
+    line, column, near = first.get("line"), first.get("col"), str(first.get("highlight") or "")
+    what = str(first.get("description") or "").rstrip(".")
+    if what.startswith("Required keyword"):
+        what = "something is missing"
+    elif not what or what == "Invalid expression / Unexpected token":
+        what = "it is not expected here"
+    if line is None or column is None:
+        return f"syntax error in {text[:60]!r}: {what}"
+    return f"syntax error in line {line}, column {column}, at {near[:60]!r}: {what}"

@@ -1,0 +1,161 @@
+"""LUMOS's formulations and the baselines of its comparison (paper, sections 2 and 3.2) as strategies in turns."""
+
+import re
+from collections.abc import Generator, Sequence
+from typing import ClassVar
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall, Message
+from evaluator.core.planner import OfferedTool, PlannerRequest
+from evaluator.core.strategy import Conversation, Draft
+from evaluator.core.turns import Formulation, Role, TurnRequest
+from evaluator.lumos.strategies.templates import (
+    ACTIONS,
+    ANSWER_IS,
+    KEEP,
+    STOP,
+    direct_prompt,
+    ground_prompt,
+    integrated_prompt,
+    plan_prompt,
+    reasoning_prompt,
+    task_text,
+)
+
+MAX_COMPLETION = 512
+"""Tokens, as in the released evaluators."""
+EXACT = frozenset({"Calculator", "SetEquation", "SolveEquation", "SolveInequality", "Define", "Count", "Code", "SQL"})
+"""Tools whose actions name earlier results by reference. Where others are offered, grounding is told the results."""
+_HEAD = re.compile(r"Subgoal[ \t]{0,9}[0-9]{1,9}[ \t]{0,9}:[ \t]{0,9}", re.IGNORECASE | re.ASCII)
+
+
+class LumosStrategy:
+    """What the strategies have in common: one call of a language model for each turn, and no sampling."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    catalogue: ClassVar[str] = ""
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
+    in_turns: ClassVar[bool] = True
+    modules: ClassVar[tuple[str, ...]] = ()
+    """Roles besides planning that may have a model of their own."""
+    formulation: ClassVar[Formulation] = Formulation.INTEGRATED
+
+    def converse(self, request: PlannerRequest) -> Conversation:
+        """See `Strategy`. The draft's plan is the answer to the turn, with the fields of a `TurnResponse`."""
+        if not isinstance(request, TurnRequest):
+            raise TypeError(f"{self.name} is asked turn by turn")
+        return self._turn(request)
+
+    def prompt(self, request: TurnRequest) -> str:
+        """What the model is asked in a turn."""
+        raise NotImplementedError
+
+    def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
+        """What the model's reply means."""
+        raise NotImplementedError
+
+    def _turn(self, request: TurnRequest) -> Generator[Sequence[Call], Sequence[Answer], Draft]:
+        message = Message("user", self.prompt(request))
+        (answer,) = yield (GenerateCall(messages=(message,), max_tokens=MAX_COMPLETION, stop=("\n",)),)
+        assert isinstance(answer, Completion)
+        return Draft(plan=self.response(text=answer.text.strip(), request=request))
+
+
+class _Modules(LumosStrategy):
+    """Planning and grounding by two modules, which may be one model."""
+
+    modules: ClassVar[tuple[str, ...]] = ("ground",)
+
+    def prompt(self, request: TurnRequest) -> str:
+        if request.role is Role.PLAN:
+            return plan_prompt(task=task_text(request.task), past=request.past)
+        return ground_prompt(
+            task=task_text(request.task), tools=request.tools, past=request.past, subgoals=request.subgoals,
+            with_results=results_matter(request.tools),
+        )  # fmt: skip
+
+    def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
+        del request
+        return {"text": text}
+
+
+class Iterative(_Modules):
+    """`LUMOS-Iterative`: one subgoal at a time, grounded and run before the next is planned."""
+
+    name = "lumos/iterative"
+    description = (
+        "LUMOS: a planning module names the next subgoal, a grounding module its actions, until planning stops. "
+        "`,ground=MODEL` behind the model's name uses another one for grounding."
+    )
+    formulation: ClassVar[Formulation] = Formulation.ITERATIVE
+
+
+class OnePass(_Modules):
+    """`LUMOS-OnePass`: all subgoals at once, then all actions."""
+
+    name = "lumos/onepass"
+    description = (
+        "LUMOS: a planning module names all subgoals at once, a grounding module all actions. `,ground=MODEL` behind "
+        "the model's name uses another one for grounding."
+    )
+    formulation: ClassVar[Formulation] = Formulation.ONEPASS
+
+
+class Integrated(LumosStrategy):
+    """The paper's integrated baseline: one module gives each subgoal with its actions."""
+
+    name = "lumos/integrated"
+    description = "LUMOS's integrated baseline: one module gives each subgoal with its actions."
+
+    def prompt(self, request: TurnRequest) -> str:
+        return integrated_prompt(task=task_text(request.task), tools=request.tools, past=request.past)
+
+    def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
+        del request
+        if text.lower().startswith(STOP.lower().rstrip(".")):
+            return {"stop": True}
+        subgoal, marker, actions = text.removeprefix(KEEP).partition(ACTIONS)
+        head = _HEAD.match(subgoal)
+        named = subgoal[head.end() :].strip() if head else ""
+        if not marker:
+            # Read as actions, it gives the planner an error that says what was expected.
+            return {"actions": text}
+        return {"actions": actions.strip(), **({"subgoal": named} if named else {})}
+
+
+class ChainOfThought(LumosStrategy):
+    """The paper's chain-of-thought baseline: reasons in words and answers without a tool."""
+
+    name = "lumos/chain-of-thought"
+    description = "LUMOS's chain-of-thought baseline: reasons in words and answers without a tool."
+
+    def prompt(self, request: TurnRequest) -> str:
+        return reasoning_prompt(task_text(request.task))
+
+    def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
+        del request
+        _, marker, answer = text.rpartition(ANSWER_IS)
+        return {"answer": (answer if marker else text).strip().rstrip(".")}
+
+
+class Direct(LumosStrategy):
+    """The paper's direct baseline: answers at once."""
+
+    name = "lumos/direct"
+    description = "LUMOS's direct baseline: answers at once, without reasoning or tools."
+
+    def prompt(self, request: TurnRequest) -> str:
+        return direct_prompt(task_text(request.task))
+
+    def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
+        del request
+        return {"answer": text}
+
+
+def results_matter(tools: Sequence[OfferedTool]) -> bool:
+    """Whether grounding is told the results of earlier subgoals."""
+    return any(tool.name not in EXACT for tool in tools)
+
+
+STRATEGIES = (Iterative, OnePass, Integrated, ChainOfThought, Direct)

@@ -1,0 +1,58 @@
+"""Tasks of suites in turns: a request in words, the right answer, and one way to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import Plan, Step
+from evaluator.core.suites.base import Task
+from evaluator.core.tools.types import Catalogue
+from evaluator.lumos.gold_turns import GoldTurn
+from evaluator.replies.turns.actions import read_actions
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnTask(Task):
+    """A task whose answer is a text."""
+
+    answer: str
+    """The right one; for SQL the gold query."""
+    facts: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What facets name."""
+    scope: str = ""
+    """What the tools act on, such as the name of a database."""
+    tools: tuple[str, ...] = ()
+    """The only tools that it offers; none: all of the catalogue."""
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        """See `Task`."""
+        return {**self.facts, "answer": self.answer}
+
+    @property
+    def offers(self) -> frozenset[str] | None:
+        """See `Task`."""
+        return frozenset(self.tools) or None
+
+
+def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_tool: str = "") -> Plan | None:
+    """Gold turns as a plan, whose last result is the answer; None if there are none."""
+    steps: list[Step] = []
+    for turn in turns:
+        found = read_actions(text=turn.actions, statements=bool(statement_tool), tools=tuple(catalogue.tools))
+        for action in found.actions:
+            tool = catalogue[action.tool or statement_tool]
+            number = f"s{len(steps) + 1}"
+            outputs = named_outputs(action.outputs, names=tuple(tool.outputs))
+            steps.append(Step(id=number, tool=tool.name, inputs={next(iter(tool.inputs)): action.raw}, outputs=outputs))
+    if not steps:
+        return None
+    return Plan(
+        steps=tuple(steps), answers=(list(steps[-1].outputs.values())[-1],),
+        subgoals=tuple(turn.subgoal for turn in turns),
+    )  # fmt: skip
+
+
+def named_outputs(results: Sequence[str], *, names: Sequence[str]) -> dict[str, str]:
+    """An action's results by the tool's names for them; results beyond those keep their own."""
+    return {names[place] if place < len(names) else result: result for place, result in enumerate(results)}

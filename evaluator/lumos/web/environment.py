@@ -1,0 +1,174 @@
+"""The tools and the rules of recorded walks: a step is predicted, then the recorded one is taken (teacher forcing)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from evaluator.core import canonical_json
+from evaluator.core.records import Reason
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.transcripts import ActionProblem, ActionRun, Transcript
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
+from evaluator.lumos.tasks import TurnTask
+from evaluator.lumos.web.steps import OPERATIONS, Step, Walk
+from evaluator.replies.turns.actions import read_actions
+from evaluator.replies.turns.binding import BindingError, Parameter, bind_arguments
+from evaluator.replies.turns.model import TurnSyntaxError
+
+OPEN = "OPEN"
+_RULES = 1
+"""Raise it when the same action may have another result, or the same walk another score."""
+_PAGE = re.compile(r"Step ([0-9]{1,4}) of [0-9]{1,4}\.")
+_REFERENCE = re.compile(r"\s*\[?\s*(?P<name>R[0-9]+)\s*\]?\s*(?:,|$)")
+_DONE = "All steps are done."
+_PAGE_GIVEN, _ELEMENT = Parameter("page"), Parameter("element", aliases=("query",))
+_TEXT = Parameter("text", aliases=("value",))
+
+
+class _UnreadError(ValueError):
+    """The arguments of an action cannot be read; the message is a sentence."""
+
+
+def _tool(name: str, description: str, *inputs: str) -> Tool:
+    return Tool(
+        name=name, domain="web", description=description,
+        inputs=MappingProxyType(dict.fromkeys(inputs, ResourceType.TEXT)),
+        outputs=MappingProxyType({"page": ResourceType.TEXT}),
+    )  # fmt: skip
+
+
+_TOOLS = (
+    _tool(OPEN, "Shows the elements of the first step: R1 = OPEN(start).", "start"),
+    _tool("CLICK", "Clicks an element of a page by its number: R2 = CLICK(R1, 7).", "page", "element"),
+    _tool("TYPE", "Types a text into an element: R2 = TYPE(R1, 7, TEXT: New York).", "page", "element", "text"),
+    _tool("SELECT", "Selects an option of an element: R2 = SELECT(R1, 7, TEXT: 2 adults).", "page", "element", "text"),
+)  # fmt: skip
+TOOLS = Catalogue(name="lumos-web", tools=MappingProxyType({tool.name: tool for tool in _TOOLS}))
+
+
+class WalkEnvironment:
+    """Used from one thread at a time."""
+
+    def __init__(self, *, walks: Mapping[str, Walk], data: str) -> None:
+        """Args:
+        walks: the tasks by their keys.
+        data: digest of the file that they are from.
+        """
+        self._walks, self._data = walks, data
+
+    def digest(self) -> str:
+        """See `Environment`."""
+        return canonical_json.digest({"environment": "walks", "rules": _RULES, "data": self._data})
+
+    def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+        """See `Environment`: every task runs."""
+        del suite
+        return {}
+
+    def scope(self, task: Task) -> str:
+        """See `Environment`."""
+        assert isinstance(task, TurnTask)
+        return task.scope
+
+    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
+        """See `Environment`."""
+        return [self._run(call) for call in calls]
+
+    def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
+        """See `Environment`: the share of the steps that were predicted, by the first action of each step."""
+        del answer
+        assert isinstance(task, TurnTask)
+        steps = self._walks[task.scope].steps
+        found: dict[int, tuple[bool, bool]] = {}
+        for action in (action for turn in transcript.turns for action in turn.actions):
+            place = _place_of(action, steps=len(steps))
+            if place is not None and place not in found:
+                found[place] = _judged(action, step=steps[place])
+        elements = sum(element for element, _ in found.values()) / len(steps)
+        whole = sum(step for _, step in found.values()) / len(steps)
+        indicators = {"step_success": whole, "element_accuracy": elements, "solved": float(whole == 1.0)}
+        recorded = "\n".join(step.recorded for step in steps)
+        return TurnScore(score=whole, indicators=indicators, expected=recorded)
+
+    def _run(self, call: Call) -> Outcome:
+        if call.outputs != 1:
+            message = f"{call.tool} has one result, and the action names {call.outputs}."
+            return Refused(ActionProblem.BAD_ARGUMENTS, message)
+        steps = self._walks[call.scope].steps
+        if call.tool == OPEN:
+            return Made((_page(steps, place=0),))
+        if call.tool not in OPERATIONS:
+            message = f"There is no tool {call.tool!r}; there are: {', '.join(TOOLS.tools)}."
+            return Refused(ActionProblem.UNKNOWN_TOOL, message)
+        named = _REFERENCE.match(call.arguments)
+        # Only a result: a page in the planner's own words could be one that it has not reached.
+        shown = _PAGE.search(call.values.get(named["name"], "")) if named else None
+        if shown is None:
+            message = f"{call.tool} takes the result of the action before as its page: {call.tool}(R1, 7)."
+            return Refused(ActionProblem.BAD_ARGUMENTS, message)
+        place = int(shown[1]) - 1
+        try:
+            element = _element(call.arguments, tool=call.tool)[0]
+        except _UnreadError as error:
+            return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
+        # A page without elements is left with any action on number 0, which fails.
+        last = max(len(steps[place].elements) - 1, 0)
+        if element > last:
+            message = f"There is no element {element}; the page has 0 to {last}."
+            return Refused(ActionProblem.BAD_REFERENCE, message)
+        return Made((_page(steps, place=place + 1),))
+
+
+def _page(steps: Sequence[Step], *, place: int) -> str:
+    before = f"Step {place} was recorded as: {steps[place - 1].recorded}\n" if place else ""
+    if place == len(steps):
+        return f"{_DONE} {before}".strip()
+    listed = "\n".join(
+        f"{number}: {element}" for number, element in enumerate(steps[place].elements or ("nothing is known",))
+    )
+    return f"Step {place + 1} of {len(steps)}. {before}\n{listed}"
+
+
+def _place_of(action: ActionRun, *, steps: int) -> int | None:
+    """Of which step an action was, by the page that it led to; None if it took none."""
+    if action.tool not in OPERATIONS or action.problem is not None or not action.outputs:
+        return None
+    led_to = next(iter(action.outputs.values()))
+    if led_to.startswith(_DONE):
+        return steps - 1
+    shown = _PAGE.match(led_to)
+    return int(shown[1]) - 2 if shown and int(shown[1]) >= 2 else None
+
+
+def _judged(action: ActionRun, *, step: Step) -> tuple[bool, bool]:
+    """Whether the element is right, and whether the whole step is."""
+    try:
+        element, text = _element(action.arguments, tool=action.tool)
+    except _UnreadError:
+        return False, False
+    is_element = element in step.right
+    is_text = action.tool == "CLICK" or _plain(text) == _plain(step.value)
+    return is_element, is_element and action.tool == step.operation and is_text
+
+
+def _element(arguments: str, *, tool: str) -> tuple[int, str]:
+    """The number of the element and the text of an action, as they are written: a record has no more.
+
+    Raises:
+        _UnreadError: they cannot be read.
+    """
+    parameters = (_PAGE_GIVEN, _ELEMENT) if tool == "CLICK" else (_PAGE_GIVEN, _ELEMENT, _TEXT)
+    try:
+        (action,) = read_actions(text=f"R1 = {tool}({arguments})", tools=(tool,)).actions
+        found = bind_arguments(action=action, parameters=parameters)
+    except (TurnSyntaxError, BindingError, ValueError) as error:
+        raise _UnreadError(f"The arguments of {tool} cannot be read: {error}.") from None
+    number = found["element"].text.strip()
+    if not re.fullmatch("[0-9]{1,4}", number):
+        raise _UnreadError(f"The element is the number of one on the page, not {number[:100]!r}.")
+    return int(number), found["text"].text if "text" in found else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,56 @@
+"""Captions: the main object, where it is as seen from the leftmost other, and the background."""
+
+from evaluator.miniature.grammar.bilingual import Bilingual
+from evaluator.miniature.grammar.german import Case, capitalised, english_article, noun_phrase
+from evaluator.miniature.grammar.labels import BACKGROUND, BACKGROUNDS, listed_things, thing_phrase
+from evaluator.miniature.scenes import Scene, direction_between
+from evaluator.miniature.vocabulary import Direction
+
+DIRECTIONS: dict[Direction, Bilingual] = {
+    Direction.LEFT_OF: Bilingual("to the left of", "links von"),
+    Direction.RIGHT_OF: Bilingual("to the right of", "rechts von"),
+    Direction.ABOVE: Bilingual("above", "über"),
+    Direction.BELOW: Bilingual("below", "unter"),
+}
+"""Where something is; the German takes the dative."""
+
+RECOVERABLE = (BACKGROUND.english, "is")
+"""Words of every caption that follow from the rest."""
+
+
+def background_phrase(scene: Scene) -> Bilingual:
+    """For example `on a green background` and `auf grünem Hintergrund`."""
+    colour = BACKGROUNDS[scene.background]
+    german = noun_phrase(noun=BACKGROUND, case=Case.DATIVE, adjective=colour)
+    english = f"on {english_article(colour.english)} {colour.english} {BACKGROUND.english}"
+    return Bilingual(english, f"auf {german}")
+
+
+def main_caption(scene: Scene) -> Bilingual:
+    """The main object and the background, for example `A red star is on a green background.`
+
+    This is the style of captioning tasks. A caption that goes on to a companion is for those who draw from it.
+    """
+    subject = thing_phrase(scene.main, case=Case.NOMINATIVE)
+    background = background_phrase(scene)
+    return Bilingual(
+        capitalised(f"{subject.english} is {background.english}."),
+        capitalised(f"{subject.german} ist {background.german}."),
+    )
+
+
+def caption(scene: Scene) -> Bilingual:
+    """One sentence, for example `A red star is to the left of a blue ring on a green background.`"""
+    subject = thing_phrase(scene.main, case=Case.NOMINATIVE)
+    background = background_phrase(scene)
+    english, german = f"{subject.english} is", f"{subject.german} ist"
+    if len(scene.things) > 1:
+        other = listed_things(scene)[1]
+        direction = DIRECTIONS[direction_between(subject=scene.main, other=other)]
+        phrase = thing_phrase(other, case=Case.DATIVE)
+        english += f" {direction.english} {phrase.english}"
+        german += f" {direction.german} {phrase.german}"
+    return Bilingual(
+        capitalised(f"{english} {background.english}."),
+        capitalised(f"{german} {background.german}."),
+    )

@@ -1,0 +1,180 @@
+"""OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from PIL import Image as PillowImage
+
+from evaluator.core import canonical_json
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.miniature.degradations import Pixels, degrade
+from evaluator.miniature.grammar.masking import mask_word
+from evaluator.miniature.rendering import render
+from evaluator.miniature.scenes import Scene, draw_scene
+from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split, generator, split_secret
+from evaluator.miniature.text_samples import TEXT_SAMPLES, TextSample
+
+SAMPLES_VERSION = "3"
+"""Raised by hand whenever inputs or references change although the world does not."""
+
+_KEPT = 256
+"""How many scenes and pictures are kept for the next task."""
+_KEPT_DEGRADED = 1024
+"""How many degraded pictures; of each picture there are up to 16."""
+
+
+class SampleTask(Protocol):
+    """What the samples need to know of a task."""
+
+    @property
+    def degradations(self) -> Collection[str]:
+        """Values of `Degradation`, in any order."""
+        ...
+
+    @property
+    def base(self) -> str:
+        """The domain task, for example `restoration`."""
+        ...
+
+    @property
+    def language(self) -> str | None:
+        """Of the answer: `en`, `de` or None."""
+        ...
+
+    @property
+    def resources(self) -> Collection[str]:
+        """Names of the inputs: `image`, `text`, `document`, `query`."""
+        ...
+
+    @property
+    def clozed(self) -> Collection[str]:
+        """Names of the inputs in which a word is masked."""
+        ...
+
+
+@lru_cache(maxsize=_KEPT)
+def _scene(*, split: Split, index: int, hidden_seed: str | None) -> Scene:
+    return draw_scene(split=split, index=index, hidden_seed=hidden_seed)
+
+
+@lru_cache(maxsize=_KEPT)
+def _pixels(*, split: Split, index: int, hidden_seed: str | None) -> Pixels:
+    """The clean picture; every set of degradations begins with it. Read-only, for it is shared."""
+    pixels = render(_scene(split=split, index=index, hidden_seed=hidden_seed))
+    pixels.setflags(write=False)
+    return pixels
+
+
+def clean_image(*, split: Split, index: int, hidden_seed: str | None = None) -> Image:
+    """The picture of a scene, 64x64 RGB."""
+    return PillowImage.fromarray(_pixels(split=split, index=index, hidden_seed=hidden_seed))
+
+
+def degraded_image(*, split: Split, index: int, degradations: Collection[str], hidden_seed: str | None = None) -> Image:
+    """The same picture degraded; equal for all tasks that name the same degradations. Shared: do not change it."""
+    return _degraded(split=split, index=index, degradations=frozenset(degradations), hidden_seed=hidden_seed)
+
+
+@lru_cache(maxsize=_KEPT_DEGRADED)
+def _degraded(*, split: Split, index: int, degradations: frozenset[str], hidden_seed: str | None) -> Image:
+    pixels = _pixels(split=split, index=index, hidden_seed=hidden_seed)
+    spoilt = degrade(
+        pixels,
+        degradations=degradations,
+        rng=lambda kind: generator(split=split, index=index, purpose=kind.value, hidden_seed=hidden_seed),
+    )
+    return PillowImage.fromarray(spoilt)
+
+
+@lru_cache(maxsize=_KEPT_DEGRADED)
+def _text_sample(*, split: Split, index: int, base: str, hidden_seed: str | None) -> TextSample:
+    scene = _scene(split=split, index=index, hidden_seed=hidden_seed)
+    return TEXT_SAMPLES[base](
+        scene, lambda purpose: generator(split=split, index=index, purpose=purpose, hidden_seed=hidden_seed)
+    )
+
+
+class LilliputSamples:
+    """The data of one split. Sample `index` is the same scene for every task, so experts' work can be shared."""
+
+    def __init__(self, split: Split | str, hidden_seed: str | None = None) -> None:
+        """Raises ValueError if the hidden split is asked for without its secret, or another one with it."""
+        self.split = Split(split)
+        self._hidden_seed = hidden_seed
+        split_secret(split=self.split, hidden_seed=hidden_seed)
+        self.digest: str = canonical_json.digest(
+            {
+                "world": WORLD_VERSION,
+                "pictures": PICTURES_VERSION,
+                "samples": SAMPLES_VERSION,
+                "split": self.split.value,
+            }
+        )
+        """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
+
+    def missing(self, *, task: SampleTask) -> str | None:
+        """Why there is no data for a task, or None if there is."""
+        if task.base == "restoration" or task.base in TEXT_SAMPLES:
+            return None
+        return f'the miniature world has no data for "{task.base}"'
+
+    def inputs(self, *, task: SampleTask, index: int) -> Mapping[str, Value]:
+        """The named inputs of a sample.
+
+        Raises:
+            LookupError: there is no data for the task.
+        """
+        self._require(task=task)
+        inputs: dict[str, Value] = {}
+        for name in task.resources:
+            if name == "image":
+                inputs[name] = self.image(degradations=task.degradations, index=index)
+            else:
+                inputs[name] = self.text(base=task.base, name=name, is_clozed=name in task.clozed, index=index)
+        return inputs
+
+    def reference(self, *, task: SampleTask, index: int) -> Value:
+        """The right answer of a sample: the clean image, or a text in the language of the task.
+
+        Raises:
+            LookupError: there is no data for the task.
+        """
+        self._require(task=task)
+        return self.answer(base=task.base, language=task.language, index=index)
+
+    def answer(self, *, base: str, language: str | None, index: int) -> Value:
+        """The right answer of a sample to a domain task; `base` is `restoration` or in `TEXT_SAMPLES`."""
+        if base == "restoration":
+            return clean_image(split=self.split, index=index, hidden_seed=self._hidden_seed)
+        # A task whose answer is a picture has no language; the picture is compared with the English text.
+        return self._sample(base=base, index=index).reference.in_language(language or "en")
+
+    def image(self, *, degradations: Collection[str], index: int) -> Image:
+        """A picture as the tasks that name these degradations are given it. Shared: do not change it."""
+        return degraded_image(split=self.split, index=index, degradations=degradations, hidden_seed=self._hidden_seed)
+
+    def scene(self, *, index: int) -> Scene:
+        """What sample `index` shows."""
+        return _scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
+
+    def _sample(self, *, base: str, index: int) -> TextSample:
+        return _text_sample(split=self.split, index=index, base=base, hidden_seed=self._hidden_seed)
+
+    def text(self, *, base: str, name: str, is_clozed: bool, index: int) -> str:
+        """A text input; the mask depends on the text alone, so tasks that mask the same text share it."""
+        source = self._sample(base=base, index=index).texts[name]
+        if not is_clozed:
+            return source.text
+        stream = self._stream(index=index, purpose=f"mask {base} {name}")
+        return mask_word(text=source.text, recoverable=source.recoverable, rng=stream)
+
+    def _stream(self, *, index: int, purpose: str) -> np.random.Generator:
+        return generator(split=self.split, index=index, purpose=purpose, hidden_seed=self._hidden_seed)
+
+    def _require(self, *, task: SampleTask) -> None:
+        reason = self.missing(task=task)
+        if reason is not None:
+            raise LookupError(reason)

@@ -1,0 +1,49 @@
+"""Where randomness comes from: every stream is derived by SHA-256 from what it is for.
+
+Two streams with different names share nothing, whatever the order or the process in which they are drawn.
+"""
+
+import hashlib
+from enum import StrEnum
+
+import numpy as np
+
+from evaluator.core.framing import framed
+
+WORLD_VERSION = "1"
+"""Raised by hand whenever a stream gives other numbers for the same split, index and purpose."""
+PICTURES_VERSION = "3"
+"""Raised whenever a stream gives another picture: other sizes, outlines, colours or degradations."""
+
+
+class Split(StrEnum):
+    """The disjoint parts of the miniature world."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    PUBLIC = "public"
+    HIDDEN = "hidden"
+
+
+def split_secret(*, split: Split, hidden_seed: str | None) -> str:
+    """What the streams of a split depend on besides its name: nothing for open splits, the secret for the hidden one.
+
+    Raises:
+        ValueError: the hidden split was asked for without a secret, or an open split with one.
+    """
+    if split is Split.HIDDEN:
+        if not hidden_seed:
+            raise ValueError("the hidden split needs its secret seed; the others do not")
+        return hidden_seed
+    if hidden_seed is not None:
+        raise ValueError(f'a hidden seed was given for the open split "{split}"')
+    return ""
+
+
+def generator(*, split: Split, index: int, purpose: str, hidden_seed: str | None = None) -> np.random.Generator:
+    """The stream for one purpose ("scene", "noise", ...) and one image of a split."""
+    if index < 0:
+        raise ValueError(f"an index starts at 0, not {index}")
+    secret = split_secret(split=split, hidden_seed=hidden_seed)
+    material = framed("planarena-lilliput", WORLD_VERSION, split.value, secret, str(index), purpose)
+    return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(material).digest(), "big")))

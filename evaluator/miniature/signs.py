@@ -1,0 +1,214 @@
+"""Signs: pictures with one to three written words, one below the other, for reading.
+
+Words are held out from training by their digest; the other splits show them too, which distinguishes reading from
+remembering.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator.miniature import lettering
+from evaluator.miniature.grammar.words import BELONGINGS, DAYS, OPINIONS, PEOPLE, PLACES, WEATHER
+from evaluator.miniature.rendering import empty_canvas
+from evaluator.miniature.scenes import SIZE
+from evaluator.miniature.seeds import Split, generator
+from evaluator.miniature.vocabulary import BACKGROUNDS, COLOURS, Appearance, Background, Colour, Shape
+
+MOST_WORDS = 3
+LONGEST_WORD = 8
+"""Characters. Longer ones would be too small to read."""
+_SCALES = (1.2, 2.0)
+"""Pixels per point."""
+_MARGIN = 2.0
+_GAP = 2.5
+"""Minimum gap between two lines in pixels, so that their letters cannot be confused."""
+_NUMBER = 0.15
+"""Share of the words that are numbers of up to three digits."""
+_BOARD = 0.5
+"""Share of the signs with a board behind the words."""
+_CONTRAST = 80.0
+"""Minimum contrast of ink and ground in luma."""
+_BLACK, _WHITE = Appearance(20, 20, 20), Appearance(245, 245, 245)
+_PAINTS = (_BLACK, _WHITE, *COLOURS.values())
+_KEPT_FROM_TRAINING = 4
+"""One in this many words is held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A written word."""
+
+    word: str
+    x: float
+    """Left end of the word in pixels."""
+    y: float
+    """Upper end."""
+    scale: float
+    """Pixels per point of the letters."""
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom."""
+        across, down = lettering.width_of(self.word) * self.scale, lettering.HEIGHT * self.scale
+        return self.x, self.y, self.x + across, self.y + down
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What a picture with words shows."""
+
+    background: Background
+    background_phase: tuple[float, float]
+    background_shade: tuple[float, float]
+    lines: tuple[Line, ...]
+    """From top to bottom."""
+    ink: Appearance
+    board: Appearance | None
+    """Colour of the board behind the words; None without a board."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """In order."""
+        return tuple(line.word for line in self.lines)
+
+    @property
+    def text(self) -> str:
+        """The words with a space between them."""
+        return " ".join(self.words)
+
+
+@cache
+def sign_words() -> tuple[str, ...]:
+    """The words of signs, in small letters: those of the grammar that are not too long."""
+    things = (*BELONGINGS, *(place.thing for place in PLACES))
+    nouns = [*(thing.noun.english for thing in things), *(opinion.noun.english for opinion in OPINIONS)]
+    adjectives = [thing.adjective.english for thing in things]
+    people = [word for person in PEOPLE for word in (person.name, person.trade)]
+    others = [word.english for word in (*DAYS, *WEATHER)]
+    said = (*nouns, *adjectives, *people, *others, *Colour, *Shape, *Background)
+    return tuple(dict.fromkeys(word.lower() for word in said if len(word) <= LONGEST_WORD))
+
+
+def is_kept_from_training(word: str) -> bool:
+    """Whether a word is held out from signs of the training split."""
+    return hashlib.sha256(word.encode()).digest()[0] % _KEPT_FROM_TRAINING == 0
+
+
+@cache
+def training_words() -> tuple[str, ...]:
+    """The words of training signs."""
+    return tuple(word for word in sign_words() if not is_kept_from_training(word))
+
+
+def draw_words(*, split: Split, rng: np.random.Generator) -> tuple[str, ...]:
+    """One to three different words."""
+    words = training_words() if split is Split.TRAIN else sign_words()
+    count = 1 + int(rng.integers(MOST_WORDS))
+    chosen = [words[n] for n in rng.permutation(len(words))[:count]]
+    return tuple(_number(split=split, rng=rng) if rng.random() < _NUMBER else word for word in chosen)
+
+
+def _number(*, split: Split, rng: np.random.Generator) -> str:
+    while True:
+        number = str(int(rng.integers(10 ** int(rng.integers(1, 4)))))
+        if split is not Split.TRAIN or not is_kept_from_training(number):
+            return number
+
+
+def draw_sign(*, split: Split, index: int, hidden_seed: str | None = None, words: Sequence[str] = ()) -> Sign:
+    """The sign number `index` of a split.
+
+    Args:
+        split: training signs show no held-out word.
+        index: of the sign.
+        hidden_seed: the secret of the hidden split.
+        words: instead of those that the split would show.
+
+    Raises:
+        ValueError: the hidden split was asked for without its secret, or the words are too many or too long.
+    """
+    rng = generator(split=split, index=index, purpose="sign", hidden_seed=hidden_seed)
+    return sign_of(words=words or draw_words(split=split, rng=rng), rng=rng)
+
+
+def sign_of(*, words: Sequence[str], rng: np.random.Generator) -> Sign:
+    """A sign with these words, its size, place and colours at random.
+
+    Raises:
+        ValueError: the words are too many or too long.
+    """
+    if not 1 <= len(words) <= MOST_WORDS or any(not 1 <= len(word) <= LONGEST_WORD for word in words):
+        raise ValueError(f"a sign shows one to {MOST_WORDS} words of up to {LONGEST_WORD} characters, not {words}")
+    background = list(Background)[rng.integers(len(Background))]
+    board = _PAINTS[rng.integers(len(_PAINTS))] if rng.random() < _BOARD else None
+    inks = [paint for paint in _PAINTS if _differ(paint, board or BACKGROUNDS[background])]
+    top, bottom = (0.94 + 0.1 * float(rng.random()) for _ in range(2))
+    return Sign(
+        background=background,
+        background_phase=(SIZE * float(rng.random()), SIZE * float(rng.random())),
+        background_shade=(top, bottom),
+        lines=_placed(words=words, rng=rng),
+        ink=inks[rng.integers(len(inks))],
+        board=board,
+    )
+
+
+def _differ(one: Appearance, other: Appearance) -> bool:
+    return abs(one.luma - other.luma) >= _CONTRAST
+
+
+def _placed(*, words: Sequence[str], rng: np.random.Generator) -> tuple[Line, ...]:
+    """Lines below one another, in sizes at which they fit."""
+    room = SIZE - 2 * _MARGIN
+    tallest = (room - _GAP * (len(words) - 1)) / (lettering.HEIGHT * len(words))
+    lines: list[Line] = []
+    widest = [min(_SCALES[1], tallest, room / lettering.width_of(word)) for word in words]
+    scales = [_between(rng, _SCALES[0], widest_scale) for widest_scale in widest]
+    free = room - sum(lettering.HEIGHT * scale for scale in scales) - _GAP * (len(words) - 1)
+    y = _MARGIN
+    for word, scale in zip(words, scales, strict=True):
+        above = _between(rng, 0, free)
+        free -= above
+        y += above
+        x = _between(rng, _MARGIN, SIZE - _MARGIN - lettering.width_of(word) * scale)
+        lines.append(Line(word, x, y, scale))
+        y += lettering.HEIGHT * scale + _GAP
+    return tuple(lines)
+
+
+def paint_sign(sign: Sign) -> npt.NDArray[np.uint8]:
+    """The picture of a sign as 8-bit RGB of shape (64, 64, 3)."""
+    canvas = empty_canvas(ground=sign)
+    if sign.board is not None:
+        boxes = np.array([line.box for line in sign.lines])
+        left, top = np.floor(boxes[:, :2].min(axis=0) - _MARGIN).astype(int)
+        right, bottom = np.ceil(boxes[:, 2:].max(axis=0) + _MARGIN).astype(int)
+        canvas[max(0, top) : bottom, max(0, left) : right] = sign.board.rgb
+    covered = np.maximum.reduce([_coverage(line) for line in sign.lines])[..., None]
+    canvas += covered * (np.asarray(sign.ink.rgb, dtype=np.float32) - canvas)
+    return np.clip(np.rint(canvas), 0, 255).astype(np.uint8)
+
+
+def _coverage(line: Line) -> npt.NDArray[np.float32]:
+    """Which share of each pixel a word covers, shape (64, 64)."""
+    points = lettering.word_points(line.word).astype(np.float32)
+    rows = _shares(start=line.y, scale=line.scale, count=points.shape[0])
+    columns = _shares(start=line.x, scale=line.scale, count=points.shape[1])
+    return np.asarray(rows @ points @ columns.T, dtype=np.float32)
+
+
+def _shares(*, start: float, scale: float, count: int) -> npt.NDArray[np.float32]:
+    """Which share of each pixel of a row lies in each of `count` points, shape (64, count)."""
+    pixels = np.arange(SIZE)[:, None]
+    ends = start + scale * np.arange(count + 1)
+    common = np.minimum(pixels + 1, ends[1:]) - np.maximum(pixels, ends[:-1])
+    return np.asarray(np.clip(common, 0, 1), dtype=np.float32)
+
+
+def _between(rng: np.random.Generator, low: float, high: float) -> float:
+    return low + (high - low) * float(rng.random())

@@ -1,0 +1,58 @@
+"""Downloading public files whose digests are known. The only addresses are those that this repository itself names."""
+
+import time
+
+import httpx
+
+from evaluator.network.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.network.guarded_connections import call_deadline
+from evaluator.network.released_files import FetchError, PublicFile
+from evaluator.network.ssrf_guard import operator_client
+
+_TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+DEADLINE_SECONDS = 300.0
+
+
+class DownloadError(Exception):
+    """A file could not be downloaded; the message is one sentence that names the address."""
+
+
+def download(*, url: str, most_bytes: int, deadline_seconds: float = DEADLINE_SECONDS) -> bytes:
+    """The bytes at an address.
+
+    Args:
+        url: an http(s) address; redirects are not followed.
+        most_bytes: where to stop: a longer answer is not what was asked for.
+        deadline_seconds: for connection, headers and body together.
+
+    Raises:
+        DownloadError: the address cannot be reached, answers anything but 200, or sends too much or too slowly.
+    """
+    until = time.monotonic() + deadline_seconds
+    try:
+        with (
+            call_deadline(until),
+            operator_client(url=url, timeout=_TIMEOUT) as client,
+            client.stream("GET", url) as response,
+        ):
+            if response.status_code != httpx.codes.OK:
+                raise DownloadError(f"{url} answered {response.status_code} {response.reason_phrase}")
+            return read_answer(response, most_bytes=most_bytes, until=until)
+    except AnswerTooLargeError:
+        raise DownloadError(f"{url} sent more than {most_bytes} bytes") from None
+    except AnswerLateError:
+        raise DownloadError(f"{url} was not downloaded within {deadline_seconds:g} seconds") from None
+    except (httpx.HTTPError, CompressedAnswerError) as error:
+        raise DownloadError(f"{url} could not be downloaded ({error or type(error).__name__})") from None
+
+
+def download_released(file: PublicFile) -> bytes:
+    """The bytes of a released file where it is served; whether they are the right ones is not checked here.
+
+    Raises:
+        FetchError: the download failed.
+    """
+    try:
+        return download(url=file.url, most_bytes=2 * file.bytes)
+    except DownloadError as error:
+        raise FetchError(f"{error}; --from DIR takes the files from a folder") from None

@@ -1,0 +1,262 @@
+"""Connections that the SSRF guard allows: each name is resolved once, checked, and connected to by its checked address.
+
+Every operation of a connection ends at the deadline of its call (`call_deadline`)."""
+
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any
+
+import httpcore
+
+from evaluator.network import name_resolution
+from evaluator.network.connect_tunnel import READ_BYTES, Tunnel, TunnelRefusedError
+from evaluator.network.egress_policy import EgressPolicy, Ports, Proxy
+from evaluator.network.name_resolution import NameUnresolvedError
+from evaluator.network.public_addresses import is_public
+
+_WRITTEN_AT_ONCE = 16 * 1024
+"""Bytes after which the deadline is looked at again."""
+
+
+class EgressRefusedError(Exception):
+    """The address may not be called; the message is for the person who gave it."""
+
+
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def call_deadline(at: float) -> Iterator[None]:
+    """Let no read or write inside this block last beyond `at` (in `time.monotonic()` seconds).
+
+    httpx's timeouts are per operation: a server that sends a byte now and then would hold a call forever.
+    """
+    token = _deadline.set(at)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def _remaining(timeout: float | None, *, late: type[httpcore.TimeoutException]) -> float | None:
+    """Seconds for the next operation: its own timeout or what is left until the deadline.
+
+    Raises:
+        httpcore.TimeoutException: of the kind `late`, once the deadline has passed. A short timeout would not do: a
+            server that sends without a pause never exceeds it.
+    """
+    at = _deadline.get()
+    if at is None:
+        return timeout
+    left = at - time.monotonic()
+    if left <= 0:
+        raise late("the deadline has passed")
+    return left if timeout is None else min(timeout, left)
+
+
+def _resolve_within(*, host: str, port: int, seconds: float | None) -> list[str]:
+    """The addresses of a name.
+
+    Raises:
+        httpcore.ConnectTimeout: there was no answer in time.
+        httpcore.ConnectError: the name does not resolve.
+    """
+    try:
+        return name_resolution.NAMES.addresses(host=host, port=port, seconds=seconds)
+    except NameUnresolvedError as error:
+        raise httpcore.ConnectTimeout(str(error)) from None
+    except OSError as error:
+        raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
+
+
+def check_public(*, host: str, port: int, seconds: float, caller: str) -> None:
+    """Refuse a name that now resolves to an address that is not public.
+
+    A name that does not resolve, or not within `seconds`, passes: it is checked at each connection.
+    """
+    with suppress(OSError, NameUnresolvedError):
+        addresses = name_resolution.NAMES.addresses(host=host, port=port, seconds=seconds, caller=caller)
+        refuse_private(host=host, addresses=addresses)
+
+
+def refuse_private(*, host: str, addresses: Iterable[str]) -> None:
+    for address in addresses:
+        if not is_public(address):
+            raise EgressRefusedError(
+                f"{host} is a loopback, private or reserved address ({address}); "
+                "give an address on the public internet."
+            )
+
+
+def refuse_port(*, port: int, ports: Ports) -> None:
+    if port not in ports:
+        raise EgressRefusedError(f"Port {port} may not be called; this site calls ports {ports} only.")
+
+
+class _BoundedStream(httpcore.NetworkStream):
+    """A stream whose operations end at the call's deadline."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _remaining(timeout, late=httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        # In slices: the timeout of a whole buffer begins again with each part that the server accepts.
+        for start in range(0, len(buffer), _WRITTEN_AT_ONCE):
+            left = _remaining(timeout, late=httpcore.WriteTimeout)
+            self._stream.write(buffer[start : start + _WRITTEN_AT_ONCE], left)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, left))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class CheckedBackend(httpcore.SyncBackend):
+    """Resolves, checks, then connects to the address that was checked, or has the proxy connect to it."""
+
+    def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
+        super().__init__()
+        self._allow_private = allow_private
+        self._policy = policy
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        problem: Exception | None = None
+        for address in self._addresses(host=host, port=port, timeout=timeout):
+            try:
+                if (proxy := self._policy.proxy) is not None:
+                    return self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
+                left = _remaining(timeout, late=httpcore.ConnectTimeout)
+                return _BoundedStream(super().connect_tcp(address, port, left, local_address, socket_options))
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                problem = error
+        raise problem or httpcore.ConnectError(f"the name {host} has no address")
+
+    def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
+        """Where to connect, checked."""
+        if not self._allow_private:
+            refuse_port(port=port, ports=self._policy.ports)
+        elif self._policy.proxy is not None:
+            return [host]
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        try:
+            addresses = _resolve_within(host=host, port=port, seconds=left)
+        except httpcore.ConnectError:
+            if self._policy.proxy is None:
+                raise
+            return [host]
+        if not self._allow_private:
+            refuse_private(host=host, addresses=addresses)
+        return addresses
+
+    def _tunnel(self, *, proxy: Proxy, address: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
+        tunnel = Tunnel(proxy=proxy, host=address, port=port)
+        try:
+            stream = _BoundedStream(self._to_proxy(host=proxy.host, port=proxy.port, timeout=timeout))
+            try:
+                stream.write(tunnel.request, timeout)
+                while not tunnel.feed(stream.read(READ_BYTES, timeout)):
+                    pass
+            except BaseException:
+                stream.close()
+                raise
+        except _PROXY_ERRORS as error:
+            raise _of_proxy(error) from None
+        return stream
+
+    def _to_proxy(self, *, host: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        (address, *_) = _resolve_within(host=host, port=port, seconds=left)
+        return super().connect_tcp(address, port, _remaining(timeout, late=httpcore.ConnectTimeout))
+
+
+_PROXY_ERRORS = (TunnelRefusedError, httpcore.TimeoutException, httpcore.NetworkError)
+
+
+def _of_proxy(error: Exception) -> httpcore.ConnectError | httpcore.ConnectTimeout:
+    """An error of the proxy as one of connecting: what it does is not the called server's fault."""
+    if isinstance(error, httpcore.TimeoutException):
+        return httpcore.ConnectTimeout("the egress proxy did not answer in time")
+    if isinstance(error, TunnelRefusedError):
+        return httpcore.ConnectError(str(error))
+    return httpcore.ConnectError("the egress proxy cannot be reached")
+
+
+class AsyncCheckedBackend(httpcore.AnyIOBackend):
+    """As `CheckedBackend`."""
+
+    def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
+        super().__init__()
+        self._allow_private = allow_private
+        self._policy = policy
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        problem: Exception | None = None
+        for address in await self._addresses(host=host, port=port, timeout=timeout):
+            try:
+                if (proxy := self._policy.proxy) is not None:
+                    return await self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                problem = error
+        raise problem or httpcore.ConnectError(f"the name {host} has no address")
+
+    async def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
+        if not self._allow_private:
+            refuse_port(port=port, ports=self._policy.ports)
+        elif self._policy.proxy is not None:
+            return [host]
+        try:
+            addresses = await name_resolution.NAMES.addresses_async(host=host, port=port, seconds=timeout)
+        except NameUnresolvedError as error:
+            raise httpcore.ConnectTimeout(str(error)) from None
+        except OSError as error:
+            if self._policy.proxy is not None:
+                return [host]
+            raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
+        if not self._allow_private:
+            refuse_private(host=host, addresses=addresses)
+        return addresses
+
+    async def _tunnel(
+        self, *, proxy: Proxy, address: str, port: int, timeout: float | None
+    ) -> httpcore.AsyncNetworkStream:  # fmt: skip
+        tunnel = Tunnel(proxy=proxy, host=address, port=port)
+        try:
+            stream = await super().connect_tcp(proxy.host, proxy.port, timeout)
+            try:
+                await stream.write(tunnel.request, timeout)
+                while not tunnel.feed(await stream.read(READ_BYTES, timeout)):
+                    pass
+            except BaseException:
+                await stream.aclose()
+                raise
+        except _PROXY_ERRORS as error:
+            raise _of_proxy(error) from None
+        return stream

@@ -1,0 +1,205 @@
+"""The model hub's client, bounded in bytes and time like every other client, and through the operator's egress proxy.
+
+huggingface_hub has one HTTP client per process for all its calls and threads; `hub_limits` puts a bounded one in its
+place while a download runs. Files come over HTTP alone: the hub's own transfer library (hf_xet) can neither be bounded
+nor sent through the egress proxy.
+"""
+
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
+
+import httpcore2
+import httpx2
+from huggingface_hub import constants, set_client_factory
+from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.utils._http import default_client_factory, hf_request_event_hook
+
+from evaluator.network.bounded_answers import UNCOMPRESSED
+from evaluator.network.egress_policy import egress_policy
+from evaluator.network.transient import asked_to_wait, is_transient
+
+DESCRIPTION_BYTES = 16 * 1024 * 1024
+"""Largest answer that is read into memory. Repositories with ten thousands of files have descriptions of megabytes."""
+DESCRIPTION_SECONDS = 60.0
+_SLOWEST_BYTES_PER_SECOND = 1_000_000
+_PATIENCE_SECONDS = 600.0
+_SLACK_BYTES = 64 * 1024 * 1024
+_one_at_a_time = threading.RLock()
+_PAUSES = (0.5, 1.0)
+"""Seconds between tries."""
+_LONGEST_ASKED_SECONDS = 30.0
+_Found = TypeVar("_Found")
+
+
+class HubAnswerError(OSError):
+    """The hub answered too much, too slowly, or compressed although it was asked not to; the message is a clause."""
+
+
+def download_limits(declared_bytes: int) -> tuple[int, float]:
+    """Bytes and seconds that a download may take. A connection that breaks may cost each byte twice.
+
+    Args:
+        declared_bytes: as the hub described the files.
+    """
+    return 2 * declared_bytes + _SLACK_BYTES, _PATIENCE_SECONDS + declared_bytes / _SLOWEST_BYTES_PER_SECOND
+
+
+@contextmanager
+def hub_limits(
+    *, most_bytes: int, seconds: float, endpoint: str | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
+    """Bound all calls of huggingface_hub in this block together. One block runs at a time in a process.
+
+    Inside, calls raise `HubAnswerError` when a limit is passed.
+
+    Args:
+        most_bytes: of all bodies.
+        seconds: of the whole block.
+        endpoint: the hub's address; None: what its client is set to.
+        clock: the time in seconds.
+    """
+    with _one_at_a_time:
+        limits = _Limits(most_bytes=most_bytes, until=clock() + seconds, clock=clock)
+        uses_xet, constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_XET, True
+        set_client_factory(lambda: _client(limits, endpoint=endpoint or constants.ENDPOINT))
+        try:
+            yield
+        finally:
+            set_client_factory(default_client_factory)
+            constants.HF_HUB_DISABLE_XET = uses_xet
+
+
+def patiently(call: Callable[[], _Found], *, sleep: Callable[[float], None] = time.sleep) -> _Found:
+    """What a call of huggingface_hub returns, tried again while the hub's answer is transient.
+
+    Raises:
+        HfHubHTTPError: the last answer was transient too, or it is none that another try may change.
+    """
+    for pause in _PAUSES:
+        try:
+            return call()
+        except HfHubHTTPError as error:
+            response = error.response
+            if response is None or not is_transient(response.status_code):
+                raise
+            sleep(max(pause, min(asked_to_wait(response.headers) or 0.0, _LONGEST_ASKED_SECONDS)))
+    return call()
+
+
+class _Limits:
+    """What is left for all threads of a download."""
+
+    def __init__(self, *, most_bytes: int, until: float, clock: Callable[[], float]) -> None:
+        self._most, self._until, self._clock = most_bytes, until, clock
+        self._received = 0
+        self._lock = threading.Lock()
+
+    def seconds_left(self, timeout: float | None) -> float:
+        """For the next operation, which has a timeout of its own."""
+        left = self._until - self._clock()
+        if left <= 0:
+            raise HubAnswerError("it sends too slowly: the time for this download is over")
+        return left if timeout is None else min(timeout, left)
+
+    def count(self, received: int) -> None:
+        """Note bytes of a body."""
+        with self._lock:
+            self._received += received
+        if self._received > self._most:
+            raise HubAnswerError(f"it sent more than {self._most} bytes")
+
+
+def _client(limits: _Limits, *, endpoint: str) -> httpx2.Client:
+    def limit_body(response: httpx2.Response) -> None:
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding not in {"", "identity"}:
+            raise HubAnswerError("it compresses its answers although it was asked not to")
+        # All but files are read into memory whole.
+        is_file = response.is_success and not response.url.path.startswith("/api/")
+        most = None if is_file else DESCRIPTION_BYTES
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = _CountedStream(response.stream, limits=limits, most_bytes=most)
+
+    proxy = egress_policy().proxy
+    through = proxy is not None and not proxy_bypass(urlsplit(endpoint).hostname or "")
+    client = httpx2.Client(
+        headers=UNCOMPRESSED,
+        event_hooks={"request": [hf_request_event_hook], "response": [limit_body]},
+        follow_redirects=True,
+        timeout=None,
+        proxy=proxy.url if proxy is not None and through else None,
+        # Proxies of the environment, where there is no egress proxy.
+        trust_env=proxy is None,
+    )
+    # httpx2 has no public way to pass a network backend, as httpx has none.
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx2.HTTPTransport):
+            transport._pool._network_backend = _TimedBackend(limits)
+    return client
+
+
+class _CountedStream(httpx2.SyncByteStream):
+    """A body whose bytes are counted as they come."""
+
+    def __init__(self, stream: httpx2.SyncByteStream, *, limits: _Limits, most_bytes: int | None) -> None:
+        self._stream, self._limits, self._most = stream, limits, most_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        received = 0
+        for chunk in self._stream:
+            received += len(chunk)
+            self._limits.count(len(chunk))
+            if self._most is not None and received > self._most:
+                raise HubAnswerError(f"it sent more than {self._most} bytes for one answer")
+            yield chunk
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _TimedBackend(httpcore2.SyncBackend):
+    """Connections whose operations end with the download's time."""
+
+    def __init__(self, limits: _Limits) -> None:
+        super().__init__()
+        self._limits = limits
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        left = self._limits.seconds_left(timeout)
+        return _TimedStream(super().connect_tcp(host, port, left, local_address, socket_options), limits=self._limits)
+
+
+class _TimedStream(httpcore2.NetworkStream):
+    def __init__(self, stream: httpcore2.NetworkStream, *, limits: _Limits) -> None:
+        self._stream, self._limits = stream, limits
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._limits.seconds_left(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._limits.seconds_left(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        left = self._limits.seconds_left(timeout)
+        return _TimedStream(self._stream.start_tls(ssl_context, server_hostname, left), limits=self._limits)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

@@ -1,0 +1,33 @@
+"""Which files of a repository on a hub a checkpoint needs."""
+
+import re
+from collections.abc import Sequence
+
+_SMALL = re.compile(
+    r"(config|generation_config|preprocessor_config|processor_config|tokenizer|tokenizer_config|special_tokens_map|"
+    r"added_tokens|vocab|model_index|scheduler_config)\.json|vocab\.txt|merges\.txt|.*\.model"
+)
+"""Settings and vocabularies."""
+
+
+_SAFE = re.compile(r"(diffusion_pytorch_)?model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")
+
+
+_UNSAFE = re.compile(r"(diffusion_)?pytorch_model\.bin")
+"""Converted after fetching; only taken where there is nothing better."""
+
+
+def needed_files(*, names: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
+    """Which files of a repository a checkpoint needs: settings, vocabularies, and weights in one form.
+
+    Args:
+        names: all paths in the repository.
+        folders: those that are needed besides the top.
+    """
+    chosen: list[str] = []
+    for folder in ("", *folders):
+        inside = {name.rpartition("/")[2]: name for name in names if name.rpartition("/")[0] == folder}
+        safe = [file for file in inside if _SAFE.fullmatch(file)]
+        weights = safe or [file for file in inside if _UNSAFE.fullmatch(file)]
+        chosen += [inside[file] for file in inside if _SMALL.fullmatch(file) or file in weights]
+    return tuple(sorted(chosen))

@@ -1,0 +1,1 @@
+"""OpenAGI's requests, generated from their grammar, with gold plans."""

@@ -1,0 +1,148 @@
+"""OpenAGI's data built again from the public data sets, degraded here and seeded, so that tasks share their samples.
+
+`building.py` writes the folder; reading it needs no data-set library and no network. Sample k of a data set is the same
+photograph and the same text in every task, with the same noise and the same masked word.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image as PillowImage
+
+from evaluator.core import canonical_json
+from evaluator.core.values.coding import Value
+from evaluator.core.values.pictures import Image
+from evaluator.openagi import photos
+from evaluator.openagi.grammar import Base
+from evaluator.openagi.tasks import OpenAGITask
+
+MANIFEST = "manifest.json"
+FORMAT = "openagi-data/1"
+TEXTS = "texts.json"
+GERMAN = "german.json"
+AGAIN = "run `planarena profiles build-data`"
+IMAGES = {
+    Base.RESTORATION: "imagenet",
+    Base.CLASSIFICATION: "imagenet",
+    Base.CAPTIONING: "coco-captions",
+    Base.DETECTION: "coco-objects",
+    Base.VQA: "textvqa",
+}
+"""Folder of the photographs by base task."""
+
+
+class BuiltSamples:
+    """The data in a folder that `build` wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises LookupError if there are no data or they were changed."""
+        self._folder = folder
+        manifest = _manifest(folder)
+        self._digests: Mapping[str, str] = manifest["files"]
+        self.samples = int(manifest["samples"])
+        """How many every task has."""
+        self._texts: Mapping[str, list[dict[str, str]]] = json.loads(self._bytes(TEXTS))
+        self._german: Mapping[str, list[str]] = json.loads(self._bytes(GERMAN)) if GERMAN in self._digests else {}
+        self.digest: str = canonical_json.digest(
+            {
+                "data": FORMAT,
+                "files": dict(self._digests),
+                "photos": [photos.VERSION, photos.SIDE, photos.BLUR_RADIUS, photos.NOISE_VARIANCE, photos.SHRINKING],
+            }
+        )
+        """SHA-256 of all files and of how they are degraded."""
+
+    def missing(self, *, task: OpenAGITask) -> str | None:
+        """Why there is no data for a task, or None if there is."""
+        if task.language == "de" and task.base not in self._german:
+            return f"the data in {self._folder} have no German references; {AGAIN} with the model that makes them"
+        folder = IMAGES.get(task.base)
+        if folder is not None and f"{folder}/0.png" not in self._digests:
+            return f"the data in {self._folder} have no images of {folder}; {AGAIN}"
+        if task.base is not Base.RESTORATION and task.base not in self._texts:
+            return f'the data in {self._folder} have no samples of "{task.base}"; {AGAIN}'
+        return None
+
+    def inputs(self, *, task: OpenAGITask, index: int) -> Mapping[str, Value]:
+        """The named inputs of a sample.
+
+        Raises:
+            LookupError: there is no such sample.
+        """
+        return {name: self._input(task=task, name=name, index=index) for name in task.resources}
+
+    def reference(self, *, task: OpenAGITask, index: int) -> Value:
+        """The right answer of a sample: the clean photograph, or a text in the language of the task.
+
+        Raises:
+            LookupError: there is no such sample.
+        """
+        if task.base is Base.RESTORATION:
+            return self._photograph(base=task.base, index=index)
+        if task.language == "de":
+            self._require(index=index)
+            return self._german[task.base][index]
+        return self._text(base=task.base, index=index)["reference"]
+
+    def inputs_key(self, *, task: OpenAGITask) -> str:
+        """Equal for tasks that have the same inputs, sample by sample, under the same names."""
+        names = sorted(task.resources)
+        source = IMAGES[task.base] if names == ["image"] else _source_of(task.base)
+        return canonical_json.digest([source, sorted(task.degradations), names, sorted(task.clozed)])
+
+    def reference_key(self, *, task: OpenAGITask) -> str:
+        """Equal for tasks that have the same references, sample by sample."""
+        return canonical_json.digest([str(task.base), task.language])
+
+    def _input(self, *, task: OpenAGITask, name: str, index: int) -> Value:
+        if name == "image":
+            image = self._photograph(base=task.base, index=index)
+            key = IMAGES[task.base]
+            return photos.degraded(image, degradations=task.degradations, key=key, index=index)
+        text = self._text(base=task.base, index=index)[name]
+        # The same text of the same sample loses the same word, whatever else a task is about.
+        return photos.masked(text, key=f"{_source_of(task.base)} {name}", index=index) if name in task.clozed else text
+
+    def _photograph(self, *, base: Base, index: int) -> Image:
+        self._require(index=index)
+        with PillowImage.open(io.BytesIO(self._bytes(f"{IMAGES[base]}/{index}.png"))) as image:
+            return image.convert("RGB")
+
+    def _text(self, *, base: Base, index: int) -> Mapping[str, str]:
+        self._require(index=index)
+        return self._texts[base][index]
+
+    def _require(self, *, index: int) -> None:
+        if not 0 <= index < self.samples:
+            raise LookupError(f"the data in {self._folder} have {self.samples} samples; there is no sample {index}")
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            content = (self._folder / name).read_bytes()
+        except OSError as error:
+            raise LookupError(f"{self._folder / name} cannot be read: {error.strerror}; {AGAIN} again") from None
+        if hashlib.sha256(content).hexdigest() != self._digests.get(name):
+            raise LookupError(f"{self._folder / name} was changed after it was built; {AGAIN} again")
+        return content
+
+
+def _source_of(base: Base) -> str:
+    """What a text belongs to: captions are translated and drawn alike."""
+    return "coco-captions" if base in (Base.TRANSLATION, Base.TEXT_TO_IMAGE) else str(base)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise LookupError(f"{folder} holds no data for OpenAGI; {AGAIN}")
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["version"] != FORMAT or not isinstance(manifest["files"], dict):
+            raise LookupError(f"{path} is of another version than {FORMAT}; {AGAIN} again")
+    except (ValueError, KeyError, TypeError):
+        raise LookupError(f"{path} is damaged; {AGAIN} again") from None
+    return manifest

@@ -1,0 +1,194 @@
+"""Requests in German."""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+
+from evaluator.openagi.season import german_words as german
+from evaluator.openagi.season.german_impossible import IMPOSSIBLE
+from evaluator.openagi.season.german_words import FORMS, Verb
+from evaluator.openagi.season.speaker import Speaker, listed
+from evaluator.openagi.season.wishes import NOUNS, Given, Language, Wanted, Wish
+
+_PART = re.compile(r"\{(\w+)\}")
+_ORDINALS = ("erste", "zweite")
+
+
+class German(Speaker):
+    """Words one request in German."""
+
+    words = german.WORDS
+    patterns = german.PATTERNS
+
+    def __init__(self, *, wish: Wish, rng: random.Random) -> None:
+        super().__init__(wish=wish, rng=rng)
+        self.nouns = {given.noun: rng.choice(german.NOUNS[given.noun]) for given in wish.given}
+
+    def slot(self, name: str, argument: str) -> str:
+        """See `Speaker`."""
+        needed = self.wish.needed
+        match name:
+            case "a":
+                case = ":nom" if argument == "nom" else ""
+                return " und ".join(self._indefinite(given, case=case) for given in needed)
+            case "this":
+                return " und ".join(self._reference(given, manner="this") for given in needed)
+            case "the":
+                return " und ".join(self._reference(given, manner="the") for given in needed)
+            case "state":
+                return " ".join(self._state(given, manner=argument or "it") for given in self.defective)
+            case "do" | "inf" | "zu":
+                return self._verbs(form=name, manner=argument)
+            case "get":
+                return self._results()
+            case "it":
+                return self._aside(needed[0])
+            case "nom":
+                return self._aside(needed[0], case=":nom")
+            case "image":
+                return self._aside(self.wish.input_of("image"), case=":nom" if argument == "nom" else "")
+        raise ValueError(f"no pattern has a slot {name!r}")
+
+    def state(self, given: Given) -> str:
+        """See `Speaker`."""
+        return self._state(given, manner="the")
+
+    def denial(self) -> str:
+        """See `Speaker`."""
+        given = self.wish.needed[0]
+        subject = self._aside(given, case=":nom")
+        if not self.wish.denied:
+            form = self.rng.choice(german.NOT_CLOZED)
+            return form.format(nom=subject, in_the=self._in_the(given))
+        denied = [self.rng.choice((*self.words.terms[kind], self.words.looks[kind][0])) for kind in self.wish.denied]
+        if len(denied) > 1:
+            return f"{subject} ist weder {denied[0]} noch {denied[1]}."
+        forms = ("{it} ist nicht {one}.", "{it} ist übrigens nicht {one}.", "{it} ist aber nicht {one}.")
+        return self.rng.choice(forms).format(it=subject, one=denied[0])
+
+    def distraction(self, extra: Given) -> str:
+        """See `Speaker`."""
+        noun = self.nouns[extra.noun]
+        forms = FORMS[noun.gender]
+        if "_" not in extra.name:
+            return self.rng.choice(
+                (
+                    f"{forms['the:nom']} {noun.word} im Anhang spielt keine Rolle.",
+                    f"Außerdem hängt noch {forms['a:nom']} {noun.word} an, aber darum geht es nicht.",
+                    f"{forms['the:nom']} {noun.word}, {forms['the:nom']} mitgeschickt wurde, wird nicht gebraucht.",
+                )
+            )
+        number = int(extra.name[-1]) - 1
+        other, needed = _ORDINALS[number], _ORDINALS[1 - number]
+        end = "n" if noun.gender == "m" else ""
+        return self.rng.choice(
+            (
+                f"Es sind zwei {noun.plural}, aber es geht nur um {forms['the']} {needed}{end}.",
+                f"Gemeint ist {forms['the:nom']} {needed} der zwei {noun.plural}; {forms['the:nom']} {other} dient nur "
+                "zum Vergleich.",
+                f"{forms['the:nom']} {other} {noun.word} ist nur aus Versehen dabei.",
+            )
+        )
+
+    def _indefinite(self, given: Given, *, case: str) -> str:
+        noun = self.nouns[given.noun]
+        forms = FORMS[noun.gender]
+        ending = forms[f"adjective a{case}"]
+        words = [f"{word}{ending}" for word in self.adjectives(given)]
+        after = ""
+        if given.is_clozed:
+            self.said(given)
+            after = self.rng.choice(german.CLOZED)
+        if given.noun == "query" and not after:
+            after = "dazu"
+        return " ".join(filter(None, (forms[f"a{case}"], ", ".join(words), noun.word, after)))
+
+    def _reference(self, given: Given, *, manner: str, case: str = "") -> str:
+        """The input within a phrase: `es` where that is clear, `das Foto` or `dieses verrauschte Foto`."""
+        noun = self.nouns[given.noun]
+        forms = FORMS[noun.gender]
+        if manner == "this" and case and not self.is_said(given):
+            words = ", ".join(f"{word}e" for word in self.adjectives(given))
+            return " ".join(filter(None, ("dieser" if noun.gender == "m" else forms["this"], words, noun.word)))
+        if manner == "this" and not self.is_said(given):
+            words = ", ".join(f"{word}{forms['adjective this']}" for word in self.adjectives(given))
+            return " ".join(filter(None, (forms["this"], words, noun.word)))
+        if manner == "it" and self.is_single:
+            return forms[f"it{case}"]
+        return f"{forms[f'the{case}']} {noun.word}"
+
+    def _aside(self, given: Given, *, case: str = "") -> str:
+        """The input in a sentence of its own, which may be far from where it was named."""
+        return self._reference(given, manner="it" if self.in_the_middle else "the", case=case)
+
+    def _state(self, given: Given, *, manner: str) -> str:
+        if given.is_clozed:
+            self.said(given)
+            return self.rng.choice(german.CLOZED_STATES).format(in_the=self._in_the(given))
+        subject = self._reference(given, manner=manner, case=":nom")
+        return f"{subject} ist {listed(self.adjectives(given), conjunction='und')}."
+
+    def _in_the(self, given: Given) -> str:
+        noun = self.nouns[given.noun]
+        return f"{FORMS[noun.gender]['in']} {noun.word}"
+
+    def _verbs(self, *, form: str, manner: str) -> str:
+        wanted = self.wish.stratum.wanted
+        if self.is_impossible:
+            return self._verb(
+                self.rng.choice(IMPOSSIBLE[wanted[0].base])[0], form=form, manner=manner, wanted=wanted[0]
+            )
+        found: list[str] = []
+        for number, one in enumerate(wanted):
+            last = number == len(wanted) - 1
+            possible = [verb for verb in german.VERBS[one.base] if last or not verb.has_clause]
+            later = manner if not number or not self.is_single else "it"
+            found.append(self._verb(self.rng.choice(possible), form=form, manner=later, wanted=one))
+        return _in_sequence(found, form=form)
+
+    def _verb(self, verb: Verb, *, form: str, manner: str, wanted: Wanted) -> str:
+        given = self.wish.input_of(NOUNS[wanted.base][0])
+        noun = self.nouns[given.noun]
+        template = verb.imperative if form == "do" else verb.final
+        is_named = ("{it}" in template or "{of}" in template) and self.is_single
+        # By need: what is named as "dieses verrauschte Foto" counts as said.
+        parts: dict[str, Callable[[], str]] = {
+            "v": lambda: verb.infinitive if form == "inf" else verb.with_zu,
+            "it": lambda: self._reference(given, manner=manner),
+            "nom": lambda: self._reference(given, manner="it" if is_named else manner, case=":nom"),
+            "of": lambda: self._genitive(given, manner=manner),
+            "dat": lambda: self._dative(given),
+            "to": lambda: f"{'zur' if noun.gender == 'f' else 'zum'} {noun.word}",
+            "in": lambda: self._in(wanted),
+        }
+        return _PART.sub(lambda part: parts[part[1]](), template).strip()
+
+    def _genitive(self, given: Given, *, manner: str) -> str:
+        noun = self.nouns[given.noun]
+        ending = "" if noun.gender == "f" else {"Bild": "es", "Text": "es"}.get(noun.word, "s")
+        if manner != "this" or self.is_said(given):
+            return f"{FORMS[noun.gender]['of']} {noun.word}{ending}"
+        words = ", ".join(f"{word}en" for word in self.adjectives(given))
+        return " ".join(filter(None, ("dieser" if noun.gender == "f" else "dieses", words, f"{noun.word}{ending}")))
+
+    def _dative(self, given: Given) -> str:
+        noun = self.nouns[given.noun]
+        return f"{'der' if noun.gender == 'f' else 'dem'} {noun.word}"
+
+    def _results(self) -> str:
+        wanted = self.wish.stratum.wanted
+        if self.is_impossible:
+            return self.rng.choice(IMPOSSIBLE[wanted[0].base])[1]
+        found = [self.rng.choice(german.RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
+        return listed(found, conjunction="und")
+
+    def _in(self, wanted: Wanted) -> str:
+        return " auf Deutsch" if wanted.language is Language.GERMAN else " auf Englisch"
+
+
+def _in_sequence(verbs: Sequence[str], *, form: str) -> str:
+    if form == "do":
+        # "dann" would come between verb and object.
+        return listed(verbs, conjunction="und")
+    then = f"{', dann '.join(verbs[:-1])} und" if len(verbs) > 1 else ""
+    return f"{then} {'schließlich' if len(verbs) > 2 else 'dann'} {verbs[-1]}" if then else verbs[0]

@@ -1,0 +1,131 @@
+"""The suite `openagi-season`: generated requests for OpenAGI's tools and data."""
+
+import os
+import random
+from dataclasses import replace
+
+from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.core.suites.facets import STRUCTURE, Facet, Facets
+from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.openagi.season.season import season
+from evaluator.openagi.season.tasks import SEVERAL, SeasonTask
+from evaluator.openagi.season.wording import worded
+from evaluator.openagi.suite import COLUMNS as RELEASED_COLUMNS
+from evaluator.openagi.suite import EXACT_PLAN, NEAR_PLAN, closed_column
+
+VERSION = "1"
+PUBLIC_SEED = "public"
+TASKS_VARIABLE = "PLANARENA_SEASON_TASKS"
+"""How many requests a season has, the same for every process of a site. Other numbers are other suites: they have
+boards of their own."""
+TASKS = 2000
+
+COLUMNS = (
+    *(replace(column, interval=IntervalMethod.SAMPLED_TASKS) for column in RELEASED_COLUMNS),
+    Column(
+        key=SEVERAL,
+        label="Several",
+        metric=SEVERAL,
+        description="Requests for several answers: the mean of the answers' ViT, BERT or CLIP scores.",
+        interval=IntervalMethod.SAMPLED_TASKS,
+    ),
+    Column(
+        key=ABSTENTION,
+        label="Abstention",
+        metric=ABSTENTION,
+        description="Requests that no tool can meet: 1 for a plan without steps, 0 for any other.",
+        title="Right to abstain",
+        interval=IntervalMethod.WILSON,
+    ),
+    EXACT_PLAN,
+    NEAR_PLAN,
+)
+
+_LANGUAGES = {"en": "English", "de": "German"}
+FACETS = Facets(
+    filters=(
+        Facet(
+            name="composition",
+            label="Composition",
+            attribute="composition",
+            words={"several_answers": "several answers", "two_inputs_apart": "two inputs apart", "no_tool": "no tool"},
+        ),
+        Facet(name="trick", label="Trick", attribute="trick"),
+        Facet(name="goal", label="Goal", attribute="goals"),
+        STRUCTURE,
+        Facet(name="request_language", label="Request in", attribute="request_language", words=_LANGUAGES),
+        Facet(name="language", label="Answer in", attribute="answer_language", words=_LANGUAGES),
+        Facet(
+            name="degradations",
+            label="Degradations",
+            unit="degradation",
+            attribute="degradations",
+            order=tuple(str(number) for number in range(5)),
+        ),
+        Facet(
+            name="steps", label="Gold plan", attribute="gold_steps", heading="Difficulty", unit="step", tells_gold=True
+        ),
+    ),
+    facts=("composition", "trick", "goal", "structure", "request_language", "language", "degradations"),
+    breakdowns=("composition", "trick", "goal", "structure", "request_language", "language", "degradations", "steps"),
+    plots=("composition", "trick", "request_language", "structure"),
+    comparisons=("composition", "trick", "goal", "structure", "request_language", "steps"),
+)
+
+
+def tasks_of_a_season() -> int:
+    """How many requests a season has.
+
+    Raises:
+        LookupError: `PLANARENA_SEASON_TASKS` is no positive whole number.
+    """
+    said = os.environ.get(TASKS_VARIABLE) or str(TASKS)
+    if not said.isdecimal() or not int(said):
+        raise LookupError(f"{TASKS_VARIABLE} is {said!r}; it must be a number of requests, such as 300 or {TASKS}")
+    return int(said)
+
+
+def season_suite() -> Suite:
+    """The public season.
+
+    Raises:
+        LookupError: see `tasks_of_a_season`.
+    """
+    count = tasks_of_a_season()
+    tasks = season(seed=PUBLIC_SEED, count=count)
+    return Suite(
+        slug="openagi-season",
+        version=VERSION,
+        title="OpenAGI (season)",
+        description=f"{count:,} generated requests for OpenAGI's tools and data, new in every season.",
+        metrics=(*COLUMNS, replace(closed_column(tasks), interval=IntervalMethod.SAMPLED_TASKS)),
+        catalogue=OPENAGI,
+        tasks=tasks,
+        conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
+        training_splits=("validation",),
+        panels=(Panel.SCORES, Panel.ARTEFACTS),
+        scoring=(
+            "A plan with several answers scores the mean of their scores. A plan without steps and answers says that "
+            "no tool can meet the request: that scores 1 where it is right, and elsewhere what handing back the "
+            "request's own input scores."
+        ),
+        facets=FACETS,
+        may_abstain=True,
+        reworded=_reworded,
+        hidden_requests=_hidden_requests,
+    )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    # What no tool can do is drawn with the words: other words would ask for something else.
+    if not isinstance(task, SeasonTask) or task.metric == ABSTENTION:
+        return None
+    return worded(wish=task.wish, rng=rng).text
+
+
+def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
+    """Another season: each request has the group of the public one with its key, and says something else. Planners know
+    neither key nor place (`suites.hidden`): the numbers by which they are asked are permuted in each season."""
+    public = frozenset(task.text for task in suite.tasks)
+    return season(seed=derived("requests", suite.slug, seed=seed), count=len(suite.tasks), taken=public)

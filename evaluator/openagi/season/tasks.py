@@ -1,0 +1,90 @@
+"""A generated request as a task."""
+
+from dataclasses import dataclass, replace
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.suites.base import ABSTENTION, Task
+from evaluator.core.tools.types import ResourceType
+from evaluator.openagi.grammar import CLOSED_BASES, Base
+from evaluator.openagi.season.gold import gold_plan
+from evaluator.openagi.season.wishes import Composition, Wanted, Wish
+from evaluator.openagi.tasks import answer_kind
+
+SEVERAL = "several"
+"""The metric of requests for several answers: the mean of the scores of the answers."""
+_METRICS = {Base.RESTORATION: "ViT", Base.TEXT_TO_IMAGE: "CLIP"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeasonTask(Task):
+    """A generated request."""
+
+    wish: Wish
+    wanted: Wanted
+    """The answer; of a request for several, the first."""
+
+    @property
+    def answers(self) -> tuple[Task, ...]:
+        """See `Task`."""
+        if self.metric != SEVERAL:
+            return (self,)
+        return tuple(
+            replace(self, wanted=wanted, metric=_metric(wanted), expects=_type(wanted))
+            for wanted in self.wish.stratum.wanted
+        )
+
+    @property
+    def kind(self) -> str:
+        """See `Task`."""
+        return answer_kind(base=self.wanted.base, language=self.wanted.language)
+
+    @property
+    def is_closed(self) -> bool:
+        """See `Task`."""
+        return self.metric == "BERT" and self.wanted.base in CLOSED_BASES
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        """What the key decides, so that it is the same in every season."""
+        stratum = self.wish.stratum
+        is_possible = stratum.composition is not Composition.NO_TOOL
+        languages: list[JsonValue] = []
+        languages += sorted({str(one.language) for one in stratum.wanted if one.language and is_possible})
+        return {
+            "composition": str(stratum.composition),
+            "trick": str(stratum.trick),
+            "goals": [str(wanted.base) for wanted in stratum.wanted] if is_possible else [],
+            "request_language": str(stratum.spoken),
+            "answer_language": languages,
+            "degradations": str(stratum.degradations),
+            "gold_steps": len(self.gold.steps) if self.gold is not None else None,
+        }
+
+
+def season_task(*, key: str, text: str, wish: Wish) -> SeasonTask:
+    """The task of a worded request."""
+    stratum = wish.stratum
+    first = stratum.wanted[0]
+    metric, expects = _metric(first), _type(first)
+    if stratum.composition is Composition.NO_TOOL:
+        metric = ABSTENTION
+    is_several = len(stratum.wanted) > 1
+    return SeasonTask(
+        key=key,
+        text=text,
+        structure="nonlinear" if is_several or len(wish.needed) > 1 else "linear",
+        metric=SEVERAL if is_several else metric,
+        resources={given.name: given.kind for given in wish.given},
+        expects=None if is_several else expects,
+        gold=gold_plan(wish),
+        wish=wish,
+        wanted=first,
+    )
+
+
+def _metric(wanted: Wanted) -> str:
+    return _METRICS.get(wanted.base, "BERT")
+
+
+def _type(wanted: Wanted) -> ResourceType:
+    return ResourceType.IMAGE if wanted.base in _METRICS else ResourceType.TEXT

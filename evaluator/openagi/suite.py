@@ -1,0 +1,167 @@
+"""The suite `openagi`: 185 requests, 117 linear and 68 nonlinear (OpenAGI, section 3)."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
+from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.types import ResourceType
+from evaluator.openagi.gold import gold_plan, resource_names
+from evaluator.openagi.grammar import Base, Request, requests
+from evaluator.openagi.tasks import OpenAGITask
+from evaluator.openagi.variants import variant
+
+VERSION = "1"
+
+_column = partial(Column, interval=IntervalMethod.FIXED_TASKS)
+
+COLUMNS = (
+    _column(
+        key="overall",
+        label="Overall",
+        description="Mean score over all tasks that can run, whatever their metric. Not the paper's overall, which "
+        "weighs the metrics.",
+        primary=True,
+    ),
+    _column(
+        key="ViT",
+        label="ViT",
+        metric="ViT",
+        description="Cosine similarity of ViT CLS embeddings, answer against reference image.",
+    ),
+    _column(
+        key="BERT", label="BERT", metric="BERT", description="BERTScore F1 of the answer against the reference text."
+    ),
+    _column(
+        key="CLIP",
+        label="CLIP",
+        metric="CLIP",
+        description="CLIP score of the generated image against the text, / 100.",
+    ),
+)
+PAPERS_OVERALL = _column(
+    key="papers_overall",
+    label="Paper's overall",
+    description="Mean of the columns BERT, ViT and CLIP with weights 10/14, 3/14 and 1/14: the metrics of the 14 "
+    "requests that the released notebooks test. No value where one of the three has none.",
+    weights={"BERT": 10 / 14, "ViT": 3 / 14, "CLIP": 1 / 14},
+)
+EXACT_PLAN = Column(
+    # No scene changes it: its tasks are the sample, which needs no scenes.
+    interval=IntervalMethod.WILSON,
+    key=EXACT,
+    label="Exact plan",
+    indicator=True,
+    description="Share of tasks whose plan equals the gold plan up to the names of steps and values and the order of "
+    "independent steps. Another order of restorations is another plan. The same on every scene.",
+    title="Exact or equivalent plan",
+)
+NEAR_PLAN = Column(
+    interval=IntervalMethod.BOOTSTRAP,
+    key=NEAR,
+    label="Near plan",
+    indicator=True,
+    description="F1 of the plan's edges against the gold plan's: from tools and inputs to tools and answers. The same "
+    "on every scene.",
+)
+
+
+def closed_column(tasks: Sequence[Task]) -> Column:
+    """The column of closed answers over the tasks of a suite."""
+    return _column(
+        key=CLOSED,
+        label="Closed answers",
+        indicator=True,
+        description="Share of class labels, sentiments and answers to questions that equal the reference, case, "
+        "punctuation, white space and articles aside, over the tasks with such answers.",
+        title="Closed answers right",
+        tasks=tuple(task.key for task in tasks if any(answer.is_closed for answer in task.answers)),
+    )
+
+
+FACETS = Facets(
+    filters=(
+        Facet(name="base", label="Base task", attribute="base", heading="Group: base task"),
+        STRUCTURE,
+        Facet(name="degradation", label="Degradation", attribute="degradations"),
+        MODALITY,
+        Facet(name="language", label="Language", attribute="language", words={"en": "English", "de": "German"}),
+        Facet(
+            name="steps",
+            label="Gold plan",
+            attribute="gold_steps",
+            heading="Difficulty",
+            unit="step",
+            tells_gold=True,
+        ),
+    ),
+    facts=("structure", "base", "degradation", "modality", "language"),
+    breakdowns=("structure", "degradation", "modality", "language", "steps", "base"),
+    plots=("base", "degradation", "language", "structure"),
+    comparisons=("base", "structure", "degradation", "language", "steps"),
+)
+
+
+def openagi_suite() -> Suite:
+    """Build the suite from its grammar."""
+    tasks = tuple(_task(number=number, request=request) for number, request in enumerate(requests()))
+    return Suite(
+        slug="openagi",
+        version=VERSION,
+        title="OpenAGI (released list)",
+        description="185 requests that need one to seven expert models, on degraded images and masked texts.",
+        metrics=(*COLUMNS, PAPERS_OVERALL, EXACT_PLAN, NEAR_PLAN, closed_column(tasks)),
+        catalogue=OPENAGI,
+        tasks=tasks,
+        conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
+        training_splits=("validation",),
+        panels=(Panel.SCORES, Panel.ARTEFACTS),
+        facets=FACETS,
+        reworded=_reworded,
+        hidden_requests=_hidden_requests,
+    )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    return _worded(task, seed=str(rng.getrandbits(64))).text
+
+
+def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
+    return tuple(_worded(task, seed=seed) for task in suite.tasks)
+
+
+def _worded(task: Task, *, seed: str) -> Task:
+    if not isinstance(task, OpenAGITask):
+        raise TypeError(f"task {task.key} is not OpenAGI's")
+    return replace(task, text=variant(task=task, seed=derived("requests", "openagi", task.key, seed=seed)))
+
+
+def _task(*, number: int, request: Request) -> OpenAGITask:
+    names = resource_names(request)
+    resources: Mapping[str, ResourceType] = {
+        name: phrase.resource for name, phrase in zip(names, request.inputs, strict=True)
+    }
+    return OpenAGITask(
+        key=str(number),
+        text=request.text,
+        structure="linear" if len(request.inputs) == 1 else "nonlinear",
+        metric=_metric(request.base),
+        resources=MappingProxyType(resources),
+        expects=ResourceType.IMAGE if request.language is None else ResourceType.TEXT,
+        gold=gold_plan(request),
+        base=request.base,
+        degradations=tuple(str(item) for phrase in request.inputs for item in phrase.degradations),
+        clozed=tuple(name for name, phrase in zip(names, request.inputs, strict=True) if phrase.clozed),
+        language=request.language,
+    )
+
+
+def _metric(base: Base) -> str:
+    if base is Base.RESTORATION:
+        return "ViT"
+    return "CLIP" if base is Base.TEXT_TO_IMAGE else "BERT"

@@ -1,0 +1,85 @@
+"""One step of REINFORCE with a baseline: OpenAGI, section 4, equation 4.
+
+    grad J = 1/|T| sum over t of grad log P(s_t) (R_t - b)
+
+In the paper b is the moving average of the rewards of earlier steps. It depends on nothing that is drawn in this step,
+so the estimate stays unbiased. The released code computes such an average and never subtracts it: its baseline stays 0.
+`estimators` has other baselines.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import torch
+from torch import Tensor
+
+from evaluator.openagi.training.episodes import Choice, Episode
+from evaluator.planners.language_models.local.constrained import constrained_log_probabilities
+from evaluator.planners.language_models.local.network import Network
+
+
+@dataclass(slots=True)
+class MovingAverage:
+    """The baseline: an exponential moving average of the mean rewards of earlier steps."""
+
+    momentum: float = 0.9
+    value: float | None = None
+    """None before the first reward."""
+
+    def update(self, rewards: Sequence[float]) -> None:
+        """Take the rewards of one step into the average."""
+        mean = sum(rewards) / len(rewards)
+        self.value = mean if self.value is None else self.momentum * self.value + (1 - self.momentum) * mean
+
+
+def surrogate(*, log_probabilities: Tensor, advantages: Sequence[float]) -> Tensor:
+    """The scalar whose gradient is minus equation 4.
+
+    Args:
+        log_probabilities: of whole plans, float32 (plans,).
+        advantages: R - b of the same plans.
+    """
+    factors = torch.tensor(advantages, dtype=log_probabilities.dtype, device=log_probabilities.device)
+    return -(log_probabilities * factors).mean()
+
+
+def plan_log_probabilities(*, network: Network, episodes: Sequence[Episode]) -> Tensor:
+    """log P of each episode's plan under the policy it was drawn from, with gradients: float32 (episodes,), at most 0.
+
+    The sum over the completions of the conversation, not normalised by their number. A completion that was drawn token
+    by token has the log-probability of its tokens under the constraint; one that was drawn among beams has that less
+    the logarithm of the beams' total probability. Equal episodes are computed once.
+    """
+    distinct = dict.fromkeys(episode.key for episode in episodes)
+    first = {episode.key: episode for episode in reversed(episodes)}
+    choices = [(owner, choice) for owner, key in enumerate(distinct) for choice in first[key].choices]
+    total = torch.zeros(len(distinct), device=network.device)
+    if choices:
+        logs = _choice_log_probabilities(network=network, choices=[choice for _, choice in choices])
+        total = total.index_add(0, torch.tensor([owner for owner, _ in choices], device=network.device), logs)
+    places = {key: place for place, key in enumerate(distinct)}
+    return total[torch.tensor([places[episode.key] for episode in episodes], device=network.device)]
+
+
+def _choice_log_probabilities(*, network: Network, choices: Sequence[Choice]) -> Tensor:
+    """log P of each choice: (choices,)."""
+    rows = [(choice, names) for choice in choices for names in choice.candidates]
+    logs = constrained_log_probabilities(
+        network=network,
+        prompts=[choice.call.messages for choice, _ in rows],
+        names=[names for _, names in rows],
+        constraints=[choice.constraint for choice, _ in rows],
+    )
+
+    ends = list(accumulate(len(choice.candidates) for choice in choices))
+    pairs = zip(pairwise([0, *ends]), choices, strict=True)
+    return torch.stack([_log_probability(logs=logs[start:end], choice=choice) for (start, end), choice in pairs])
+
+
+def _log_probability(*, logs: Tensor, choice: Choice) -> Tensor:
+    """Args:
+    logs: of the candidates.
+    choice: was drawn among these, if there are any.
+    """
+    return (torch.log_softmax(logs, dim=0) if choice.beams else logs)[choice.candidates.index(choice.names)]

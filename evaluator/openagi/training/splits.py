@@ -1,0 +1,118 @@
+"""Training and test tasks (OpenAGI, section 6.3).
+
+10 % of the tasks of each modality are for training and another 10 % are the test; the test is drawn several times and
+never overlaps with what is trained on. A modality is the types of what is given and of what is wanted. Shares are
+rounded, but no modality that has two tasks is left out. Nothing was released of the paper's own draws.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluator.core.suites.base import Suite, Task
+
+SHARE = 0.1
+_TRAIN, _TEST, _HALVES = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Keys of tasks, in the suite's order."""
+
+    train: tuple[str, ...]
+    tests: tuple[tuple[str, ...], ...]
+    """One for each draw."""
+
+    @property
+    def held_out(self) -> frozenset[str]:
+        """All that any draw of the test holds."""
+        return frozenset(key for test in self.tests for key in test)
+
+
+def modality(task: Task) -> tuple[tuple[str, ...], str]:
+    """Types of what a task gives, in order, and of what it wants."""
+    return tuple(str(kind) for kind in task.resources.values()), str(task.expects)
+
+
+def draw_split(*, suite: Suite, seed: int, draws: int = 5, share: float = SHARE) -> Split:
+    """The split of a seed: the same suite, seed and share give the same training tasks whatever the number of draws.
+
+    Raises:
+        ValueError: a modality has too few tasks for training and test.
+    """
+    if not 0 < share <= 0.5:
+        raise ValueError(f"a share for training and another for the test: between 0 and 0.5, not {share}")
+    groups = _groups(suite)
+    rng = np.random.default_rng([seed, _TRAIN])
+    train = {key for keys in groups for key in _drawn(keys=keys, count=_count(keys, share), rng=rng)}
+    left = [([key for key in keys if key not in train], _count(keys, share)) for keys in groups]
+    tests = []
+    for draw in range(draws):
+        rng = np.random.default_rng([seed, _TEST, draw])
+        tests.append({key for keys, count in left for key in _drawn(keys=keys, count=count, rng=rng)})
+    return Split(train=_in_order(suite, train), tests=tuple(_in_order(suite, test) for test in tests))
+
+
+def draw_halves(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Two halves of every modality, always the same: tasks to train on, and tasks that no seed trains on.
+
+    With one held-out half for all seeds, every seed is tested on the same tasks, and whatever is tuned on the first
+    half has seen none of them.
+
+    Raises:
+        ValueError: a modality has too few tasks for both.
+    """
+    rng = np.random.default_rng([_HALVES])
+    first = {key for keys in _groups(suite) for key in _drawn(keys=keys, count=(len(keys) + 1) // 2, rng=rng)}
+    return _in_order(suite, first), _in_order(suite, {task.key for task in suite.tasks} - first)
+
+
+def draw_training(*, suite: Suite, seed: int, share: float = SHARE) -> tuple[str, ...]:
+    """Training tasks of a seed: as many of each modality as `draw_split` takes, out of the first of `draw_halves`.
+
+    Raises:
+        ValueError: a modality has too few tasks.
+    """
+    first = set(draw_halves(suite)[0])
+    rng = np.random.default_rng([seed, _TRAIN])
+    train = {
+        key
+        for keys in _groups(suite)
+        for key in _drawn(keys=[key for key in keys if key in first], count=_count(keys, share), rng=rng)
+    }
+    return _in_order(suite, train)
+
+
+def few(tasks: Sequence[str], *, count: int) -> tuple[str, ...]:
+    """So many of the tasks, evenly spaced, so that every modality with several tasks keeps some.
+
+    Raises:
+        ValueError: there are not so many.
+    """
+    if not 1 <= count <= len(tasks):
+        raise ValueError(f"there are {len(tasks)} training tasks: between 1 and all of them, not {count}")
+    return tuple(tasks[index * len(tasks) // count] for index in range(count))
+
+
+def _groups(suite: Suite) -> list[list[str]]:
+    groups = defaultdict(list)
+    for task in suite.tasks:
+        groups[modality(task)].append(task.key)
+    alone = [kind for kind, keys in groups.items() if len(keys) < 2]
+    if alone:
+        raise ValueError(f"{suite.slug} has a single task of {alone[0]}: too few for training and test")
+    return list(groups.values())
+
+
+def _count(keys: list[str], share: float) -> int:
+    return min(max(1, round(share * len(keys))), len(keys) // 2)
+
+
+def _drawn(*, keys: list[str], count: int, rng: np.random.Generator) -> list[str]:
+    return [keys[int(index)] for index in rng.permutation(len(keys))[:count]]
+
+
+def _in_order(suite: Suite, keys: set[str]) -> tuple[str, ...]:
+    return tuple(task.key for task in suite.tasks if task.key in keys)

@@ -1,0 +1,198 @@
+"""The study behind the table: every seed fine-tunes, goes on with task feedback, and asks all variants the same tasks.
+
+What is there already is not done again, so a study that was interrupted goes on where it stopped.
+
+    WORK/seed-S/settings.json   what all of it depends on; a study with other settings is refused
+    WORK/seed-S/finetuned/      the fine-tuned planner
+    WORK/seed-S/rltf/           what task feedback made of it, with the reward curve
+    WORK/seed-S/scores.json     what every variant scored at every task of the test draws
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import plan_to_json
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.strategy import Strategy
+from evaluator.core.suites.base import Task
+from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.execution.experts.weights import weights_digest
+from evaluator.openagi.strategies.few_shot import FewShot
+from evaluator.openagi.strategies.nonlinear import Nonlinear
+from evaluator.openagi.strategies.zero_shot import ZeroShot
+from evaluator.openagi.training.feedback_run import FeedbackRun, train_with_feedback
+from evaluator.openagi.training.finetuning import FINE_TUNING_STEPS, FineTuning, fine_tune
+from evaluator.openagi.training.lessons import gold_demonstrations
+from evaluator.openagi.training.rltf import Schedule
+from evaluator.openagi.training.splits import Split, draw_split
+from evaluator.openagi.training.table import SeedResults, TaskResult
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.training.checkpoints import load_planner
+from evaluator.training.runs import refuse_others, write_settings
+
+ZERO_SHOT, FEW_SHOT, UNTUNED, FINE_TUNED, RLTF = (
+    "zero-shot", "few-shot", "zero-shot, constrained", "fine-tuned", "RLTF"
+)  # fmt: skip
+VARIANTS = (ZERO_SHOT, FEW_SHOT, UNTUNED, FINE_TUNED, RLTF)
+"""In the order of the table. The third is none of the paper's: it tells what the constraint alone is worth."""
+SHOWN = 5
+"""Demonstrations of the few-shot prompt, training tasks of the seed: as many as pretraining shows at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What is compared and how."""
+
+    model: Path
+    """The pretrained planner."""
+    work: Path
+    training: ExecutionEvaluator
+    """Whose scores are rewards. Its data are not those of the test."""
+    testing: ExecutionEvaluator
+    data: dict[str, JsonValue]
+    """Profile, split and samples of the training, for the record."""
+    draws: int = 3
+    fine_tuning_steps: int = FINE_TUNING_STEPS
+    schedule: Schedule = field(default_factory=Schedule)
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """What the results of a seed depend on besides the code."""
+        schedule: dict[str, JsonValue] = json.loads(json.dumps(asdict(self.schedule)))
+        schedule.pop("seed")
+        return {
+            "model": weights_digest(self.model),
+            "suite": self.testing.suite.digest,
+            "profile": self.testing.profile.digest,
+            "data": self.data,
+            "draws": self.draws,
+            "fine_tuning_steps": self.fine_tuning_steps,
+            "schedule": schedule,
+        }
+
+
+def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedResults:
+    """Everything of one seed.
+
+    Raises:
+        SettingsError: the seed was studied with other settings.
+        RuntimeError: a task could not be measured, for reasons that are not the planner's.
+    """
+    suite = study.testing.suite
+    split = draw_split(suite=suite, seed=seed, draws=study.draws)
+    folder = study.work / f"seed-{seed}"
+    scores = folder / "scores.json"
+    if folder.is_dir():
+        refuse_others(path=folder / "settings.json", settings=study.settings)
+    else:
+        write_settings(path=folder / "settings.json", settings=study.settings)
+    if not scores.is_file():
+        say(f"seed {seed}: {len(split.train)} training tasks, {len(split.held_out)} of {study.draws} test draws")
+        folders = _trained(study=study, seed=seed, split=split, folder=folder, say=say)
+        measured = {}
+        for variant in VARIANTS:
+            measured[variant] = _measured(study=study, variant=variant, folders=folders, split=split)
+            mean = sum(result.score for result in measured[variant].values()) / len(measured[variant])
+            say(f"seed {seed}: {variant} {mean:.4f} over the held-out tasks")
+        _write(path=scores, settings=study.settings, split=split, measured=measured)
+    return read_scores(path=scores, seed=seed)
+
+
+def read_scores(*, path: Path, seed: int) -> SeedResults:
+    """What a seed measured."""
+    value = json.loads(path.read_text(encoding="utf-8"))
+    return SeedResults(
+        seed=seed,
+        tests=tuple(tuple(test) for test in value["tests"]),
+        results={
+            variant: {key: TaskResult(**result) for key, result in results.items()}
+            for variant, results in value["results"].items()
+        },
+    )
+
+
+def _trained(*, study: Study, seed: int, split: Split, folder: Path, say: Callable[[str], None]) -> Mapping[str, Path]:
+    tuned, taught = folder / "finetuned", folder / "rltf"
+    if not (tuned / "training.json").is_file():
+        fine_tune(
+            FineTuning(
+                model=study.model, out=tuned, suite=study.testing.suite, tasks=split.train, seed=seed,
+                steps=study.fine_tuning_steps, resume=True,
+            )
+        )  # fmt: skip
+        say(f"seed {seed}: fine-tuned")
+    if not (taught / "training.json").is_file():
+        schedule = Schedule(**{**asdict(study.schedule), "seed": seed})
+        train_with_feedback(
+            FeedbackRun(
+                model=tuned, out=taught, evaluator=study.training, tasks=split.train, data=study.data,
+                schedule=schedule, resume=True,
+            ),
+            report=lambda point: say(f"seed {seed}: step {point.step} reward {point.reward:.4f}"),
+        )  # fmt: skip
+    return {ZERO_SHOT: study.model, FEW_SHOT: study.model, UNTUNED: study.model, FINE_TUNED: tuned, RLTF: taught}
+
+
+def _measured(*, study: Study, variant: str, folders: Mapping[str, Path], split: Split) -> dict[str, TaskResult]:
+    suite = study.testing.suite
+    planner = StrategyPlanner(
+        strategy=_strategy(study=study, variant=variant, split=split), model=load_planner(folders[variant])
+    )
+    keys = [task.key for task in suite.tasks if task.key in split.held_out]
+    records = study.testing.run(planner=planner, tasks=keys)
+    return dict(_result(record=record, task=suite.task(record.task)) for record in records)
+
+
+def _strategy(*, study: Study, variant: str, split: Split) -> Strategy:
+    if variant == ZERO_SHOT:
+        return ZeroShot()
+    if variant == FEW_SHOT:
+        shown = [split.train[index] for index in range(0, len(split.train), max(1, len(split.train) // SHOWN))][:SHOWN]
+        return FewShot(demonstrations=gold_demonstrations(suite=study.testing.suite, tasks=shown))
+    return Nonlinear()
+
+
+def _result(*, record: ResultRecord, task: Task) -> tuple[str, TaskResult]:
+    if record.outcome not in {Outcome.SCORED, Outcome.PLANNER_FAULT} or record.score is None:
+        raise RuntimeError(f"task {record.task} was not measured: {record.outcome}: {record.reason_text}")
+    is_gold = (
+        record.plan is not None and task.gold is not None and _calls(record.plan) == _calls(plan_to_json(task.gold))
+    )
+    is_valid = record.outcome is Outcome.SCORED
+    return record.task, TaskResult(metric=task.metric, score=record.score, is_valid=is_valid, is_gold=is_gold)
+
+
+def _calls(plan: Any) -> JsonValue:
+    """What a `plan/1` calls to get its answers, in whatever order its steps are listed and however they are named."""
+    made = {reference: step for step in plan["steps"] for reference in step["outputs"].values()}
+
+    def term(value: str) -> JsonValue:
+        step = made.get(value)
+        return value if step is None else {step["tool"]: {name: term(given) for name, given in step["inputs"].items()}}
+
+    return [term(answer) for answer in plan["answers"]]
+
+
+def _write(
+    *, path: Path, settings: dict[str, JsonValue], split: Split, measured: Mapping[str, Mapping[str, TaskResult]]
+) -> None:
+    value = {
+        "settings": settings,
+        "train": list(split.train),
+        "tests": [list(test) for test in split.tests],
+        "results": {
+            variant: {key: asdict(result) for key, result in results.items()} for variant, results in measured.items()
+        },
+    }
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def chosen(seeds: Sequence[SeedResults], *, variants: Sequence[str] = VARIANTS) -> list[str]:
+    """The variants that every seed measured, in the order of the table."""
+    return [variant for variant in variants if all(variant in one.results for one in seeds)]

@@ -1,0 +1,41 @@
+"""What a bundled planner is in the list of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evaluator.core.planner import Planner
+from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import judged_suites, suites_with_anchor, suites_without_gold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundledEntry:
+    """A bundled planner in the list of them."""
+
+    name: str
+    description: str
+    make: Callable[[Suite], Planner]
+    knows_gold: bool = False
+    """Whether its plans give the gold plans away, whole or in part."""
+    is_for_judged: bool = False
+    """Whether it is an anchor only where plans are judged and not executed."""
+    is_named_by_suites: bool = False
+    """Whether it is an anchor only of suites whose entry names it."""
+    is_further_seed: bool = False
+    """Whether it is another one with a further seed: five seeds show how much of a score is chance."""
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """Slugs of the suites that it is an anchor of; empty: all."""
+        if self.is_named_by_suites:
+            return suites_with_anchor(self.name)
+        return judged_suites() if self.is_for_judged else ()
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Slugs of the suites that have no gold plans, where its answers come from them."""
+        return suites_without_gold() if self.knows_gold else ()
+
+    def understands(self, suite: str) -> bool:
+        """Whether it is an anchor of the suite with this slug."""
+        return suite not in self.lacking and (not self.suites or suite in self.suites)

@@ -1,9 +1,0 @@
-"""LUMOS (Yin et al., 2024): planning and grounding modules, and the baselines of its comparison.
-
-- `templates`: conversations as the modules were trained on
-- `strategy`: the planners
-"""
-
-from evaluator.planners.strategies.lumos.strategy import STRATEGIES
-
-__all__ = ["STRATEGIES"]

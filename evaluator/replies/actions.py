@@ -1,0 +1,152 @@
+"""From tool calls as a parser read them to a plan: the rules that all the forms with named results share.
+
+1. Steps are called `s1`, `s2`, ... in the order in which they are written, unless the form names them.
+2. A tool's name is looked up as it stands, then among the aliases, then in any mix of case, blanks, hyphens and
+   underscores. A name that is nowhere is kept, for the checks to report.
+3. An argument's value is kept as written. A number or truth value becomes its JSON text, a list its items joined
+   by ", ", any other value its JSON text. An empty value counts as a missing argument.
+4. A list of outputs names the outputs of the tool's signature in order; what is left over is called by its index
+   (`output2`), and so is everything of a tool that is nowhere (`output0`). Two steps may make the same reference.
+5. The answers are the references `<GENERATED>-k` or `<GEN>-k`, in the order of `k`; where there are none, the
+   outputs that no step uses.
+
+Whatever rules 2 and 3 change is recorded as tolerated.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
+from evaluator.core.plans.values import refuse_too_many, short, spelling
+from evaluator.core.tools.types import Catalogue, ResourceType
+
+_GENERATED = re.compile(r"<GEN(?:ERATED)?>-([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One tool call as it is written."""
+
+    tool: str
+    inputs: Mapping[str, object]
+    outputs: Sequence[str] | Mapping[str, str] | None
+    """References in the order of the signature, or by output name; None where the form leaves them out."""
+    where: str
+    """Its place in the text or JSON value."""
+    id: str | None = None
+
+
+def plan_of(*, actions: Sequence[Action], context: PlanContext, form: str, tolerated: Sequence[str] = ()) -> ParsedPlan:
+    """The plan that the actions say, by the rules of this module.
+
+    Raises:
+        PlanSyntaxError: there are more actions than a plan may have.
+    """
+    refuse_too_many(steps=actions)
+    records = list(tolerated)
+    used: set[str] = set()
+    steps = tuple(
+        _step(action=action, number=number, context=context, used=used, tolerated=records)
+        for number, action in enumerate(actions, start=1)
+    )
+    return ParsedPlan(
+        plan=Plan(steps=steps, answers=answers_of(steps=steps, used=used)), form=form, tolerated=tuple(records)
+    )
+
+
+def answers_of(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[str, ...]:
+    """The answers of a plan that does not name them (rule 5). `used` are references inside joined lists."""
+    made = list(dict.fromkeys(reference for step in steps for reference in step.outputs.values()))
+    numbered = [(int(match[1]), reference) for reference in made if (match := _GENERATED.fullmatch(reference))]
+    if numbered:
+        return tuple(reference for _, reference in sorted(numbered, key=lambda pair: pair[0]))
+    return unused_outputs(steps=steps, used=used)
+
+
+def unused_outputs(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[str, ...]:
+    """The outputs that no step takes, in the order of the steps. `used` are references inside joined lists."""
+    taken = {value for step in steps for value in step.inputs.values()}.union(used)
+    made = dict.fromkeys(reference for step in steps for reference in step.outputs.values())
+    return tuple(reference for reference in made if reference not in taken)
+
+
+def tool_name(*, written: str, context: PlanContext, where: str, tolerated: list[str]) -> str:
+    """The catalogue's name for a tool as it is written (rule 2)."""
+    catalogue = context.known or context.catalogue
+    if written in catalogue:
+        return written
+    name = catalogue.canonical(written) or _by_spelling(written=written, catalogue=catalogue)
+    if name is None:
+        return written
+    tolerated.append(f"{where}: read {short(written)} as {name!r}")
+    return name
+
+
+def inputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]:
+    """The inputs of a tool's signature, offered or not; empty for a tool that is nowhere."""
+    catalogue = context.known or context.catalogue
+    return catalogue[tool].inputs if tool in catalogue else {}
+
+
+def outputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]:
+    """The outputs of a tool's signature, offered or not; empty for a tool that is nowhere."""
+    catalogue = context.known or context.catalogue
+    return catalogue[tool].outputs if tool in catalogue else {}
+
+
+def text_of(*, value: object, where: str, tolerated: list[str], used: set[str] | None = None) -> str | None:
+    """An argument's value as a text, or None if it is empty (rule 3). Items of a list are added to `used`."""
+    if isinstance(value, str) and value:
+        return value
+    if value is None or value == "" or (isinstance(value, list | tuple | Mapping) and not value):
+        tolerated.append(f"{where}: an empty value counts as a missing argument")
+        return None
+    if isinstance(value, list | tuple) and all(isinstance(item, str | int | float) for item in value):
+        items = [item if isinstance(item, str) else _json(item, where) for item in value]
+        if used is not None:
+            used.update(items)
+        text = ", ".join(items)
+        tolerated.append(f"{where}: joined a list of {len(items)} to {short(text)}")
+        return text or None
+    text = _json(value, where)
+    tolerated.append(f"{where}: read {short(text)} as a text")
+    return text
+
+
+def _step(*, action: Action, number: int, context: PlanContext, used: set[str], tolerated: list[str]) -> Step:
+    where = action.where
+    name = tool_name(written=action.tool, context=context, where=where, tolerated=tolerated)
+    inputs = {}
+    for argument, value in action.inputs.items():
+        text = text_of(value=value, where=f"{where}, input {short(argument)}", tolerated=tolerated, used=used)
+        if text is not None:
+            inputs[argument] = text
+    step_id = action.id or f"s{number}"
+    signature = tuple(outputs_of(tool=name, context=context))
+    outputs = action.outputs
+    if outputs is None:
+        outputs = {output: f"{step_id}.{output}" for output in signature}
+        tolerated.append(f"{where}: no outputs; named them {', '.join(outputs.values()) or 'nothing'}")
+    elif not isinstance(outputs, Mapping):
+        outputs = {
+            signature[index] if index < len(signature) else f"output{index}": reference
+            for index, reference in enumerate(outputs)
+        }
+    return Step(id=step_id, tool=name, inputs=inputs, outputs=outputs)
+
+
+def _by_spelling(*, written: str, catalogue: Catalogue) -> str | None:
+    wanted = spelling(written)
+    for tool in catalogue.tools.values():
+        if wanted in map(spelling, (tool.name, *tool.aliases)):
+            return tool.name
+    return None
+
+
+def _json(value: object, where: str) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (RecursionError, TypeError, ValueError):
+        raise PlanSyntaxError("a value nested too deeply, or not JSON", where=where) from None

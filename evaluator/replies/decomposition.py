@@ -1,0 +1,151 @@
+"""Parser for ControlLLM's task decompositions, the first stage's answer: what to produce, not yet with which tools.
+
+Grammar::
+
+    decomposition = "<Solution>" subtasks "</Solution>"
+    subtasks      = [subtask, ...]                                          JSON
+    subtask       = {"description": text, "task": [domain, ...], "id": integer, "dep": [id, ...] | [-1],
+                     "args": [resource, ...], "returns": [resource, ...]}
+    resource      = {"type": text, "value": text}
+
+Tolerated and recorded: Python literals instead of JSON; the tags left out; the paper's field names `task_domain` and
+`return`; `task` as a text; ids as texts; `dep` left out; a value that is a number,
+a truth value or null; unknown keys.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evaluator.core.plans.literals import load_literal
+from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.core.plans.values import Places, a_list, a_text, integer, kind_of, refuse_too_many
+
+OPENING = "<Solution>"
+_CLOSING = "</Solution>"
+_PAPER_NAMES = {"task_domain": "task", "return": "returns"}
+_KEYS = frozenset({"description", "task", "id", "dep", "args", "returns"})
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A typed resource that a subtask takes or returns."""
+
+    type: str
+    value: str
+    """A file name, a literal text, or the reference of an earlier subtask's return."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """One thing to be produced."""
+
+    id: int
+    description: str
+    domains: tuple[str, ...]
+    """Domains whose tools may be used."""
+    dependencies: tuple[int, ...]
+    """Ids of the subtasks that come first."""
+    args: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A request as subtasks, with everything that the parser tolerated."""
+
+    subtasks: tuple[Subtask, ...]
+    tolerated: tuple[str, ...] = ()
+
+
+def parse_decomposition(text: str) -> Decomposition:
+    """Read a task decomposition.
+
+    Raises:
+        PlanSyntaxError: it is none; `where` is the position in the text or the JSON path.
+    """
+    tolerated: list[str] = []
+    value, records = load_literal(_without_tags(text=text, tolerated=tolerated))
+    tolerated += records
+    items = a_list(value, "decomposition")
+    refuse_too_many(steps=items)
+    subtasks = tuple(_subtask(raw=raw, where=f"[{index}]", tolerated=tolerated) for index, raw in enumerate(items))
+    seen: set[int] = set()
+    for index, subtask in enumerate(subtasks):
+        if subtask.id in seen:
+            raise PlanSyntaxError(f"two subtasks have the id {subtask.id}", where=f"[{index}].id")
+        seen.add(subtask.id)
+    return Decomposition(subtasks=subtasks, tolerated=tuple(tolerated))
+
+
+def _without_tags(*, text: str, tolerated: list[str]) -> str:
+    """The text with blanks for its tags, so that positions stay what they were."""
+    start = len(text) - len(text.lstrip())
+    end = len(text.rstrip())
+    if text.startswith(OPENING, start):
+        start += len(OPENING)
+    else:
+        tolerated.append(f"{Places(text)[start]}: {OPENING} is missing")
+    if text.endswith(_CLOSING, start, end):
+        end -= len(_CLOSING)
+    else:
+        tolerated.append(f"{Places(text)[end]}: {_CLOSING} is missing")
+    kept = "".join("\n" if character == "\n" else " " for character in text[:start])
+    return kept + text[start:end]
+
+
+def _subtask(*, raw: object, where: str, tolerated: list[str]) -> Subtask:
+    if not isinstance(raw, Mapping):
+        raise PlanSyntaxError(f"a subtask is an object, not {kind_of(raw)}", where=where)
+    fields = _fields(raw=raw, where=where, tolerated=tolerated)
+    if "dep" not in fields:
+        tolerated.append(f"{where}.dep: missing; read as no dependency")
+    dependencies = [
+        integer(value=item, where=f"{where}.dep[{index}]", tolerated=tolerated)
+        for index, item in enumerate(a_list(fields.get("dep", []), f"{where}.dep"))
+    ]
+    return Subtask(
+        id=integer(value=fields.get("id"), where=f"{where}.id", tolerated=tolerated),
+        description=a_text(fields.get("description"), f"{where}.description"),
+        domains=_domains(value=fields.get("task"), where=f"{where}.task", tolerated=tolerated),
+        dependencies=tuple(item for item in dependencies if item != -1),
+        args=_resources(value=fields.get("args"), where=f"{where}.args", tolerated=tolerated),
+        returns=_resources(value=fields.get("returns"), where=f"{where}.returns", tolerated=tolerated),
+    )
+
+
+def _fields(*, raw: Mapping[str, object], where: str, tolerated: list[str]) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    for key, value in raw.items():
+        name = _PAPER_NAMES.get(key, key)
+        if name in fields:
+            raise PlanSyntaxError(f'"{key}" and "{name}" mean the same; give one of them', where=where)
+        if name != key:
+            tolerated.append(f'{where}: read "{key}" as "{name}"')
+        elif key not in _KEYS:
+            tolerated.append(f"{where}: ignored {key!r}")
+        fields[name] = value
+    return fields
+
+
+def _domains(*, value: object, where: str, tolerated: list[str]) -> tuple[str, ...]:
+    if isinstance(value, str) and value:
+        tolerated.append(f"{where}: read a text as a list of one")
+        return (value,)
+    return tuple(a_text(item, f"{where}[{index}]") for index, item in enumerate(a_list(value, where)))
+
+
+def _resources(*, value: object, where: str, tolerated: list[str]) -> tuple[Argument, ...]:
+    resources = []
+    for index, raw in enumerate(a_list(value, where)):
+        item = f"{where}[{index}]"
+        if not isinstance(raw, Mapping):
+            raise PlanSyntaxError(f"a resource is an object with type and value, not {kind_of(raw)}", where=item)
+        value = raw.get("value")
+        if not isinstance(value, str):
+            if isinstance(value, list | dict):
+                raise PlanSyntaxError(f"must be a text, not {kind_of(value)}", where=f"{item}.value")
+            tolerated.append(f"{item}.value: read {kind_of(value)} as a text")
+            value = "" if value is None else json.dumps(value)
+        resources.append(Argument(type=a_text(raw.get("type"), f"{item}.type"), value=value))
+    return tuple(resources)

@@ -1,0 +1,137 @@
+"""Parser for ControlLLM's action lists as its paper prints them.
+
+Grammar::
+
+    plan     = { list [","] } | { action [","] }
+    list     = "[" [ item { "," item } [","] ] "]"
+    item     = list | action
+    action   = "Action" "(" [ argument { "," argument } [","] ] ")"
+    argument = ["tool_name" "=" | "tool" "="] string
+             | ["inputs" "=" | "args" "="] mapping
+             | ["outputs" "=" | "returns" "="] outputs
+    outputs  = list of strings | mapping | string
+
+Values, strings and mappings are Python literals (`evaluator.core.plans.literals`). Arguments without a name stand in
+the order of the grammar. Lists are subtasks: nested or one after another, their actions follow each other. References
+are kept as written; how actions become steps is said in `evaluator.replies.actions`.
+
+Tolerated and recorded: outputs left out, a single text as outputs, a line break inside quotes.
+"""
+
+from collections.abc import Mapping
+
+from evaluator.core.plans.literals import MAX_DEPTH, Scanner
+from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
+from evaluator.core.plans.values import MAX_STEPS, kind_of
+from evaluator.replies.actions import Action, plan_of
+
+FORM = "printed actions"
+_NAMES = {
+    "tool_name": "tool_name",
+    "tool": "tool_name",
+    "inputs": "inputs",
+    "args": "inputs",
+    "outputs": "outputs",
+    "returns": "outputs",
+}
+_ORDER = ("tool_name", "inputs", "outputs")
+
+
+def parse_printed(*, text: str, context: PlanContext) -> ParsedPlan:
+    """Read printed actions.
+
+    Raises:
+        PlanSyntaxError: they are not of this form; `where` is the position in the text.
+    """
+    scanner = Scanner(text)
+    actions: list[Action] = []
+    if scanner.at_end():
+        raise scanner.fail("the plan is empty")
+    while not scanner.at_end():
+        _item(scanner=scanner, actions=actions, depth=0)
+        scanner.take(",")
+    return plan_of(actions=actions, context=context, form=FORM, tolerated=scanner.tolerated)
+
+
+def _item(*, scanner: Scanner, actions: list[Action], depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise scanner.fail(f"lists nested more than {MAX_DEPTH} deep")
+    if scanner.take("["):
+        scanner.items(
+            close="]", read=lambda: _item(scanner=scanner, actions=actions, depth=depth + 1), what="an action"
+        )
+        return
+    actions.append(_action(scanner))
+    if len(actions) > MAX_STEPS:
+        raise scanner.fail(f"a plan has at most {MAX_STEPS} actions")
+
+
+def _action(scanner: Scanner) -> Action:
+    scanner.peek()
+    start = scanner.index
+    if scanner.name(what="'Action(' or a list of actions") != "Action":
+        raise scanner.fail("expected 'Action(' or a list of actions", index=start)
+    scanner.expect("(", after="Action")
+    given: dict[str, object] = {}
+    scanner.items(close=")", read=lambda: _argument(scanner=scanner, given=given), what="an argument")
+    where = scanner.places[start]
+    if "tool_name" not in given:
+        raise PlanSyntaxError("an action needs a tool_name", where=where)
+    if "inputs" not in given:
+        scanner.tolerated.append(f"{where}: an action without inputs")
+    inputs, outputs = given.get("inputs", {}), given.get("outputs")
+    assert isinstance(inputs, Mapping)
+    assert outputs is None or isinstance(outputs, list | Mapping)
+    return Action(tool=str(given["tool_name"]), inputs=inputs, outputs=outputs, where=where)
+
+
+def _argument(*, scanner: Scanner, given: dict[str, object]) -> None:
+    symbol = scanner.peek()
+    start = scanner.index
+    if symbol.isalpha():
+        written = scanner.name(what="an argument")
+        if written not in _NAMES:
+            raise scanner.fail(f"an action has no {written!r}; it has tool_name, inputs and outputs", index=start)
+        scanner.expect("=", after=written)
+        name = _NAMES[written]
+    elif len(given) < len(_ORDER):
+        name = _ORDER[len(given)]
+    else:
+        raise scanner.fail("an action has three arguments: tool_name, inputs and outputs")
+    if name in given:
+        raise scanner.fail(f"{name} stands twice", index=start)
+    given[name] = _READERS[name](scanner)
+
+
+def _tool_name(scanner: Scanner) -> str:
+    scanner.peek()
+    start = scanner.index
+    name = scanner.string(what="the tool's name in quotes")
+    if not name:
+        raise scanner.fail("the tool's name is empty", index=start)
+    return name
+
+
+def _inputs(scanner: Scanner) -> dict[str, object]:
+    if scanner.peek() != "{":
+        raise scanner.fail(f"expected the inputs as {{'argument': value}}, found {scanner.found()}")
+    return scanner.mapping()
+
+
+def _outputs(scanner: Scanner) -> list[str] | dict[str, str]:
+    scanner.peek()
+    start = scanner.index
+    value = scanner.value()
+    if isinstance(value, str):
+        scanner.tolerated.append(f"{scanner.places[start]}: read a text as a list of one output")
+        value = [value]
+    items = list(value.values()) if isinstance(value, Mapping) else value
+    if not isinstance(items, list):
+        raise scanner.fail(f"outputs are a list of texts, not {kind_of(value)}", index=start)
+    for item in items:
+        if not isinstance(item, str) or not item:
+            raise scanner.fail(f"an output is a non-empty text, not {kind_of(item)}", index=start)
+    return value  # type: ignore[return-value]  # its items were just found to be texts
+
+
+_READERS = {"tool_name": _tool_name, "inputs": _inputs, "outputs": _outputs}

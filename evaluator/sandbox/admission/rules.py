@@ -1,0 +1,159 @@
+"""What a submitted language model must be like before anything loads it. No torch, no network.
+
+Only settings, vocabularies and safetensors; an architecture of the installed `transformers`; no code of its own.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.sandbox.admission.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
+from evaluator.sandbox.admission.config_fields import ConfigError, checked_fields
+
+CONFIG, INDEX = "config.json", "model.safetensors.index.json"
+MOST_SETTINGS_BYTES = 4 * 1024 * 1024
+"""Of one file of settings that is read here; vocabularies may be larger, and are not read."""
+_CODE_KEYS = ("auto_map", "custom_pipelines")
+_IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
+"""Of attention or experts: a name of the library's own, or a repository whose code it would fetch and run."""
+_OWN_IMPLEMENTATION = re.compile(r"[a-z0-9_]+")
+_QUANTIZATION_KEY = "quantization_config"
+_WEIGHTS_KEY = "transformers_weights"
+_WEIGHTS_FILE = re.compile(r"[A-Za-z0-9_][\w.-]*\.safetensors", re.ASCII)
+
+
+class ModelRefusedError(ValueError):
+    """A language model that is not loaded here; the message is a sentence for who submits it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What a configuration says."""
+
+    architecture: str
+    """`model_type`."""
+    fields: Mapping[str, Any]
+    """The settings that are used, each within its range."""
+
+
+def read_config(data: bytes) -> Config:
+    """The configuration in `config.json`.
+
+    Raises:
+        ModelRefusedError: it is none, needs code of its own, names an architecture that is not loaded here, or has a
+            setting out of its range.
+    """
+    content = settings_of(data, name=CONFIG)
+    refuse_code(content, name=CONFIG)
+    architecture = content.get("model_type")
+    if not isinstance(architecture, str) or not architecture:
+        raise ModelRefusedError(f"{CONFIG} names no model_type, so that nobody knows which architecture it is for.")
+    if architecture not in CAUSAL | SEQUENCE_TO_SEQUENCE:
+        raise ModelRefusedError(
+            f"{CONFIG} is for the architecture {architecture[:60]!r}, which is no causal or sequence-to-sequence "
+            "language model that is loaded here; the documentation lists those that are."
+        )
+    if content.get(_QUANTIZATION_KEY):
+        raise ModelRefusedError(
+            f"{CONFIG} sets {_QUANTIZATION_KEY}; quantized weights are not loaded here. Save the weights in bfloat16."
+        )
+    for key, value in _entries(content):
+        _refuse_elsewhere(key, value)
+    try:
+        fields = checked_fields(content, architecture=architecture)
+    except ConfigError as error:
+        raise ModelRefusedError(f"{CONFIG} {error}.") from None
+    return Config(architecture=architecture, fields=fields)
+
+
+def end_tokens(named: object, *, own: int | None) -> tuple[int, ...]:
+    """Token ids that end a text; empty if nothing names one. `generation_config.json` has no say.
+
+    Args:
+        named: `eos_token_id` of `config.json`: one id, several, or None. Negative ids mean none.
+        own: the id of the tokenizer's `eos_token`. It comes first: constrained texts end with it.
+    """
+    several = named if isinstance(named, list | tuple) else [named]
+    known = [token for token in several if type(token) is int and token >= 0]
+    return tuple(dict.fromkeys([*([own] if own is not None else []), *known]))
+
+
+def _refuse_elsewhere(key: str, value: object) -> None:
+    """Refuse a setting that makes the library read weights or code from outside the model's folder."""
+    if not isinstance(value, str) or not value:
+        return
+    if _IMPLEMENTATION.fullmatch(key) and not _OWN_IMPLEMENTATION.fullmatch(value):
+        raise ModelRefusedError(
+            f"{CONFIG} sets {key} to {value[:60]!r}, which is code from elsewhere; use the library's own, such as "
+            "'sdpa', or leave the setting out."
+        )
+    if key == _WEIGHTS_KEY and not _WEIGHTS_FILE.fullmatch(value):
+        raise ModelRefusedError(f"{CONFIG} sets {key} to {value[:60]!r}, which is no safetensors file of the model.")
+
+
+def settings_of(data: bytes, *, name: str) -> dict[str, Any]:
+    """A file of settings as an object.
+
+    Raises:
+        ModelRefusedError: it is none.
+    """
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise ModelRefusedError(f"{name} is no JSON object.")
+    return content
+
+
+def refuse_code(content: Mapping[str, Any], *, name: str) -> None:
+    """Refuse settings that want code which comes with the model.
+
+    Raises:
+        ModelRefusedError: they do.
+    """
+    for key in _CODE_KEYS:
+        if content.get(key):
+            raise ModelRefusedError(f"It needs code of its own ({key} in {name}), which is never run here.")
+    named = next((text for text in _texts(content) if text.endswith(".py")), None)
+    if named is not None:
+        raise ModelRefusedError(f"It needs code of its own ({named[:80]!r} in {name}), which is never run here.")
+
+
+def shards_named(data: bytes, *, name: str) -> frozenset[str]:
+    """The files that an index of weights names.
+
+    Raises:
+        ModelRefusedError: it is no index, or names something other than a safetensors file beside it.
+    """
+    weight_map = settings_of(data, name=name).get("weight_map")
+    if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
+        raise ModelRefusedError(f"{name} is no index of weights: it has no weight_map.")
+    # The library joins these names to the folder's path: one with ".." would be another model's weights.
+    elsewhere = next((file for file in weight_map.values() if not _WEIGHTS_FILE.fullmatch(file)), None)
+    if elsewhere is not None:
+        raise ModelRefusedError(f"{name} names {elsewhere[:80]!r}, which is no safetensors file beside it.")
+    return frozenset(weight_map.values())
+
+
+def _texts(content: Mapping[str, Any]) -> Iterable[str]:
+    """All texts in settings."""
+    return (value for _, value in _entries(content) if isinstance(value, str))
+
+
+def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All values in settings with their keys; those of lists have the list's.
+
+    Not recursive: submitted settings may be nested as deep as JSON allows.
+    """
+    waiting: list[tuple[str, Any]] = [("", content)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.items()
+        elif isinstance(value, list):
+            waiting += [(key, item) for item in value]
+        else:
+            yield key, value

@@ -1,0 +1,125 @@
+"""The files of settings that a submitted model is checked by: the same rules for a zip, a hub and a folder.
+
+No torch, no network, no native code.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluator.sandbox.admission.rules import (
+    CONFIG,
+    INDEX,
+    MOST_SETTINGS_BYTES,
+    Config,
+    ModelRefusedError,
+    read_config,
+    settings_of,
+    shards_named,
+)
+from evaluator.sandbox.admission.tokenizer_content import TokenizerContent, read_tokenizer
+from evaluator.sandbox.admission.tokenizer_settings import (
+    MOST_TOKENIZER_BYTES,
+    SPECIAL_TOKENS_MAP,
+    TEMPLATE_JSON,
+    TEMPLATE_TEXT,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    TokenizerSettings,
+    check_tokenizer_file,
+    checked_template,
+    read_special_tokens_map,
+    read_tokenizer_config,
+)
+
+SETTINGS_FILES = (CONFIG, INDEX, TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, TEMPLATE_TEXT, TEMPLATE_JSON, TOKENIZER)
+"""All that are read, the largest last."""
+
+Read = Callable[[str], bytes | None]
+"""Gives a file by its name; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenizerFiles:
+    """What a tokenizer is built from."""
+
+    content: TokenizerContent
+    settings: TokenizerSettings
+
+
+def most_bytes(name: str) -> int:
+    """The largest size of a file of settings."""
+    return MOST_TOKENIZER_BYTES if name == TOKENIZER else MOST_SETTINGS_BYTES
+
+
+def check_size(*, name: str, size: int) -> None:
+    """Refuse a file of settings that is too large.
+
+    Raises:
+        ModelRefusedError: it is.
+    """
+    if size > most_bytes(name):
+        raise ModelRefusedError(f"{name} has {size} bytes; at most {most_bytes(name)} are possible.")
+
+
+def check_settings(read: Read) -> Config:
+    """Check all files of settings, and return the configuration.
+
+    Raises:
+        ModelRefusedError: one is missing, or has something that is not accepted.
+    """
+    data = read(CONFIG)
+    if data is None:
+        raise ModelRefusedError(f"The model has no {CONFIG}.")
+    config = read_config(data)
+    if (index := read(INDEX)) is not None:
+        shards_named(index, name=INDEX)
+    read_tokenizer_files(read)
+    return config
+
+
+def read_tokenizer_files(read: Read) -> TokenizerFiles:
+    """The checked files of a tokenizer; its configuration comes before the older map of special tokens.
+
+    Raises:
+        ModelRefusedError: there is no `tokenizer.json`, or a file has something that is not accepted.
+    """
+    settings: TokenizerSettings = {}
+    if (data := read(SPECIAL_TOKENS_MAP)) is not None:
+        settings |= read_special_tokens_map(data)
+    if (data := read(TOKENIZER_CONFIG)) is not None:
+        settings |= read_tokenizer_config(data)
+    if template := _template(read):
+        settings["chat_template"] = template
+    data = read(TOKENIZER)
+    check_tokenizer_file(has=data is not None, size=None if data is None else len(data))
+    return TokenizerFiles(content=read_tokenizer(data or b""), settings=settings)
+
+
+def folder_reader(folder: Path) -> Read:
+    """Reads files of a folder, up to their largest size."""
+
+    def read(name: str) -> bytes | None:
+        try:
+            with (folder / name).open("rb") as file:
+                data = file.read(most_bytes(name) + 1)
+        except FileNotFoundError:
+            return None
+        if len(data) > most_bytes(name):
+            raise ModelRefusedError(f"{name} has more than {most_bytes(name)} bytes.")
+        return data
+
+    return read
+
+
+def _template(read: Read) -> str | None:
+    """The chat template that has a file of its own, which replaces the one in the tokenizer's configuration."""
+    if (data := read(TEMPLATE_TEXT)) is not None:
+        try:
+            return checked_template(data.decode())
+        except UnicodeDecodeError:
+            raise ModelRefusedError(f"{TEMPLATE_TEXT} is no UTF-8 text.") from None
+    if (data := read(TEMPLATE_JSON)) is not None:
+        value = settings_of(data, name=TEMPLATE_JSON).get("chat_template")
+        return checked_template(value) if isinstance(value, str) else None
+    return None

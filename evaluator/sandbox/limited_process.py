@@ -1,0 +1,334 @@
+"""Calls in a separate process with limits on memory, processor time and duration, for untrusted input.
+
+The caller writes JSON values to the process and reads one back for each: `call` for one, `Server` for many. The process
+sets its limits itself, before it looks at the input: code that a caller with threads runs between fork and exec may
+wait for a lock forever. Where the system has seccomp and Landlock, it then starts no processes, takes no memory that
+its limit does not count, and writes no files.
+"""
+
+import ctypes
+import json
+import logging
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.sandbox.isolation import landlock, seccomp
+
+logger = logging.getLogger(__name__)
+
+_HOME = Path(__file__).resolve().parents[2]
+_OUT_OF_MEMORY_EXIT = 3
+_PR_SET_PDEATHSIG = 1
+_FIRST_TO_GO = "900"
+_SHOWN_OF_ERRORS = 4000
+_LENGTH_BYTES = 8
+_MOST_WRITTEN = 64 * 1024
+"""Bytes of a file that the process writes; what it complains of goes to one."""
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PLANARENA_DATA")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a call may use."""
+
+    memory_bytes: int
+    """Of address space, shared libraries included (some 60 MB)."""
+    cpu_seconds: int
+    """Of the whole process; 0: no limit."""
+    wall_seconds: float
+    """Of a request."""
+    most_answer_bytes: int = 16 * 1024 * 1024
+    sockets: bool = False
+    """Whether it may use the network."""
+    writable: tuple[str, ...] = ()
+    """Folders that it may write to."""
+
+
+class Exceeded(StrEnum):
+    """What a call used too much of."""
+
+    MEMORY = "memory"
+    TIME = "time"
+
+
+class LimitExceededError(Exception):
+    """A call was ended because it used too much."""
+
+    def __init__(self, what: Exceeded) -> None:
+        super().__init__(f"too much {what}")
+        self.what = what
+
+
+def call(module: str, request: JsonValue, *, limits: Limits) -> Any:
+    """Run a module whose `__main__` calls `serve`, and return what it answers.
+
+    Args:
+        module: as for `python -m`.
+        request: what it is given.
+        limits: beyond them it is killed.
+
+    Raises:
+        LimitExceededError: it used too much, or was killed.
+        RuntimeError: it failed otherwise, which is a defect; the log has what it wrote.
+    """
+    sent = json.dumps({"limits": asdict(limits), "request": request}).encode()
+    with tempfile.TemporaryFile() as errors:
+        process = _started(module, errors=errors)
+        try:
+            with _killed_after(limits.wall_seconds, process) as late:
+                answer = _exchange(process, sent=sent, most=limits.most_answer_bytes)
+        finally:
+            process.kill()
+            process.wait()
+        if late.is_set():
+            raise LimitExceededError(Exceeded.TIME)
+        if process.returncode == 0:
+            return json.loads(answer)
+        errors.seek(0)
+        raise _failure(process.returncode, errors=errors.read(_MOST_WRITTEN), module=module)
+
+
+class Server:
+    """A process that answers one request after the other, each within the limits. One that used too much is replaced.
+
+    Not for use by several threads at a time. Ends with the object, or the program.
+    """
+
+    def __init__(self, module: str, *, limits: Limits) -> None:
+        """Start nothing yet.
+
+        Args:
+            module: as for `python -m`; its `__main__` calls `serve_many`.
+            limits: beyond them it is killed.
+        """
+        self._module, self._limits = module, limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._end: Callable[[], object] = _nothing
+
+    def call(self, request: JsonValue) -> Any:
+        """What the process answers.
+
+        Raises:
+            LimitExceededError: it used too much, or was killed.
+            RuntimeError: it failed otherwise, which is a defect; the log has what it wrote.
+        """
+        answer, late = b"", threading.Event()
+        try:
+            process = self._running()
+            with _killed_after(self._limits.wall_seconds, process) as late:
+                answer = self._exchange(process, sent=json.dumps(request).encode())
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            if late.is_set():
+                self.close()
+        if late.is_set():
+            raise LimitExceededError(Exceeded.TIME)
+        if answer:
+            return json.loads(answer)
+        raise self._failure_of(process)
+
+    def close(self) -> None:
+        """End the process; the next call starts another one."""
+        self._end()
+        self._process, self._end = None, _nothing
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
+            self._process = _started(self._module, errors=self._errors)
+            self._end = weakref.finalize(self, _end_process, self._process, self._errors)
+            self._exchange(self._process, sent=json.dumps(asdict(self._limits)).encode())
+        return self._process
+
+    def _exchange(self, process: "subprocess.Popen[bytes]", *, sent: bytes) -> bytes:
+        """The answer; nothing, if it ended.
+
+        Raises:
+            LimitExceededError: it answers more than it may.
+        """
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(BrokenPipeError):
+            process.stdin.write(len(sent).to_bytes(_LENGTH_BYTES) + sent)
+            process.stdin.flush()
+        length = int.from_bytes(process.stdout.read(_LENGTH_BYTES))
+        if length > self._limits.most_answer_bytes:
+            raise LimitExceededError(Exceeded.MEMORY)
+        answer = process.stdout.read(length)
+        return answer if len(answer) == length else b""
+
+    def _failure_of(self, process: "subprocess.Popen[bytes]") -> Exception:
+        """Why a process ended."""
+        assert self._errors is not None
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.kill()
+        code = process.wait()
+        self._errors.seek(0)
+        errors = self._errors.read(_MOST_WRITTEN)
+        self.close()
+        return _failure(code, errors=errors, module=self._module)
+
+
+def _nothing() -> None:
+    """There is no process to end."""
+
+
+def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, errors):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+
+
+def _started(module: str, *, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
+    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    # One arena: glibc reserves 64 MB of addresses for each further thread, which would count as memory.
+    environment |= {"MALLOC_ARENA_MAX": "1", "PYTHONUTF8": "1"}
+    return subprocess.Popen(  # noqa: S603 - a module of ours; untrusted input comes through the pipe
+        [sys.executable, "-m", module],
+        cwd=_HOME,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def _killed_after(seconds: float, process: "subprocess.Popen[bytes]") -> Iterator[threading.Event]:
+    """Kill the process if this takes too long; the event says whether it did."""
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+
+
+def _exchange(process: "subprocess.Popen[bytes]", *, sent: bytes, most: int) -> bytes:
+    """What the process answers.
+
+    Raises:
+        LimitExceededError: it answers more than it may.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin, process.stdout:
+        with suppress(BrokenPipeError):
+            process.stdin.write(sent)
+            process.stdin.close()
+        answer = process.stdout.read(most + 1)
+        if len(answer) > most:
+            raise LimitExceededError(Exceeded.MEMORY)
+        # It has closed its end, and so has ended or is about to.
+        process.wait()
+        return answer
+
+
+def serve(handle: Callable[[Any], JsonValue]) -> None:
+    """Answer the one request on standard input, within its limits.
+
+    Args:
+        handle: makes the answer.
+    """
+    received = json.loads(sys.stdin.buffer.read())
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _confine(Limits(**received["limits"]))
+    try:
+        answer = json.dumps(handle(received["request"])).encode()
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY_EXIT)
+    sys.stdout.buffer.write(answer)
+    sys.stdout.buffer.flush()
+
+
+def serve_many(handle: Callable[[Any], JsonValue]) -> None:
+    """Answer the requests of a `Server` on standard input until it ends.
+
+    Args:
+        handle: makes an answer.
+    """
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    limits: Limits | None = None
+    while beginning := incoming.read(_LENGTH_BYTES):
+        request = json.loads(incoming.read(int.from_bytes(beginning)))
+        try:
+            if limits is None:
+                # No death signal: it would come with the end of the thread that started this process.
+                _confine(limits := Limits(**request))
+                answer = b"null"
+            else:
+                answer = json.dumps(handle(request)).encode()
+        except MemoryError:
+            os._exit(_OUT_OF_MEMORY_EXIT)
+        outgoing.write(len(answer).to_bytes(_LENGTH_BYTES) + answer)
+        outgoing.flush()
+
+
+def _confine(limits: Limits) -> None:
+    wanted = {
+        resource.RLIMIT_AS: limits.memory_bytes,
+        resource.RLIMIT_CPU: limits.cpu_seconds or resource.RLIM_INFINITY,
+        resource.RLIMIT_FSIZE: _MOST_WRITTEN,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: 64,
+    }
+    if sys.platform == "linux":
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+        # Libraries ask for it while they are imported, and it is looked for by writing to it.
+        tempfile.tempdir = limits.writable[0] if limits.writable else "/"
+        # What the kernel lacks is no reason to refuse: the code is ours.
+        if landlock.abi():
+            landlock.restrict(
+                readable=[Path("/")],
+                writable=map(Path, limits.writable),
+                devices=[Path(os.devnull)],
+                sockets=limits.sockets,
+            )
+        with suppress(seccomp.SeccompError):
+            seccomp.restrict(sockets=limits.sockets, locks=bool(limits.writable))
+    for name, most in wanted.items():
+        # macOS knows RLIMIT_AS and refuses to set it; the duration is limited there too.
+        with suppress(ValueError, OSError):
+            # Processor time: SIGXCPU at the first, to distinguish it from a lack of memory, SIGKILL at the second.
+            spare = 1 if name == resource.RLIMIT_CPU and limits.cpu_seconds else 0
+            resource.setrlimit(name, (most, most + spare))
+
+
+def _failure(code: int, *, errors: bytes, module: str) -> Exception:
+    if code in {-signal.SIGXCPU, -signal.SIGKILL} and b"MemoryError" not in errors:
+        # The system kills with SIGKILL at the limit of processor time, and where memory ends.
+        return LimitExceededError(Exceeded.TIME if code == -signal.SIGXCPU else Exceeded.MEMORY)
+    if code == _OUT_OF_MEMORY_EXIT or b"MemoryError" in errors or code in {-signal.SIGSEGV, -signal.SIGABRT}:
+        return LimitExceededError(Exceeded.MEMORY)
+    logger.error("%s ended with code %d: %s", module, code, errors[-_SHOWN_OF_ERRORS:].decode(errors="replace"))
+    return RuntimeError(f"{module} ended with code {code}")

@@ -1,0 +1,61 @@
+"""Options of the commands that let an arbiter settle what the rules of a judge leave undecided."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator.core.commands.usage import usage_error
+from evaluator.scoring.arbiters.naming import KEY_VARIABLE, THRESHOLD, ArbiterName, named
+from evaluator.scoring.arbiters.protocol import Arbiter, ArbiterError
+
+ArbiterOption = Annotated[
+    str,
+    typer.Option(
+        help="Settles pairs of texts that the rules leave undecided: dir:PATH or hub:OWNER/NAME@COMMIT, a "
+        "cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint. Default: nobody does."
+    ),
+]
+ThresholdOption = Annotated[
+    float, typer.Option(help="Probability, from 0.5 to 1, from which a cross-encoder's verdict counts.")
+]
+KeyEnvOption = Annotated[str, typer.Option(help="Environment variable that holds the API key of a chat arbiter.")]
+DEFAULT_THRESHOLD, DEFAULT_KEY_ENV = THRESHOLD, KEY_VARIABLE
+
+
+def arbiter_named(text: str, *, threshold: float) -> ArbiterName | None:
+    """The arbiter that an option names; None if it is empty.
+
+    Raises:
+        typer.Exit: it is named wrongly, or its folder has no weights; standard error says so.
+    """
+    if not text:
+        return None
+    try:
+        found = named(text, threshold=threshold)
+        found.identity()
+    except ArbiterError as error:
+        raise usage_error(error) from None
+    return found
+
+
+def key_in(variable: str) -> str:
+    """The API key in an environment variable; empty if it is not set."""
+    return os.environ.get(variable, "").strip()
+
+
+def arbiter_opened(text: str, *, threshold: float, key_env: str) -> Arbiter | None:
+    """The arbiter that an option names, with its verdicts kept in the store of the data folder; None if it is empty.
+
+    Raises:
+        typer.Exit: as for `arbiter_named`.
+    """
+    from evaluator.execution.engine.opening import open_store
+    from evaluator.scoring.arbiters.opening import opened
+
+    found = arbiter_named(text, threshold=threshold)
+    data = Path(os.environ.get("PLANARENA_DATA", ".data"))
+    store = partial(open_store, where=str(data / "store"), data=data)
+    return None if found is None else opened(found, api_key=key_in(key_env), open_store=store)

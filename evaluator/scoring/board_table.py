@@ -1,0 +1,133 @@
+"""The table of a board's snapshot: the columns and lines of its CSV and Parquet files. The site writes it, and
+`planarena verify` compares it with what was signed."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from evaluator.core.suites.base import Column
+from evaluator.scoring.metrics.undecided import ranged
+
+Kind = type[str | int | float | bool | datetime]
+"""What a column holds."""
+Row = Mapping[str, Any]
+"""Of a snapshot, as `leaderboard/boards/ranking.py` documents it."""
+RELIABILITY = ("success", "consistency", "robustness", "predictability")
+"""Dimensions of reliability, in the order of their columns."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_METRIC_PARTS = ("mean", "low", "high", "tasks")
+_ENDS = ("mean", "low", "high")
+_OUTCOMES = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled")
+_USAGE = ("seconds", "prompt_tokens", "completion_tokens")
+_RUNS = {
+    "runs_shown": "policy", "runs": "count", "runs_sd": "sd", "runs_low": "low", "runs_high": "high",
+    "runs_identical": "identical",
+}  # fmt: skip
+"""Columns about the runs of a row, and their names in it."""
+
+
+class BoardFacts(NamedTuple):
+    """What every line of the table says of its snapshot."""
+
+    columns: Sequence[Column]
+    """Of the suite."""
+    site: str
+    """Prefix of all addresses, without a slash at its end."""
+    suite: str
+    suite_version: str
+    suite_digest: str
+    profile: str
+    profile_digest: str
+    split: str
+    samples: int
+    data_digest: str
+    season: str
+    """Empty for open data."""
+    snapshot: int
+    snapshot_digest: str
+
+
+def as_csv(*, facts: BoardFacts, rows: Iterable[Row]) -> str:
+    """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
+    file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(columns(facts))
+    for line in lines(facts=facts, rows=rows):
+        writer.writerow([safe_cell(value) for value in line])
+    return file.getvalue()
+
+
+def columns(facts: BoardFacts) -> dict[str, Kind]:
+    """The columns in order, with what they hold."""
+    named: list[tuple[Kind, Iterable[str]]] = [
+        (int, ("rank", "rank_low", "rank_high", "rank_tests")),
+        (str, ("planner", "version", "owner", "team", "kind", "strategy", "model_name")),
+        (int, ("parameters",)),
+        (bool, ("open_weights", "declared")),
+        (str, ("runs_shown",)),
+        (int, ("runs",)),
+        (float, ("runs_sd", "runs_low", "runs_high")),
+        (bool, ("runs_identical",)),
+        *_metric_columns(["normalised", *(column.key for column in facts.columns)]),
+        (float, (f"{column.key}_upper" for column in _ranged_columns(facts))),
+        (int, _OUTCOMES),
+        (float, (f"{name}_per_task" for name in _USAGE)),
+        (float, (f"reliability_{name}_{end}" for name in RELIABILITY for end in _ENDS)),
+        (float, ("usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens")),
+        (datetime, ("finished",)),
+        (str, ("evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split")),
+        (int, ("samples",)),
+        (str, ("data_digest", "season")),
+        (int, ("snapshot",)),
+        (str, ("snapshot_digest",)),
+    ]
+    return {name: kind for kind, names in named for name in names}
+
+
+def lines(*, facts: BoardFacts, rows: Iterable[Row]) -> Iterator[list[Any]]:
+    """The values of each row in the order of `columns`; None or an empty text where there is none."""
+    return (_line(row=row, facts=facts) for row in rows)
+
+
+def safe_cell(value: Any) -> Any:
+    """A value for CSV: a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def _metric_columns(keys: Iterable[str]) -> Iterator[tuple[Kind, tuple[str, ...]]]:
+    for key in keys:
+        yield float, tuple(f"{key}_{end}" for end in _ENDS)
+        yield int, (f"{key}_tasks",)
+
+
+def _line(*, row: Row, facts: BoardFacts) -> list[Any]:
+    usage = row.get("usage") or {}
+    line: list[Any] = [row["rank"], row["rank_low"], row["rank_high"], row.get("rank_tests", "")]
+    line += [row["planner"], row.get("version", ""), row["owner"]]
+    line += [row.get(name, "") for name in ("team", "kind", "strategy", "model_name", "parameters", "open_weights")]
+    line += [row.get("declared", False), *[(row.get("runs") or {}).get(name, "") for name in _RUNS.values()]]
+    line += [(row.get("normalised") or {}).get(part, "") for part in _METRIC_PARTS]
+    for column in facts.columns:
+        value = row["metrics"].get(column.key) or {}
+        line += [value.get(part, "") for part in _METRIC_PARTS]
+    for column in _ranged_columns(facts):
+        found = ranged(metrics=row["metrics"], column=column) or {}
+        line.append(found.get("upper", found.get("mean", "")))
+    line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
+    line += [usage.get(name, "") for name in _USAGE]
+    reliability = row.get("reliability") or {}
+    line += [(reliability.get(name) or {}).get(end, "") for name in RELIABILITY for end in _ENDS]
+    line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
+    line += [row["finished"], f"{facts.site}/evaluations/{row['evaluation']}/", facts.suite, facts.suite_version]
+    line += [facts.suite_digest, facts.profile, facts.profile_digest, facts.split, facts.samples]
+    return [*line, facts.data_digest, facts.season, facts.snapshot, facts.snapshot_digest]
+
+
+def _ranged_columns(facts: BoardFacts) -> list[Column]:
+    """The columns whose means have an upper end, since tasks may be undecided."""
+    return [column for column in facts.columns if column.undecided]

@@ -1,0 +1,50 @@
+"""What `planarena evaluate` says of the causes of tasks below the gold score."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evaluator.core.commands.listing import Listing
+from evaluator.core.commands.usage import out
+from evaluator.core.suites.base import Suite
+from evaluator.scoring.causes.counting import tasks_by_cause, tasks_by_first_cause
+from evaluator.scoring.causes.of_records import CauseContext, causes_of
+from evaluator.scoring.causes.taxonomy import Cause
+
+if TYPE_CHECKING:
+    from evaluator.core.records import ResultRecord
+
+
+def causes_document(*, suite: Suite, records: "Iterable[ResultRecord]") -> dict[str, Any]:
+    """The causes of an evaluation as a JSON object: counts of tasks by cause, and the findings of each task.
+
+    Args:
+        suite: as planners were asked.
+        records: of its tasks.
+    """
+    context = CauseContext(suite=suite)
+    found = {record.task: causes_of(record, context=context) for record in records}
+    below = {task: findings for task, findings in found.items() if findings}
+    return {
+        "version": "causes/1",
+        "below": len(below),
+        "tasks_by_cause": {cause.value: count for cause, count in tasks_by_cause(below.values()).items()},
+        "tasks_by_first_cause": {cause.value: count for cause, count in tasks_by_first_cause(below.values()).items()},
+        "findings": {task: [one.to_json() for one in findings] for task, findings in below.items()},
+    }
+
+
+def print_causes(document: Mapping[str, Any], *, tasks: int) -> None:
+    """Print the counts of `causes_document`; nothing where every task is at the gold score.
+
+    Args:
+        document: as `causes_document` made it.
+        tasks: how many tasks were evaluated.
+    """
+    if not document["below"]:
+        return
+    weightiest = document["tasks_by_first_cause"]
+    title = f"Why {document['below']} of {tasks} tasks are below the gold score"
+    table = Listing("cause", "tasks", "of these the weightiest", title=title)
+    for name, count in document["tasks_by_cause"].items():
+        table.add_row(Cause(name).label, str(count), str(weightiest.get(name, 0)))
+    table.show(out)

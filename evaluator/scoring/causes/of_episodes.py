@@ -1,0 +1,154 @@
+"""From the transcripts of a task in turns to findings: how its episodes ended, and what led to a wrong answer. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from evaluator.core.plans.model import Plan
+from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
+from evaluator.scoring.causes.taxonomy import Cause, Finding, shortened
+
+MISLED, ERRORS = "misled", "errors"
+"""Indicators of suites whose answers are programs: one that passes everything that could be tried is wrong; the first
+ends in an error."""
+_ENDS: Mapping[StopReason, Cause] = MappingProxyType(
+    {
+        StopReason.TURN_LIMIT: Cause.OUT_OF_TURNS,
+        StopReason.ACTION_LIMIT: Cause.OUT_OF_TURNS,
+        StopReason.TIME_LIMIT: Cause.TIMEOUT,
+        StopReason.UNREADABLE: Cause.UNREADABLE,
+        StopReason.CALL_FAILED: Cause.UNAVAILABLE,
+        StopReason.TOOL_FAILED: Cause.SITE_FAULT,
+    }
+)
+_WORD = re.compile(r"\w+")
+_REFERENCE = re.compile(r"\bR\d+\b")
+
+
+def of_endings(transcripts: Sequence[Transcript]) -> tuple[Finding, ...]:
+    """Why episodes ended without the planner's doing, and those that it ended without an answer."""
+    return tuple(dict.fromkeys(found for one in transcripts for found in _of_ending(one)))
+
+
+def _of_ending(transcript: Transcript) -> Iterator[Finding]:
+    cause, turns = _ENDS.get(transcript.stop), transcript.turns
+    if cause is Cause.UNREADABLE:
+        place = f"turn {len(turns)}"
+        yield Finding(cause=cause, step=place, where=place, given=shortened(turns[-1].error) if turns else None)
+    elif cause is not None:
+        yield Finding(cause=cause, given=_counted(turns))
+    elif not (transcript.answer or "").strip():
+        failed = _unresolved(transcript, needed=None)
+        yield failed or Finding(cause=_of_no_answer(transcript), given=_counted(turns))
+
+
+def _of_no_answer(transcript: Transcript) -> Cause:
+    """Of an episode in which every action worked, or none was tried."""
+    is_empty = not any(turn.actions for turn in transcript.turns)
+    return Cause.EMPTY_PLAN if is_empty and transcript.stop is StopReason.COMPLETED else Cause.STOPPED_EARLY
+
+
+def _counted(turns: Sequence[TurnRun]) -> str:
+    return f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
+
+
+def of_failures(transcripts: Sequence[Transcript], *, gold: Plan | None) -> tuple[Finding, ...]:
+    """Actions that failed and were not put right, one for each episode at most.
+
+    Args:
+        transcripts: of episodes that ended with an answer.
+        gold: one right way; failed actions of tools that it does not call do not count. None: all count.
+    """
+    needed = None if gold is None else frozenset(gold.tools())
+    found = (_unresolved(one, needed=needed) for one in transcripts)
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def _unresolved(transcript: Transcript, *, needed: frozenset[str] | None) -> Finding | None:
+    """The first action that failed and whose tool gave no result afterwards."""
+    actions = [(number, action) for number, turn in enumerate(transcript.turns, 1) for action in turn.actions]
+    for place, (number, action) in enumerate(actions):
+        later = (other for _, other in actions[place + 1 :])
+        if action.problem is None or any(one.tool == action.tool and one.problem is None for one in later):
+            continue
+        if needed is None or action.tool in needed or not needed.intersection(_successful(transcript)):
+            is_invented = action.problem is ActionProblem.UNKNOWN_TOOL
+            return Finding(
+                cause=Cause.INVENTED_TOOL if is_invented else Cause.FAILED_ACTION,
+                step=f"turn {number}", tool=shortened(action.tool), given=shortened(action.error),
+            )  # fmt: skip
+    return None
+
+
+def of_answers(
+    transcripts: Sequence[Transcript], *, gold: Plan | None, indicators: Mapping[str, float]
+) -> tuple[Finding, ...]:
+    """Why answers are wrong, of episodes that ended with one.
+
+    Args:
+        transcripts: of these episodes.
+        gold: one right way; None where none is known.
+        indicators: of the record.
+    """
+    found = (_of_answer(one, gold=gold, indicators=indicators) for one in transcripts)
+    return tuple(dict.fromkeys(found))
+
+
+def _of_answer(transcript: Transcript, *, gold: Plan | None, indicators: Mapping[str, float]) -> Finding:
+    wanted = shortened(transcript.expected) if transcript.expected else None
+    given = shortened(transcript.answer or "")
+    if indicators.get(ERRORS) == 1.0:
+        return Finding(cause=Cause.FAILED_ACTION, given=given)
+    if indicators.get(MISLED) == 1.0:
+        return Finding(cause=Cause.MISLED, wanted=wanted, given=given)
+    if gold is not None and transcript.stop is StopReason.STOPPED and _has_fewer(transcript, gold=gold):
+        return Finding(cause=Cause.STOPPED_EARLY, wanted=wanted, given=given)
+    last = _followed(transcript)
+    if gold is not None and last is not None and _does_all(transcript, gold=gold):
+        return Finding(cause=Cause.MISLED, tool=last.tool, wanted=wanted, given=given)
+    return Finding(cause=Cause.WRONG_ANSWER, wanted=wanted, given=given)
+
+
+def _has_fewer(transcript: Transcript, *, gold: Plan) -> bool:
+    """Whether tools that the gold plan calls were called fewer times."""
+    return bool(Counter(gold.tools()) - Counter(_successful(transcript)))
+
+
+def _followed(transcript: Transcript) -> ActionRun | None:
+    """The last action with a result, if the answer has its words."""
+    done = [action for turn in transcript.turns for action in turn.actions if action.problem is None]
+    if not done:
+        return None
+    answer, results = _words(transcript.answer or ""), _words(" ".join(done[-1].outputs.values()))
+    return done[-1] if answer and answer <= results else None
+
+
+def _does_all(transcript: Transcript, *, gold: Plan) -> bool:
+    """Whether every action of the gold plan was done: one of the same tool with the same words, names of results aside.
+
+    What is calculated or looked up by rules is never wrong after that; what an expert says may be."""
+    left = [action for turn in transcript.turns for action in turn.actions if action.problem is None]
+    for step in gold.steps:
+        wanted = " ".join(step.inputs.values())
+        same = next((one for one in left if one.tool == step.tool and _is_alike(one.arguments, wanted)), None)
+        if same is None:
+            return False
+        left.remove(same)
+    return True
+
+
+def _is_alike(one: str, other: str) -> bool:
+    return _spelling(one) == _spelling(other)
+
+
+def _spelling(arguments: str) -> str:
+    return " ".join(_REFERENCE.sub("R", arguments).casefold().split()).rstrip(".?! ")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def _successful(transcript: Transcript) -> list[str]:
+    return [action.tool for turn in transcript.turns for action in turn.actions if action.problem is None]

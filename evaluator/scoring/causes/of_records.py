@@ -1,0 +1,163 @@
+"""The causes of one task: from its result record, and from what is right."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evaluator.core.plans.abstaining import abstains
+from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.suites.base import ABSTENTION, EXACT, Suite, Task
+from evaluator.core.suites.right_plans import RightPlans, right_plans_of
+from evaluator.core.transcripts import Transcript
+from evaluator.replies.canonical import parse_canonical
+from evaluator.scoring.causes.forms import unreadable
+from evaluator.scoring.causes.of_episodes import of_answers, of_endings, of_failures
+from evaluator.scoring.causes.of_outcomes import EXPLAINED, of_fault
+from evaluator.scoring.causes.of_problems import of_problems
+from evaluator.scoring.causes.plan_differences import differences
+from evaluator.scoring.causes.taxonomy import Cause, Finding, shortened
+
+MOST_FINDINGS = 24
+"""Findings of one task; plans have up to a hundred steps."""
+_RELATIVE = "relative"
+"""The indicator of `evaluator.episodes.beside_gold`, which loads the engine."""
+_SAME = 1e-6
+"""Scores are rounded, and means of equal scores differ in their last digits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseContext:
+    """What is right on a suite."""
+
+    suite: Suite
+    """As planners were asked: on the hidden split `suite_on_split(suite=..., split=..., hidden_seed=...)`."""
+    gold_scores: Mapping[str, float] = field(default_factory=dict)
+    """By task, what the gold plan scores on the same samples, where it was measured. Elsewhere a task is at the gold
+    score if its record says so (`relative`), if its plan is the gold plan, or if its score is 1."""
+
+
+def causes_of(record: ResultRecord, *, context: CauseContext) -> tuple[Finding, ...]:
+    """Why a task is below the gold score, the weightiest cause first, at most `MOST_FINDINGS`.
+
+    Texts in findings may be a stranger's. Where the sufficient plans are withheld, show `Finding.without_reference()`.
+
+    Args:
+        record: of a task of the suite.
+        context: what is right on the suite.
+
+    Returns:
+        Nothing for a task at the gold score and for one that did not run; at least one finding for every other.
+
+    Raises:
+        LookupError: the suite has no such task.
+    """
+    if (told := causes_by_reason(record)) is not None:
+        return told
+    task = context.suite.task(record.task)
+    if record.outcome is Outcome.SCORED and is_at_gold_score(record, context=context):
+        return ()
+    found = tuple(dict.fromkeys(_causes(record, task=task, suite=context.suite)))
+    return found[:MOST_FINDINGS] or (of_fault(record),)
+
+
+def causes_by_reason(record: ResultRecord) -> tuple[Finding, ...] | None:
+    """The causes of a task whose record explains itself, so that its suite need not be known; None for other tasks."""
+    if record.outcome not in EXPLAINED:
+        return ()
+    is_about_plan = record.outcome is Outcome.SCORED or record.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN}
+    if record.outcome is not Outcome.INFRA_FAULT and is_about_plan:
+        return None
+    return (of_fault(record),)
+
+
+def is_at_gold_score(record: ResultRecord, *, context: CauseContext) -> bool:
+    """Whether a scored task reaches what the gold plan reaches on the same samples."""
+    score = record.score if record.score is not None else 0.0
+    if score >= 1 - _SAME:
+        return True
+    if any(column.key == _RELATIVE for column in context.suite.metrics):
+        # Where the gold plan reaches nothing there is no such indicator, and nothing to fall short of.
+        return record.indicators.get(_RELATIVE, 1.0) >= 1 - _SAME
+    if record.task in context.gold_scores:
+        return score >= context.gold_scores[record.task] - _SAME
+    return record.indicators.get(EXACT) == 1.0
+
+
+def _causes(record: ResultRecord, *, task: Task, suite: Suite) -> Iterator[Finding]:
+    all_tools = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+    if record.outcome is Outcome.PLANNER_FAULT and record.reason is Reason.UNPARSABLE_PLAN:
+        yield unreadable(received=record.plan_received, context=all_tools, said=record.reason_text)
+        return
+    transcripts = [one for one in record.transcripts if not _is_right(one)]
+    yield from of_endings(transcripts)
+    ended = [one for one in transcripts if not of_endings([one])]
+    if record.transcripts and not suite.named_inputs:
+        failed = [one for one in ended if of_failures([one], gold=task.gold)]
+        yield from of_failures(failed, gold=task.gold)
+        others = [one for one in ended if one not in failed]
+        yield from of_answers(others, gold=task.gold, indicators=record.indicators)
+    elif ended or not record.transcripts:
+        yield from of_failures(ended, gold=task.gold)
+        yield from _of_plan(record, task=task, suite=suite, context=all_tools)
+
+
+def _is_right(transcript: Transcript) -> bool:
+    return transcript.score is not None and transcript.score >= 1 - _SAME
+
+
+def _of_plan(record: ResultRecord, *, task: Task, suite: Suite, context: PlanContext) -> Iterator[Finding]:
+    plan = _plan(record, context=context)
+    if plan is None:
+        yield of_fault(record)
+        return
+    wants_nothing = task.metric == ABSTENTION or (task.gold is not None and not task.gold.steps)
+    if wants_nothing or not plan.steps:
+        without = Cause.ABSTAINED if abstains(plan) else Cause.EMPTY_PLAN
+        yield Finding(cause=Cause.NEEDLESS_PLAN if plan.steps else without)
+        return
+    right = right_plans_of(suite=suite, record=record, plan=plan)
+    problems = of_problems(problems=record.problems, plan=plan)
+    doubts = tuple(_of_pairs(record))
+    # Steps that wait for each other are in no order that could be compared.
+    is_cyclic = any(problem.code == "cycle" for problem in record.problems)
+    found = () if right.is_sufficient or is_cyclic else differences(
+        plan=plan, right=right, catalogue=context.known or context.catalogue, resources=task.resources
+    )  # fmt: skip
+    told = (*problems, *doubts, *_without_doubles(found, problems=problems))
+    yield from told or (_unexplained(right, suite=suite),)
+
+
+def _plan(record: ResultRecord, *, context: PlanContext) -> Plan | None:
+    if record.plan is None:
+        return None
+    try:
+        return parse_canonical(value=record.plan, context=context).plan
+    except PlanSyntaxError:
+        return None
+
+
+def _of_pairs(record: ResultRecord) -> Iterator[Finding]:
+    """Texts on which the rules are undecided, as an arbiter settled them or not."""
+    for pair in record.pairs:
+        if pair.verdict != "same":
+            cause = Cause.UNDECIDED if pair.verdict == "undecided" else Cause.WRONG_LITERAL
+            yield Finding(cause=cause, wanted=shortened(pair.wanted), given=shortened(pair.given))
+
+
+def _without_doubles(found: Sequence[Finding], *, problems: Sequence[Finding]) -> Iterator[Finding]:
+    """The differences that no problem tells already."""
+    told = {(one.step, one.input) for one in problems}
+    invented = {one.step for one in problems if one.cause is Cause.INVENTED_TOOL and one.input is None}
+    misnamed = {one.step for one in problems if one.cause is Cause.INVENTED_TOOL and one.input is not None}
+    has_answers = any(one.step is None for one in problems)
+    for one in found:
+        is_told = one.input is not None and ((one.step, one.input) in told or one.step in misnamed)
+        is_answer = one.cause is Cause.WRONG_ANSWERS and has_answers
+        if not (is_told or is_answer or (one.step is not None and one.step in invented)):
+            yield one
+
+
+def _unexplained(right: RightPlans, *, suite: Suite) -> Finding:
+    """A plan that differs in nothing: where it was executed, its experts did not do what others did."""
+    is_weak = right.is_sufficient or suite.conditions.experts
+    return Finding(cause=Cause.WEAK_EXPERT if is_weak and right.plans else Cause.WRONG_ANSWER)

@@ -1,0 +1,177 @@
+"""The closed taxonomy of causes, and a finding: one cause with what it is about."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple, Self
+
+from evaluator.core.canonical_json import JsonValue
+
+LONGEST = 200
+"""Characters of a text of a finding."""
+
+
+class Cause(StrEnum):
+    """Why a task is below the gold score. The order is the one in which pages list them."""
+
+    MISSING_STEP = "missing_step"
+    EXTRA_STEP = "extra_step"
+    WRONG_TOOL = "wrong_tool"
+    WRONG_INPUT = "wrong_input"
+    WRONG_ORDER = "wrong_order"
+    TYPE_CONFLICT = "type_conflict"
+    WRONG_LITERAL = "wrong_literal"
+    WRONG_ANSWERS = "wrong_answers"
+    INVENTED_TOOL = "invented_tool"
+    INVENTED_RESOURCE = "invented_resource"
+    ABSTAINED = "abstained"
+    EMPTY_PLAN = "empty_plan"
+    NEEDLESS_PLAN = "needless_plan"
+    UNREADABLE = "unreadable"
+    INVALID = "invalid"
+    WEAK_EXPERT = "weak_expert"
+    UNDECIDED = "undecided"
+    WRONG_ANSWER = "wrong_answer"
+    MISLED = "misled"
+    FAILED_ACTION = "failed_action"
+    STOPPED_EARLY = "stopped_early"
+    OUT_OF_TURNS = "out_of_turns"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    UNFIT_INPUT = "unfit_input"
+    NO_PLAN = "no_plan"
+    NO_RESPONSE = "no_response"
+    LARGE_RESPONSE = "large_response"
+    TIMEOUT = "timeout"
+    REFUSED = "refused"
+    PROMPT_TOO_LONG = "prompt_too_long"
+    ADDRESS_REFUSED = "address_refused"
+    UNAVAILABLE = "unavailable"
+    MODEL_UNUSABLE = "model_unusable"
+    ENDED_WORKER = "ended_worker"
+    SITE_FAULT = "site_fault"
+
+    @property
+    def label(self) -> str:
+        """Two or three words for a bar or a filter."""
+        return _WORDS[self].label
+
+    @property
+    def definition(self) -> str:
+        """When the cause holds, as a sentence."""
+        return _WORDS[self].definition
+
+
+class _Words(NamedTuple):
+    label: str
+    definition: str
+
+
+_WORDS: Mapping[Cause, _Words] = MappingProxyType(
+    {
+        Cause.MISSING_STEP: _Words("missing step", "A step that the nearest sufficient plan has is not in the plan."),
+        Cause.EXTRA_STEP: _Words("extra step", "The plan has a step that no sufficient plan near it has."),
+        Cause.WRONG_TOOL: _Words(
+            "wrong tool", "Where the nearest sufficient plan calls one tool, the plan calls another of the same types."
+        ),
+        Cause.WRONG_INPUT: _Words("wrong input", "A right tool is given another resource or result than it needs."),
+        Cause.WRONG_ORDER: _Words("wrong order", "The right tools are called in another order than they depend on."),
+        Cause.TYPE_CONFLICT: _Words("type conflict", "An argument or the answer has a type that does not fit."),
+        Cause.WRONG_LITERAL: _Words("wrong literal", "A text or number in the plan says something else than wanted."),
+        Cause.WRONG_ANSWERS: _Words("wrong answers", "The right steps, but the plan names other results as answers."),
+        Cause.INVENTED_TOOL: _Words("invented tool", "The plan calls a tool, argument or result that was not offered."),
+        Cause.INVENTED_RESOURCE: _Words("invented resource", "The plan names a resource that does not exist."),
+        Cause.ABSTAINED: _Words("abstained", "The planner says that no plan can meet the request, but tools can."),
+        Cause.EMPTY_PLAN: _Words("empty plan", "The plan has no steps, and answers with what the request gives."),
+        Cause.NEEDLESS_PLAN: _Words("needless plan", "The plan has steps although no tool can meet the request."),
+        Cause.UNREADABLE: _Words("unreadable", "The answer cannot be read as a plan, program or action."),
+        Cause.INVALID: _Words("invalid plan", "The plan breaks a rule of its form, such as two steps with one name."),
+        Cause.WEAK_EXPERT: _Words(
+            "right plan, weak expert",
+            "The plan is a sufficient one; its experts did not reach the gold score.",
+        ),
+        Cause.UNDECIDED: _Words("undecided", "The judge's rules do not decide whether the plan's texts are right."),
+        Cause.WRONG_ANSWER: _Words("wrong final answer", "All turns were run; the final answer is not right."),
+        Cause.MISLED: _Words("misled by a result", "A right action gave a wrong result that the answer follows."),
+        Cause.FAILED_ACTION: _Words("failed action", "An action or program ended in an error and was not put right."),
+        Cause.STOPPED_EARLY: _Words("stopped early", "The planner ended without an answer although turns were left."),
+        Cause.OUT_OF_TURNS: _Words("ran out of turns", "The planner had used all its turns before it answered."),
+        Cause.LIMIT_EXCEEDED: _Words("limit exceeded", "Running the plan or program would pass a limit of the suite."),
+        Cause.UNFIT_INPUT: _Words("unfit input", "The plan gives an expert inputs that do not go together."),
+        Cause.NO_PLAN: _Words("no plan given", "The plans file leaves the task out."),
+        Cause.NO_RESPONSE: _Words("invalid response", "The endpoint's response is not one of the protocol."),
+        Cause.LARGE_RESPONSE: _Words("response too large", "The endpoint's response is larger than allowed."),
+        Cause.TIMEOUT: _Words("endpoint too slow", "The planner did not answer in time."),
+        Cause.REFUSED: _Words("refused by endpoint", "The endpoint answered with a status that refuses the request."),
+        Cause.PROMPT_TOO_LONG: _Words("prompt too long", "The prompt is longer than the planner's model reads."),
+        Cause.ADDRESS_REFUSED: _Words("address refused", "The endpoint's address is not a public one."),
+        Cause.UNAVAILABLE: _Words("endpoint unavailable", "The endpoint could not be reached, or failed by itself."),
+        Cause.MODEL_UNUSABLE: _Words("model unusable", "The planner's model cannot be loaded or fails by itself."),
+        Cause.ENDED_WORKER: _Words("ended its worker", "The planner's model ended or hung the worker that ran it."),
+        Cause.SITE_FAULT: _Words("fault of the site", "The site, a worker or an expert failed; no score counts."),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One cause with what it is about. What does not apply is None."""
+
+    cause: Cause
+    step: str | None = None
+    """Id of the planner's step or, in turns, its number such as `turn 3`."""
+    tool: str | None = None
+    """Tool of that step, or the tool that is missing or was invented."""
+    input: str | None = None
+    """Argument of the tool."""
+    wanted: str | None = None
+    """What would be right. None where the sufficient plans are withheld."""
+    given: str | None = None
+    """What the planner gave."""
+    where: str | None = None
+    """Place in a text that could not be read, or the form in which it was read."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The finding without what does not apply; `from_json` is its inverse."""
+        return {name: str(value) for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, JsonValue]) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: the cause is not one of the taxonomy.
+        """
+        texts = {field.name: str(value[field.name]) for field in fields(cls) if field.name in value}
+        return cls(**{**texts, "cause": Cause(texts["cause"])})  # type: ignore[arg-type]
+
+    @property
+    def text(self) -> str:
+        """The finding as one sentence, of texts that may be a stranger's."""
+        return sentence_of(self)
+
+    def without_reference(self) -> "Finding":
+        """The finding as it may be told where the sufficient plans are withheld: the planner's own part only."""
+        tool = None if self.cause is Cause.MISSING_STEP else self.tool
+        return replace(self, tool=tool, wanted=None)
+
+
+def sentence_of(finding: Finding) -> str:
+    """`Finding.text`."""
+    about = [
+        f"step {finding.step}" if finding.step else "",
+        f"({finding.tool})" if finding.step and finding.tool else finding.tool or "",
+        f"input {finding.input}" if finding.input else "",
+    ]
+    place = " ".join(part for part in about if part)
+    given = f"given {finding.given}" if finding.given else ""
+    wanted = f"wanted {finding.wanted}" if finding.wanted else ""
+    details = ", ".join(part for part in (place, given, wanted, finding.where) if part)
+    label = finding.cause.label
+    return f"{label[:1].upper()}{label[1:]}: {details}." if details else finding.cause.definition
+
+
+def shortened(text: str) -> str:
+    """A text that may be a stranger's, as a finding has it: in one line, and cut at `LONGEST`."""
+    line = " ".join(text[: 2 * LONGEST].split())
+    return line if len(line) <= LONGEST and len(text) <= 2 * LONGEST else f"{line[: LONGEST - 1]}…"

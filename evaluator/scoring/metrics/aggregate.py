@@ -1,0 +1,263 @@
+"""From the results of tasks to the row of an evaluation."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+
+import numpy as np
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.suites.base import ABSTENTION, Column, IntervalMethod, Suite
+from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
+from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, wilson
+
+OVERALL = "overall"
+"""The unweighted mean over tasks, as in OpenAGI's released code; the paper (arXiv:2304.04370, section 6.4) speaks of a
+weighted average without weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScore:
+    """What a board needs of one task's result."""
+
+    task: str
+    metric: str
+    outcome: Outcome
+    score: float | None
+    indicators: Mapping[str, float] = field(default_factory=dict)
+    """Further values of the result, by name."""
+    samples: tuple[float, ...] = ()
+    """The score of each sample, in order; empty where a plan is judged, or was not executed."""
+    sample_indicators: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """The values of those indicators that differ from sample to sample, in the order of the samples."""
+
+    @classmethod
+    def of(cls, record: ResultRecord) -> "TaskScore":
+        """The slim form of a record."""
+        return cls(
+            task=record.task,
+            metric=record.metric,
+            outcome=record.outcome,
+            score=record.score,
+            indicators=record.indicators,
+            samples=scores_of_samples(record),
+            sample_indicators=indicators_of_samples(record),
+        )
+
+
+def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -> dict[str, JsonValue]:
+    """Means with 95 % intervals for each column of the suite, and how often each outcome occurred.
+
+    Each column says which value of which tasks counts, and what a `planner_fault` counts. `not_run`, `infra_fault` and
+    `cancelled` have no value and are left out, which is why an evaluation with an `infra_fault` must not be ranked.
+
+    Args:
+        suite: whose columns are computed.
+        results: of its tasks, in any order.
+        samples: of each task that is executed.
+
+    Returns:
+        `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
+        scored task is absent, and so is a weighted mean of it. `low` and `high` are None over too
+        few independent tasks or scenes (`crossed.are_enough`), and of sizes that are all equal. Where tasks are
+        undecided, `mean` is the lower end, and `low` to `high` holds for every way to settle them (`interval_of`).
+    """
+    return summarise_columns(columns=suite.metrics, results=results, samples=samples)
+
+
+def summarise_columns(
+    *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1
+) -> dict[str, JsonValue]:
+    """`summarise` for a suite of which only the columns are known."""
+    found = list(results)
+    metrics: dict[str, JsonValue] = {}
+    for column in columns:
+        made = interval_of(column=column, results=found, samples=samples)
+        if made is not None:
+            metrics[column.key] = {"mean": made.mean, "low": made.low, "high": made.high, "tasks": made.count}
+    outcomes = Counter(str(result.outcome) for result in found)
+    return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
+
+
+def counted(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[float | None]:
+    """What each result counts in a column, in the order of the results; None where it does not count.
+
+    Most columns count a missing plan as the worst there is, so that leaving tasks out never pays. In a weighted mean of
+    metrics, a result counts its value times its weight over the mean weight of a task, so that the mean of what counts
+    is the weighted mean.
+
+    Args:
+        column: which values count.
+        results: of tasks.
+        upper: whether undecided tasks count as the better value instead of 0.
+    """
+    factors = _factors(column=column, results=results)
+    values = [_value(column=column, result=result, upper=upper) for result in results]
+    if factors is None:
+        return [None] * len(results)
+    return [
+        None if value is None else value * factors.get(result.metric, 1.0)
+        for value, result in zip(values, results, strict=True)
+    ]
+
+
+def counted_by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> list[tuple[float, ...] | None]:
+    """What each result counts in a column on each sample: None where it does not count, and the same on every sample
+    where nothing was measured there. A plan that was executed on another number of samples has that number of values.
+    """
+    factors = _factors(column=column, results=results) or {}
+    found: list[tuple[float, ...] | None] = []
+    for value, result in zip(counted(column=column, results=results), results, strict=True):
+        own = _measured_by_sample(column=column, result=result)
+        factor = factors.get(result.metric, 1.0)
+        if value is None:
+            found.append(None)
+        elif own is None:
+            found.append((value,) * samples)
+        else:
+            found.append(tuple(one * factor for one in own) if factor != 1.0 else tuple(own))
+    return found
+
+
+def _measured_by_sample(*, column: Column, result: TaskScore) -> Sequence[float] | None:
+    """The values of the samples; None where the result has one value for all."""
+    if result.outcome is not Outcome.SCORED or result.metric == ABSTENTION:
+        return None
+    return result.sample_indicators.get(column.key) if column.indicator else result.samples
+
+
+def _factors(*, column: Column, results: Sequence[TaskScore]) -> dict[str, float] | None:
+    """By metric, what a value counts in a weighted mean; None if a metric has no task that counts."""
+    if not column.weights:
+        return {}
+    counts = Counter(result.metric for result in results if _value(column=column, result=result) is not None)
+    if any(not counts[metric] for metric in column.weights):
+        return None
+    return {metric: weight * counts.total() / counts[metric] for metric, weight in column.weights.items()}
+
+
+def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float | None:
+    if not _is_of(column=column, result=result):
+        return None
+    if result.outcome is Outcome.PLANNER_FAULT:
+        return column.fault
+    if result.outcome is not Outcome.SCORED:
+        return None
+    value = result.indicators.get(column.key) if column.indicator else result.score
+    if value is None:
+        return None
+    return float(value) + (result.indicators.get(column.undecided, 0.0) if upper and column.undecided else 0.0)
+
+
+def _is_of(*, column: Column, result: TaskScore) -> bool:
+    return (
+        (not column.metric or column.metric == result.metric)
+        and (not column.weights or result.metric in column.weights)
+        and (not column.tasks or result.task in column.tasks)
+    )
+
+
+def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
+    """Mean and interval of a column; None if no task counts.
+
+    The judge's doubt is no sampling error, and more tasks do not make it smaller. Where tasks are undecided the
+    interval begins where that of the lower end does (all of them count 0) and ends where that of the upper end does
+    (all count as the better value). Whatever is right about them, the true mean lies beyond either end in at most 2.5 %
+    of samples (Horowitz and Manski, Journal of the American Statistical Association 95(449), 2000).
+
+    Args:
+        column: which values count.
+        results: of tasks.
+        samples: of each executed task.
+    """
+    counting = _counting(column=column, results=results)
+    if not counting:
+        return None
+    found = _interval(column=column, counting=counting, samples=samples)
+    if not has_undecided(column=column, results=results):
+        return found
+    upper = _counting(column=column, results=results, upper=True)
+    return replace(found, high=_interval(column=column, counting=upper, samples=samples).high)
+
+
+def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
+    """Whether the judge is undecided on one of these results."""
+    return bool(column.undecided) and any(
+        result.outcome is Outcome.SCORED and result.indicators.get(column.undecided, 0.0) > 0 for result in results
+    )
+
+
+def _counting(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[tuple[float, TaskScore]]:
+    """The results that count in a column with what they count."""
+    values = counted(column=column, results=results, upper=upper)
+    return [(value, result) for value, result in zip(values, results, strict=True) if value is not None]
+
+
+def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], samples: int) -> Interval:
+    values = [value for value, _ in counting]
+    if column.interval is IntervalMethod.WILSON:
+        return wilson(successes=round(sum(values)), total=len(values))
+    if not column.interval.over_scenes:
+        return cluster_bootstrap(values, bounds=column.bounds)
+    results = [result for _, result in counting]
+    table = by_sample(column=column, results=results, samples=samples)
+    if table is None:
+        return Interval(mean=fsum(values) / len(values), low=None, high=None, count=len(values))
+    if column.interval is IntervalMethod.FIXED_TASKS:
+        return fixed_tasks(table, bounds=column.bounds).interval
+    return sampled_tasks(table, strata=[result.metric for result in results], bounds=column.bounds).interval
+
+
+def by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:
+    """What results that count have in a column, as (tasks, samples); None if one does not count, or if a plan was
+    executed on another number of samples."""
+    rows = counted_by_sample(column=column, results=results, samples=samples)
+    known = [row for row in rows if row is not None and len(row) == samples]
+    return np.array(known, dtype=np.float64) if len(known) == len(rows) else None
+
+
+def indicators_of_samples(record: ResultRecord) -> dict[str, list[float]]:
+    """By name, the values of those indicators that every sample of a record has, in order."""
+    samples = sorted(record.samples, key=lambda sample: sample.index)
+    names = dict.fromkeys(name for sample in samples for name in sample.indicators)
+    return {
+        name: [sample.indicators[name] for sample in samples]
+        for name in names
+        if all(name in sample.indicators for sample in samples)
+    }
+
+
+def table_of(*, column: Column, results: Sequence[TaskScore], samples: int, upper: bool = False) -> Matrix | None:
+    """What each result counts in a column on each sample, as rows of a board are compared.
+
+    Args:
+        column: whose method of intervals says whether plans are executed on samples.
+        results: in any order.
+        samples: of each executed task.
+        upper: whether undecided tasks count as the better value instead of 0.
+
+    Returns:
+        (results, samples), one sample where plans are judged; NaN where a result does not count. None if a plan was
+        executed on another number of samples.
+    """
+    width = samples if column.interval.over_scenes else 1
+    table = np.full((len(results), width), np.nan)
+    if not column.interval.over_scenes:
+        values = counted(column=column, results=results, upper=upper)
+        table[:, 0] = [np.nan if value is None else value for value in values]
+        return table
+    for place, row in enumerate(counted_by_sample(column=column, results=results, samples=samples)):
+        if row is not None and len(row) != samples:
+            return None
+        if row is not None:
+            table[place] = row
+    return table
+
+
+def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:
+    """The score of each sample of a record, in order; empty unless all were scored."""
+    scores = [sample.score for sample in sorted(record.samples, key=lambda sample: sample.index)]
+    known = tuple(score for score in scores if score is not None)
+    return known if len(known) == len(scores) else ()

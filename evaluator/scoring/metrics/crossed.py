@@ -1,0 +1,171 @@
+"""Means over tasks and scenes that are crossed: every task is measured on the same scenes. Pure and closed-form.
+
+Two estimands. On a fixed list of requests the tasks are all there are, and only the scenes are a sample. On a season's
+requests both are samples: of all requests that the generator could draw, and of all scenes.
+
+A score is modelled as mean + task + scene + rest. Tasks of one metric are a stratum, whose size is fixed. With T tasks
+of S strata (n_s tasks, weight n_s / T) and K scenes, the variance of the mean is estimated by
+
+- fixed tasks: the variance of the scenes' means, / K;
+- both sampled: sum_s weight_s^2 (variance of the tasks' means in s) / n_s, plus the variance of the scenes' means / K,
+  less sum_s weight_s^2 (residual mean square in s) / (n_s K), which both of them contain.
+
+The second is the closed form of resampling tasks and scenes independently (Owen, The Pigeonhole Bootstrap, Annals of
+Applied Statistics 1(2), 2007; Cameron, Gelbach and Miller, Robust Inference with Multiway Clustering, JBES 29(2), 2011,
+equation 2.11). Intervals use Student's t with the degrees of freedom of Satterthwaite (Biometrics Bulletin 2(6), 1946).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.core.suites.base import IntervalMethod
+from evaluator.scoring.metrics.statistics import (
+    LEAST_SCENES,
+    LEAST_VALUES,
+    UNIT,
+    Bounds,
+    Interval,
+    interval,
+    without_spread,
+)
+from evaluator.scoring.metrics.student import critical_value, two_sided_p
+
+Matrix = NDArray[np.float64]
+EQUAL_MEANS = 1e-12
+"""Means that differ by less differ by rounding alone."""
+
+
+def are_enough(*, tasks: int, scenes: int, method: IntervalMethod) -> bool:
+    """Whether there are enough tasks and scenes for an interval or a test by a column's method."""
+    if method is IntervalMethod.FIXED_TASKS:
+        return scenes >= (LEAST_SCENES if tasks >= LEAST_VALUES else LEAST_VALUES)
+    return tasks >= LEAST_VALUES and (scenes >= LEAST_SCENES or method is not IntervalMethod.SAMPLED_TASKS)
+
+
+def least_p_value(units: int) -> float:
+    """The least p-value of so many independent units, that of a sign test: differences that never vary tell no more."""
+    return 2.0 ** (1 - min(units, 1000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean over tasks and scenes, and how far it may be from what it estimates."""
+
+    mean: float
+    error: float
+    """Standard error, in the unit of the scores."""
+    df: float
+    """Degrees of freedom of the standard error, at least 1."""
+    units: int
+    """Independent units: scenes, or the smaller number of scenes and tasks."""
+    tasks: int
+    enough: bool
+    """Whether there are enough units for an interval and a test (`are_enough`)."""
+    bounds: Bounds = UNIT
+    """Of a value."""
+    exact_p: float | None = None
+    """The p-value of an exact test, where there is one."""
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval; without ends over too few units.
+
+        Where nothing varies, it is that of `without_spread` over the units or the tasks, whichever are more.
+        """
+        if self.error <= EQUAL_MEANS:
+            units = max(self.units, self.tasks)
+            return without_spread(mean=self.mean, bounds=self.bounds, count=self.tasks, units=units, enough=self.enough)
+        half = critical_value(self.df) * self.error if self.enough else 0.0
+        low, high = self.mean - half, self.mean + half
+        return interval(mean=self.mean, low=low, high=high, count=self.tasks, enough=self.enough)
+
+    @property
+    def p_value(self) -> float | None:
+        """Two-sided p-value of the mean being 0; None over too few units.
+
+        It is at least `least_p_value`.
+        """
+        if not self.enough:
+            return None
+        if self.exact_p is not None:
+            return self.exact_p
+        if abs(self.mean) <= EQUAL_MEANS:
+            return 1.0
+        t = self.mean / self.error if self.error > 0 else math.inf
+        return max(two_sided_p(t=t, df=self.df), least_p_value(self.units))
+
+
+def fixed_tasks(scores: Matrix, *, bounds: Bounds = UNIT) -> Estimate:
+    """The mean of a fixed list of tasks over all scenes, of which those here are a sample.
+
+    Args:
+        scores: (tasks, scenes), without gaps.
+        bounds: of a score.
+    """
+    tasks, scenes = _shape(scores)
+    return Estimate(
+        mean=float(scores.mean()),
+        error=math.sqrt(_variance_of_mean(scores.mean(axis=0))),
+        df=max(scenes - 1, 1),
+        units=scenes,
+        tasks=tasks,
+        enough=are_enough(tasks=tasks, scenes=scenes, method=IntervalMethod.FIXED_TASKS),
+        bounds=bounds,
+    )
+
+
+def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNIT) -> Estimate:
+    """The mean over all tasks and all scenes, of both of which those here are a sample.
+
+    Args:
+        scores: (tasks, scenes), without gaps.
+        strata: of each task; the share of each stratum is fixed. A stratum of one task adds nothing to the variance
+            between tasks, of which it shows nothing.
+        bounds: of a score.
+    """
+    tasks, scenes = _shape(scores)
+    between, rest, df_tasks = 0.0, 0.0, 0.0
+    names = np.asarray(strata)
+    for name in np.unique(names):
+        members = scores[names == name]
+        share = (len(members) / tasks) ** 2
+        part = share * _variance_of_mean(members.mean(axis=1))
+        between += part
+        rest += share * _residual(members) / members.size
+        df_tasks += part**2 / max(len(members) - 1, 1)
+    over_scenes = _variance_of_mean(scores.mean(axis=0))
+    variance = max(between + over_scenes - rest, between, over_scenes)
+    spread = df_tasks + over_scenes**2 / max(scenes - 1, 1)
+    return Estimate(
+        mean=float(scores.mean()),
+        error=math.sqrt(variance),
+        df=max((between + over_scenes) ** 2 / spread, 1.0) if spread > 0 else float(max(scenes - 1, 1)),
+        units=min(tasks, scenes),
+        tasks=tasks,
+        enough=are_enough(tasks=tasks, scenes=scenes, method=IntervalMethod.SAMPLED_TASKS),
+        bounds=bounds,
+    )
+
+
+def _shape(scores: Matrix) -> tuple[int, int]:
+    if scores.ndim != 2 or not scores.size:
+        raise ValueError(f"scores are a table of tasks by scenes with at least one value, not of shape {scores.shape}")
+    return scores.shape[0], scores.shape[1]
+
+
+def _variance_of_mean(values: Matrix) -> float:
+    """0 of one value, which shows no spread."""
+    return float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
+
+
+def _residual(scores: Matrix) -> float:
+    """Residual mean square of the model with task and scene effects."""
+    tasks, scenes = scores.shape
+    if tasks < 2 or scenes < 2:
+        return 0.0
+    rest = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0, keepdims=True) + scores.mean()
+    return float(np.square(rest).sum() / ((tasks - 1) * (scenes - 1)))

@@ -1,0 +1,178 @@
+"""How near a plan is to a gold plan: F1 of tools, data flow and arguments, and the order of the tools. Pure.
+
+A call that repeats an earlier one, with the same tool and the same inputs, obtains nothing new. Repetitions therefore
+match nothing, and those that gold does not have count as wrong: repeating a step never raises a figure.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from evaluator.core.plans.model import Plan, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a plan agrees with a gold plan, each in [0, 1]; a plan without steps has 0 in all."""
+
+    node_f1: float
+    """F1 of the tools as multisets (Node F1 of TaskBench, arXiv:2311.18760; tool-F1 of m&m's, arXiv:2403.11085)."""
+    edge_f1: float
+    """F1 of the pairs (tool, tool that takes its output) as multisets (Edge F1 of TaskBench and m&m's). Where gold has
+    no such pair: 1 if the plan has none either and is right, else 0."""
+    parameter_name_f1: float
+    """F1 of the pairs (tool, argument) as multisets (t-F1 of TaskBench, argname-F1 of m&m's)."""
+    parameter_value_f1: float
+    """F1 of the triples (tool, argument, value) as multisets, where an output of a step is represented by the step's
+    tool (v-F1 of TaskBench, argvalue-F1 of m&m's)."""
+    order: float
+    """Length of the longest common subsequence of the tools, each plan's in a topological order, over the length of the
+    longer plan (Bakkelund, An LCS-based string metric, 2009; T-Eval, arXiv:2312.14033, compares plans with the longest
+    increasing subsequence instead). The order is by depth, then by name: how steps are listed does not matter."""
+
+
+def agreement(*, plan: Plan, gold: Plan, is_right: bool) -> Agreement:
+    """Compare a plan with the gold plan of its request.
+
+    Args:
+        plan: the plan as it was read.
+        gold: a right plan.
+        is_right: whether the plan meets the request, which decides about edges where gold has none.
+    """
+    return compare(found=PlanProfile(plan), wanted=PlanProfile(gold), is_right=is_right)
+
+
+class PlanProfile:
+    """What plans are compared by. Computed once for a plan that is compared several times."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._canonical: dict[str, str] = {}
+        self._distinct, self._repeated = self._without_repetitions(plan.steps)
+        self._makers = {reference: step.tool for step in self._distinct for reference in step.outputs.values()}
+        self.nodes = self._bag(self._nodes)
+        self.edges = self._bag(self._edges)
+        self.names = self._bag(self._names)
+        self.values = self._bag(self._values)
+        self.length = len(plan.steps)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The tools of the distinct calls, those at smaller depth first, and by name at the same depth."""
+        depths = _depths([self._inputs(step) for step in self._distinct], makers=self._places())
+        return tuple(tool for _, tool in sorted(zip(depths, (step.tool for step in self._distinct), strict=True)))
+
+    def _places(self) -> dict[str, int]:
+        return {reference: place for place, step in enumerate(self._distinct) for reference in step.outputs.values()}
+
+    def _inputs(self, step: Step) -> list[str]:
+        return [self._canonical.get(value, value) for value in step.inputs.values()]
+
+    def _without_repetitions(self, steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
+        """The first of each set of equal calls, and the others."""
+        fewest = len(steps)
+        while True:
+            first: dict[object, Step] = {}
+            same = [first.setdefault(self._identity(step), step) for step in steps]
+            if len(first) >= fewest:
+                return list(first.values()), [step for step, one in zip(steps, same, strict=True) if one is not step]
+            # Calls that take results of equal calls may be equal too, wherever they are listed.
+            fewest = len(first)
+            self._canonical = {
+                reference: one.outputs[name]
+                for step, one in zip(steps, same, strict=True)
+                for name, reference in step.outputs.items()
+                if one is not step and name in one.outputs
+            }
+
+    def _identity(self, step: Step) -> object:
+        return step.tool, frozenset((name, self._canonical.get(value, value)) for name, value in step.inputs.items())
+
+    def _maker(self, value: str) -> str | None:
+        return self._makers.get(self._canonical.get(value, value))
+
+    def _bag(self, counted: Callable[[Sequence[Step]], Counter[object]]) -> "Bag":
+        return Bag(counted(self._distinct), counted(self._repeated) if self._repeated else Counter())
+
+    def _nodes(self, steps: Sequence[Step]) -> Counter[object]:
+        return Counter(step.tool for step in steps)
+
+    def _edges(self, steps: Sequence[Step]) -> Counter[object]:
+        made = ((self._maker(value), step.tool) for step in steps for value in step.inputs.values())
+        return Counter(edge for edge in made if edge[0] is not None)
+
+    def _names(self, steps: Sequence[Step]) -> Counter[object]:
+        return Counter((step.tool, name) for step in steps for name in step.inputs)
+
+    def _values(self, steps: Sequence[Step]) -> Counter[object]:
+        return Counter((step.tool, name, self._value(value)) for step in steps for name, value in step.inputs.items())
+
+    def _value(self, value: str) -> object:
+        maker = self._maker(value)
+        return value.strip().lower() if maker is None else ("output of", maker)
+
+
+@dataclass(frozen=True, slots=True)
+class Bag:
+    """Multisets over the calls of a plan."""
+
+    distinct: Counter[object]
+    """Over the calls without repetitions."""
+    repeated: Counter[object]
+    """Over the calls that repeat an earlier one."""
+
+
+def compare(*, found: PlanProfile, wanted: PlanProfile, is_right: bool) -> Agreement:
+    """`agreement` of plans whose profiles are known."""
+    if not found.length:
+        return Agreement(node_f1=0.0, edge_f1=0.0, parameter_name_f1=0.0, parameter_value_f1=0.0, order=0.0)
+    longer = max(found.length, wanted.length)
+    return Agreement(
+        node_f1=_f1(found.nodes, wanted.nodes),
+        edge_f1=_f1(found.edges, wanted.edges, neither=float(is_right)),
+        parameter_name_f1=_f1(found.names, wanted.names),
+        parameter_value_f1=_f1(found.values, wanted.values),
+        order=_common_subsequence(found.order, wanted.order) / longer,
+    )
+
+
+def depth(plan: Plan) -> int:
+    """Length of the longest chain of steps, each taking an output of the one before; 0 for an empty plan."""
+    makers = {reference: place for place, step in enumerate(plan.steps) for reference in step.outputs.values()}
+    return max(_depths([list(step.inputs.values()) for step in plan.steps], makers=makers), default=0)
+
+
+def _depths(inputs: Sequence[Sequence[str]], *, makers: Mapping[str, int]) -> list[int]:
+    """For each step the length of the longest chain that ends with it. Outputs of later steps do not count.
+
+    Args:
+        inputs: the values that each step takes.
+        makers: the place of the step that makes a value.
+    """
+    found: list[int] = []
+    for place, values in enumerate(inputs):
+        before = [found[makers[value]] for value in values if makers.get(value, place) < place]
+        found.append(1 + max(before, default=0))
+    return found
+
+
+def _f1(found: Bag, wanted: Bag, *, neither: float = 1.0) -> float:
+    """F1 of two multisets, in [0, 1]; `neither` if both are empty."""
+    surplus = (found.repeated - wanted.repeated).total() if found.repeated else 0
+    total = found.distinct.total() + wanted.distinct.total() + surplus
+    # Counters intersect in three times the time.
+    common = sum(min(count, wanted.distinct.get(item, 0)) for item, count in found.distinct.items())
+    return 2 * common / total if total else neither
+
+
+def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """Length of the longest common subsequence."""
+    if first == second:
+        return len(first)
+    row = [0] * (len(second) + 1)
+    for one in first:
+        previous = row
+        row = [0]
+        for place, other in enumerate(second):
+            row.append(previous[place] + 1 if one == other else max(row[-1], previous[place + 1]))
+    return row[-1]

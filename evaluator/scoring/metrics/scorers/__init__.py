@@ -1,0 +1,1 @@
+"""Scorers with models: how good an answer is beside its reference."""

@@ -1,0 +1,97 @@
+"""How alike two texts are: BERT score.
+
+Source: OpenAGI, section 3.4 "Evaluation Metrics": the F1 of BERTScore (Zhang et al., ICLR 2020).
+
+Scores do not depend on what else is scored in the same call: texts go through the encoder one by one. Embeddings of
+references are computed once and kept.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+from transformers import AutoModel, AutoTokenizer
+
+from evaluator.core.quick_imports import import_without_package
+from evaluator.core.values.coding import Value
+from evaluator.execution.experts.pretrained import load_pretrained
+from evaluator.execution.experts.profile import ScorerSpec
+from evaluator.scoring.metrics.scorers.base import require_pairs
+from evaluator.scoring.metrics.scorers.embedding_cache import EmbeddingCache
+from evaluator.scoring.metrics.scorers.precision import for_scoring
+
+# The package itself imports pandas and matplotlib, for plots that nobody draws here.
+_package = import_without_package("bert_score.utils")
+
+
+class BERTScore:
+    """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
+
+    Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score lies in [-1, 1] (in practice above 0)
+    and is 1 for equal texts, empty (or blank) ones too: of a picture without objects, the right list is empty. An empty
+    text and another one score 0 by definition.
+    """
+
+    def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
+        layers = spec.parameters.get("num_layers")
+        if not isinstance(layers, int):
+            raise TypeError(f'scorer "{spec.name}" needs the parameter num_layers, a number')
+        # Not bert-score's own `get_model`: it takes any path with "t5" in it for a T5.
+        self._model = for_scoring(load_pretrained(AutoModel, folder=spec.path, device=device), device=device)
+        self._model.encoder.layer = self._model.encoder.layer[:layers]
+        self._tokenizer = _limited(spec=spec, longest=int(self._model.config.max_position_embeddings))
+        self._device = device
+        self._kept: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
+
+    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+        """See `Scorer.score`."""
+        require_pairs(outputs=outputs, references=references)
+        pairs = [(_text(output), _text(reference)) for output, reference in zip(outputs, references, strict=True)]
+        texts = {_digest(text): text for pair in pairs for text in pair if text}
+        kept = self._kept.all_of(
+            digests=texts,
+            references=[_digest(reference) for _, reference in pairs if reference],
+            compute=lambda new: [self._embed(texts[digest]) for digest in new],
+        )
+        embeddings = {text: kept[digest] for digest, text in texts.items()}
+        scores = {
+            (output, reference): _f1(candidate=embeddings[output], reference=embeddings[reference])
+            for output, reference in dict.fromkeys(pairs)
+            if output and reference
+        }
+        return [scores.get(pair, float(pair[0] == pair[1])) for pair in pairs]
+
+    def _embed(self, text: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Token embeddings, attention mask and weights of one text, as `bert-score` computes them."""
+        weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
+        weights[self._tokenizer.cls_token_id] = weights[self._tokenizer.sep_token_id] = 0.0
+        embedding, mask, idf = _package.get_bert_embedding(
+            [text], self._model, self._tokenizer, weights, device=self._device
+        )
+        return embedding.cpu(), mask.cpu(), idf
+
+
+def _limited(*, spec: ScorerSpec, longest: int) -> Any:
+    """The tokenizer beside the weights. Some released ones know no limit, and `bert-score` asks them for it."""
+    tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+    tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
+    return tokenizer
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"the BERT score compares texts, not {type(value).__name__}")
+    return value.strip()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _f1(*, candidate: tuple[Tensor, Tensor, Tensor], reference: tuple[Tensor, Tensor, Tensor]) -> float:
+    # `greedy_cos_idf` normalises its arguments in place.
+    own, other = ([part.clone() for part in text] for text in (candidate, reference))
+    _, _, f1 = _package.greedy_cos_idf(*other, *own)
+    return float(f1[0].clamp(-1, 1))

@@ -1,0 +1,58 @@
+"""Ranges of means over tasks some of which are undecided. A value is `{"mean", "low", "high", "tasks"}`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evaluator.core.suites.base import Column
+
+_SAME = 1e-9
+"""Sums of the same numbers in another order lie closer."""
+
+
+def ranged(*, metrics: Mapping[str, Any], column: Column) -> dict[str, Any] | None:
+    """The value of a column with what is undecided in it.
+
+    Args:
+        metrics: values by column.
+        column: one of them.
+
+    Returns:
+        The value; where tasks are undecided with their share in (0, 1] as `undecided` and the upper end of the mean as
+        `upper`; and as `by_rules` both ends by the rules alone, where an arbiter has settled something. None without a
+        value.
+    """
+    value = metrics.get(column.key)
+    if not value or value.get("mean") is None:
+        return None
+    mean, share = value["mean"], _mean(metrics, column.undecided) or 0.0
+    found = {**value, **({"undecided": share, "upper": mean + share} if share > 0 else {})}
+    low, high = (_mean(metrics, key) for key in column.by_rules) if column.by_rules else (None, None)
+    if low is not None and high is not None and max(abs(low - mean), abs(high - mean - share)) > _SAME:
+        found["by_rules"] = low, high
+    return found
+
+
+def _mean(metrics: Mapping[str, Any], key: str) -> float | None:
+    value = metrics.get(key) or {}
+    return value.get("mean")
+
+
+def range_text(value: Mapping[str, Any], *, form: str = ".3f") -> str:
+    """A mean, or its range where tasks are undecided."""
+    mean = format(value["mean"], form)
+    return f"{mean} \N{EN DASH} {format(value['upper'], form)}" if "upper" in value else mean
+
+
+def undecided_words(value: Mapping[str, Any], *, form: str = ".3f") -> str:
+    """`undecided_notes` in one line; empty if there are none."""
+    return ", ".join(undecided_notes(value, form=form))
+
+
+def undecided_notes(value: Mapping[str, Any], *, form: str = ".3f") -> list[str]:
+    """What is undecided in a value of `ranged`, as `5.0 % undecided`, and the range before an arbiter settled
+    anything."""
+    words = [f"{100 * value['undecided']:.1f} % undecided"] if "undecided" in value else []
+    if "by_rules" in value:
+        low, high = value["by_rules"]
+        words.append(f"{format(low, form)} \N{EN DASH} {format(high, form)} by the rules alone")
+    return words

@@ -1,0 +1,163 @@
+"""Training of Image Captioning: the encoder of clean scenes with a small GPT-2 that attends to it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from torch import Tensor, nn
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    PreTrainedTokenizerFast,
+    VisionEncoderDecoderConfig,
+    VisionEncoderDecoderModel,
+    ViTModel,
+)
+
+from evaluator.miniature.grammar.captions import main_caption
+from evaluator.miniature.scenes import draw_scene
+from evaluator.miniature.seeds import Split
+from evaluator.studies.experts.data.bank import Bank
+from evaluator.studies.experts.data.rows import Rows
+from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
+from evaluator.training.export import write_config, write_weights
+
+LENGTH = 24
+"""Most tokens of a caption with its beginning and end."""
+_PAD, _BEGIN, _END, _UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
+_VOCABULARY_SCENES = 3000
+_PATCHES = 0.5
+"""Weight of going on to tell what lies in each patch."""
+
+
+@cache
+def tokenizer() -> PreTrainedTokenizerFast:
+    """For the captions of scenes."""
+    return word_tokenizer(_caption(split=Split.TRAIN, index=index) for index in range(_VOCABULARY_SCENES))
+
+
+def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
+    """Words with the space before them, so that decoding gives the very text."""
+    pieces = pre_tokenizers.Split(Regex(r" ?\w+|[^\w\s]"), behavior="isolated")
+    words = sorted({word for text in texts for word, _ in pieces.pre_tokenize_str(text)})
+    vocabulary = {word: index for index, word in enumerate([_PAD, _BEGIN, _END, _UNKNOWN, *words])}
+    fast = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token=_UNKNOWN))
+    fast.pre_tokenizer = pieces
+    fast.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(
+        tokenizer_object=fast, pad_token=_PAD, bos_token=_BEGIN, eos_token=_END, unk_token=_UNKNOWN
+    )
+
+
+def _caption(*, split: Split, index: int) -> str:
+    return main_caption(draw_scene(split=split, index=index)).english
+
+
+@cache
+def _caption_rows(*, split: Split, count: int) -> Rows:
+    """Token ids of the captions, filled up to 24."""
+    return Rows(count=count, compute=lambda new: np.stack([_caption_ids(split=split, index=int(i)) for i in new]))
+
+
+def _caption_ids(*, split: Split, index: int) -> np.ndarray:
+    return token_ids(words=tokenizer(), text=_caption(split=split, index=index))
+
+
+def token_ids(*, words: PreTrainedTokenizerFast, text: str) -> np.ndarray:
+    """Beginning, words and end of a caption, filled up to 24."""
+    pieces: list[int] = words(text)["input_ids"]
+    ids = [words.bos_token_id, *pieces, words.eos_token_id]
+    return np.asarray(ids + [words.pad_token_id] * (LENGTH - len(ids)), dtype=np.int64)
+
+
+class CaptioningModel(nn.Module):
+    """The captioner with the heads that keep its encoder's patches telling; only the captioner is kept."""
+
+    def __init__(self, captioner: VisionEncoderDecoderModel) -> None:
+        super().__init__()
+        self.captioner = captioner
+        self.patches = PatchHeads(captioner.config.encoder.hidden_size)
+
+
+def decoder_config(words: PreTrainedTokenizerFast, *, inner: int | None = None) -> GPT2Config:
+    """A GPT-2 of two layers that attends to an encoder; `inner` is the width within a layer, 384 unless given."""
+    return GPT2Config(
+        vocab_size=len(words),
+        n_positions=LENGTH,
+        n_embd=96,
+        n_layer=2,
+        n_head=4,
+        n_inner=inner,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=words.bos_token_id,
+        eos_token_id=words.eos_token_id,
+        pad_token_id=words.pad_token_id,
+        add_cross_attention=True,
+        is_decoder=True,
+    )
+
+
+def build() -> nn.Module:
+    """A ViT and a GPT-2 of two layers."""
+    words = tokenizer()
+    decoder = decoder_config(words)
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(vision_config(), decoder)
+    config.decoder_start_token_id = words.bos_token_id
+    config.pad_token_id = words.pad_token_id
+    encoder = ViTModel(config.encoder, add_pooling_layer=False)
+    return CaptioningModel(
+        VisionEncoderDecoderModel(config=config, encoder=encoder, decoder=GPT2LMHeadModel(config.decoder))
+    )
+
+
+def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the trained encoder of clean scenes."""
+    assert isinstance(model, CaptioningModel)
+    model.captioner.encoder.load_state_dict(trained_encoder(folders))
+
+
+@dataclass(frozen=True, slots=True)
+class CaptioningObjective:
+    """Cross-entropy of the next word, on clean images."""
+
+    bank: Bank
+    batch: int = 48
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        assert isinstance(model, CaptioningModel)
+        indices = np.sort(rng.integers(len(self.bank), size=self.batch))
+        tokens = torch.from_numpy(_caption_rows(split=self.bank.split, count=len(self.bank)).take(indices))
+        tokens = tokens[:, : int((tokens != tokenizer().pad_token_id).sum(dim=1).max())]
+        output = model.captioner(
+            pixel_values=normalised(np.asarray(self.bank.pixels[indices])), decoder_input_ids=tokens[:, :-1]
+        )
+        pad = int(tokenizer().pad_token_id)
+        words = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
+        wanted = batch_of_patch_labels(bank=self.bank, indices=indices)
+        patches = model.patches.loss(patches=output.encoder_last_hidden_state[:, 1:], wanted=wanted)
+        # A caption has nine words of which four say something about the picture.
+        return 4 * words + _PATCHES * patches
+
+
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the captioner with its words."""
+    assert isinstance(model, CaptioningModel)
+    write_captioner(captioner=model.captioner, words=tokenizer(), folder=folder)
+
+
+def write_captioner(*, captioner: VisionEncoderDecoderModel, words: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Write an encoder and a decoder with the words of the decoder."""
+    config = captioner.config.to_dict()
+    for part in (config, config["encoder"], config["decoder"]):
+        part.pop("transformers_version", None)
+    write_config(config={**config, "dtype": "float32", "architectures": ["VisionEncoderDecoderModel"]}, folder=folder)
+    write_weights(model=captioner, folder=folder)
+    words.save_pretrained(folder)

@@ -1,0 +1,69 @@
+"""A bank of rendered training scenes: drawn once, kept in the work folder, read by every training process."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator.miniature.rendering import render
+from evaluator.miniature.scenes import SIZE, Scene, draw_scene
+from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split
+from evaluator.miniature.vocabulary import Background, Colour, Shape
+
+_COLOURS, _SHAPES, _BACKGROUNDS = list(Colour), list(Shape), list(Background)
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """Pictures of a split and what they show."""
+
+    split: Split
+    pixels: npt.NDArray[np.uint8]
+    """Shape (scenes, 64, 64, 3)."""
+    attributes: npt.NDArray[np.int64]
+    """Shape (scenes, 3 + 8): main colour, main shape, background; then for each shape 0 or 1 + its colour."""
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """Index of the class label, shape (scenes,)."""
+        return self.attributes[:, 0] * len(_SHAPES) + self.attributes[:, 1]
+
+
+def load_bank(*, work: Path, split: Split, count: int) -> Bank:
+    """The first `count` scenes of an open split, rendered now or by an earlier run."""
+    folder = work / f"{split}-{count}-v{WORLD_VERSION}.{PICTURES_VERSION}"
+    if not (folder / "complete.json").exists():
+        _render_bank(folder=folder, split=split, count=count)
+    pixels, attributes = np.load(folder / "pixels.npy", mmap_mode="r"), np.load(folder / "attributes.npy")
+    return Bank(split=split, pixels=pixels, attributes=attributes)
+
+
+def _render_bank(*, folder: Path, split: Split, count: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    pixels = np.empty((count, SIZE, SIZE, 3), dtype=np.uint8)
+    attributes = np.empty((count, 3 + len(_SHAPES)), dtype=np.int64)
+    for index in range(count):
+        scene = draw_scene(split=split, index=index)
+        pixels[index], attributes[index] = render(scene), scene_attributes(scene)
+    for name, array in (("pixels", pixels), ("attributes", attributes)):
+        # Another process may be reading the same bank: it sees either no file or a whole one.
+        partial = folder / f"{name}.{os.getpid()}.partial.npy"
+        np.save(partial, array)
+        partial.replace(folder / f"{name}.npy")
+    (folder / "complete.json").write_text(json.dumps({"split": split, "count": count, "world": WORLD_VERSION}))
+
+
+def scene_attributes(scene: Scene) -> list[int]:
+    """The row of `Bank.attributes` for one scene."""
+    present = [0] * len(_SHAPES)
+    for thing in scene.things:
+        present[_SHAPES.index(thing.shape)] = 1 + _COLOURS.index(thing.colour)
+    main = scene.main
+    head = [_COLOURS.index(main.colour), _SHAPES.index(main.shape), _BACKGROUNDS.index(scene.background)]
+    return head + present

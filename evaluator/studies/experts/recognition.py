@@ -1,0 +1,143 @@
+"""Objectives of the two Vision Transformers: the classifier and the scorer's encoder."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from PIL import Image as PillowImage
+from torch import Tensor, nn
+from transformers import ViTModel
+
+from evaluator.miniature.degradations import BLUR_SIGMA, NOISE_SIGMA, low_resolution, to_pixels
+from evaluator.miniature.scenes import SIZE
+from evaluator.miniature.vocabulary import Background, Colour, Shape
+from evaluator.studies.experts.data.bank import Bank
+from evaluator.studies.experts.data.states import Pixels
+from evaluator.studies.experts.restoration import as_tensor
+
+_COLOURS, _SHAPES, _BACKGROUNDS = len(Colour), len(Shape), len(Background)
+_COSTS = (0.35, 0.35, 0.35, 0.35)
+"""What grayscale, blur, noise and low resolution at full strength cost in likeness."""
+_STRANGERS = 0.2
+
+
+def normalised(pixels: Pixels) -> Tensor:
+    """8-bit images to what a ViT expects: values in [-1, 1], (batch, 3, height, width)."""
+    return as_tensor(pixels) * 2 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClassificationObjective:
+    """Cross-entropy on clean images; besides the label also its colour and its shape count, which speeds learning."""
+
+    bank: Bank
+    batch: int = 64
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        indices = np.sort(rng.integers(len(self.bank), size=self.batch))
+        logits: Tensor = model(pixel_values=normalised(np.asarray(self.bank.pixels[indices]))).logits
+        joint = logits.log_softmax(dim=-1).reshape(-1, _COLOURS, _SHAPES)
+        attributes = torch.from_numpy(self.bank.attributes[indices])
+        colour = F.nll_loss(joint.logsumexp(dim=2), attributes[:, 0])
+        shape = F.nll_loss(joint.logsumexp(dim=1), attributes[:, 1])
+        return F.nll_loss(joint.flatten(1), torch.from_numpy(self.bank.labels[indices])) + colour + shape
+
+
+class SimilarityModel(nn.Module):
+    """The scorer's encoder with the heads it is trained with; only the encoder is kept."""
+
+    def __init__(self, encoder: ViTModel) -> None:
+        super().__init__()
+        width = encoder.config.hidden_size
+        self.encoder = encoder
+        self.colour = nn.Linear(width, _COLOURS)
+        self.shape = nn.Linear(width, _SHAPES)
+        self.background = nn.Linear(width, _BACKGROUNDS)
+        self.presence = nn.Linear(width, _SHAPES * (_COLOURS + 1))
+        self.severity = nn.Linear(width, 4)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """The CLS token of the last hidden state, (batch, width)."""
+        hidden: Tensor = self.encoder(pixel_values=values).last_hidden_state
+        return hidden[:, 0]
+
+
+def spoilt(*, clean: Pixels, rng: np.random.Generator) -> tuple[Pixels, Tensor]:
+    """Images degraded more or less, and how much by each of the four, in [0, 1]: shape (batch, 4).
+
+    Half of the severities are 0. Partial severities stand for images that were restored in part.
+    """
+    levels = rng.random((len(clean), 4)) * (rng.random((len(clean), 4)) < 0.5)
+    levels = np.where(rng.random((len(clean), 4)) < 0.3, np.ceil(levels), levels).astype(np.float32)
+    images = np.stack([_spoil(image=image, levels=row, rng=rng) for image, row in zip(clean, levels, strict=True)])
+    return images, torch.from_numpy(levels)
+
+
+def _spoil(*, image: Pixels, levels: np.ndarray, rng: np.random.Generator) -> Pixels:
+    gray, blurred, noisy, coarse = (float(level) for level in levels)
+    values = image.astype(np.float32)
+    if gray:
+        luma = values @ np.asarray((0.299, 0.587, 0.114), dtype=np.float32)
+        values = (1 - gray) * values + gray * luma[..., None]
+    if blurred:
+        values = _gaussian(values=values, sigma=blurred * BLUR_SIGMA)
+    if noisy:
+        values = values + rng.standard_normal(values.shape, dtype=np.float32) * np.float32(255 * NOISE_SIGMA * noisy)
+    pixels = to_pixels(values)
+    if coarse:
+        small = PillowImage.fromarray(low_resolution(pixels))
+        large = np.asarray(small.resize((SIZE, SIZE), PillowImage.Resampling.BILINEAR), dtype=np.float32)
+        pixels = to_pixels((1 - coarse) * pixels.astype(np.float32) + coarse * large)
+    return pixels
+
+
+def _gaussian(*, values: np.ndarray, sigma: float) -> np.ndarray:
+    """Separable Gaussian blur of one image by two matrix products, edges continued."""
+    offsets = np.arange(SIZE, dtype=np.float32)
+    kernel = np.exp(-0.5 * ((offsets[:, None] - offsets[None, :]) / max(sigma, 1e-3)) ** 2)
+    kernel = (kernel / kernel.sum(axis=1, keepdims=True)).astype(np.float32)
+    rows = np.einsum("ij,jkc->ikc", kernel, values, optimize=True)
+    return np.asarray(np.einsum("ij,kjc->kic", kernel, rows, optimize=True))
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityObjective:
+    """Make the CLS token speak of content and of quality.
+
+    From the tokens of clean and degraded images linear heads tell what is shown and how badly it is degraded. The
+    cosine between an image and its degraded self is drawn to a product over the four degradations, each of which costs
+    up to `_COSTS` in proportion to its severity; between different scenes it is kept below `_STRANGERS`.
+    """
+
+    bank: Bank
+    scenes: int = 32
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        assert isinstance(model, SimilarityModel)
+        indices = np.sort(rng.integers(len(self.bank), size=self.scenes))
+        clean = np.asarray(self.bank.pixels[indices])
+        images, levels = spoilt(clean=clean, rng=rng)
+        attributes = torch.from_numpy(self.bank.attributes[indices])
+        cls = model(normalised(np.concatenate([clean, images])))
+        content = _content_loss(model=model, cls=cls, attributes=attributes.repeat(2, 1))
+        severity = F.smooth_l1_loss(model.severity(cls), torch.cat([torch.zeros_like(levels), levels]), beta=0.1)
+        return content + 4 * severity + 20 * _likeness_loss(cls=cls, levels=levels)
+
+
+def _content_loss(*, model: SimilarityModel, cls: Tensor, attributes: Tensor) -> Tensor:
+    presence = model.presence(cls).reshape(-1, _COLOURS + 1)
+    return (
+        F.cross_entropy(model.colour(cls), attributes[:, 0])
+        + F.cross_entropy(model.shape(cls), attributes[:, 1])
+        + F.cross_entropy(model.background(cls), attributes[:, 2])
+        + F.cross_entropy(presence, attributes[:, 3:].reshape(-1))
+    )
+
+
+def _likeness_loss(*, cls: Tensor, levels: Tensor) -> Tensor:
+    clean, images = F.normalize(cls, dim=-1).chunk(2)
+    wanted = (1 - torch.tensor(_COSTS) * levels).prod(dim=-1)
+    same = F.mse_loss((clean * images).sum(dim=-1), wanted)
+    strangers = (clean * clean.roll(1, dims=0)).sum(dim=-1)
+    return same + 0.5 * F.relu(strangers - _STRANGERS).square().mean()

@@ -1,0 +1,68 @@
+"""Training of depth estimation: DPT, which begins with the encoder of the image classifier."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import DPTConfig, DPTForDepthEstimation
+
+from evaluator.miniature.scenes import SIZE
+from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.tableaux.data import draw_batch
+from evaluator.studies.experts.tableaux.shipped_encoder import classifier_encoder
+
+NAME = "depth"
+_MLP = (("mlp.fc1", "intermediate.dense"), ("mlp.fc2", "output.dense"))
+
+
+def build() -> nn.Module:
+    """A ViT of four layers, of which three are reassembled at grids of 16, 8 and 4 and fused."""
+    model: nn.Module = DPTForDepthEstimation(
+        DPTConfig(
+            hidden_size=96,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            intermediate_size=256,
+            image_size=SIZE,
+            patch_size=8,
+            backbone_out_indices=[0, 1, 3],
+            readout_type="ignore",
+            reassemble_factors=[2, 1, 0.5],
+            neck_hidden_sizes=[48, 48, 48],
+            fusion_hidden_size=32,
+            use_auxiliary_head=False,
+        )
+    )
+    # The head ends in a ReLU, which must not be dead from the start.
+    torch.nn.init.constant_(model.get_parameter("head.head.4.bias"), 0.3)
+    return model
+
+
+def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the encoder of the image classifier."""
+    state = {}
+    for name, value in classifier_encoder(folders).items():
+        for before, after in _MLP:
+            name = name.replace(before, after)
+        state[name] = value
+    model.get_submodule("dpt").load_state_dict(state)
+
+
+@dataclass(frozen=True, slots=True)
+class DepthObjective:
+    """Mean absolute error of nearness; background and parts count the same."""
+
+    batch: int = 16
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        batch = draw_batch(rng=rng, size=self.batch)
+        wanted = torch.from_numpy(batch.nearness)
+        parts = torch.from_numpy(batch.owner >= 0).float()
+        error = F.smooth_l1_loss(
+            model(pixel_values=normalised(batch.pixels)).predicted_depth, wanted, reduction="none", beta=0.02
+        )
+        return (error * parts).sum() / parts.sum() + (error * (1 - parts)).sum() / (1 - parts).sum()

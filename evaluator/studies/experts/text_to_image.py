@@ -1,0 +1,148 @@
+"""Training of Text to Image Generation: a small Stable Diffusion on clean scenes and their captions."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from diffusers import DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import CLIPTextModel
+
+from evaluator.studies.experts import contrastive, image_autoencoder
+from evaluator.studies.experts.data.bank import Bank
+from evaluator.studies.experts.data.rows import Rows
+from evaluator.studies.experts.recognition import normalised
+
+NAME = "text-to-image"
+_WIDTHS = (48, 88)
+_DROPPED = 0.1
+"""Share of the pictures without their caption, so that drawing can be guided away from what has none."""
+_STEPS = 1000
+VERSIONS = frozenset({"_diffusers_version", "transformers_version", "_name_or_path"})
+"""Entries of configurations that are no part of the model: the digest must not change with them."""
+
+
+def noise_schedule() -> DDIMScheduler:
+    """A cosine schedule that ends in pure noise, from which drawing begins."""
+    return DDIMScheduler(
+        num_train_timesteps=_STEPS,
+        beta_schedule="squaredcos_cap_v2",
+        prediction_type="v_prediction",
+        rescale_betas_zero_snr=True,
+        timestep_spacing="trailing",
+        clip_sample=False,
+        set_alpha_to_one=True,
+        steps_offset=1,  # of no effect with this spacing; the pipeline asks for it
+    )
+
+
+def unet(*, in_channels: int = image_autoencoder.CHANNELS) -> UNet2DConditionModel:
+    """Two levels, 16x16 and 8x8: the text comes by attention on the lower one, and summed up with the time on both."""
+    return UNet2DConditionModel(
+        sample_size=image_autoencoder.SIDE,
+        in_channels=in_channels,
+        out_channels=image_autoencoder.CHANNELS,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        block_out_channels=_WIDTHS,
+        layers_per_block=1,
+        cross_attention_dim=contrastive.WIDTH,
+        attention_head_dim=4,
+        norm_num_groups=8,
+        resnet_time_scale_shift="scale_shift",
+        addition_embed_type="text",
+        addition_embed_type_num_heads=4,
+    )
+
+
+class DrawingModel(nn.Module):
+    """The networks of a Stable Diffusion pipeline. The autoencoder stays as it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.vae = image_autoencoder.autoencoder().requires_grad_(False)
+        self.text_encoder = CLIPTextModel(contrastive.text_config())
+        self.unet = unet()
+
+
+def build() -> nn.Module:
+    """The model before training."""
+    return DrawingModel()
+
+
+def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the trained autoencoder and from the text tower of the trained CLIP."""
+    assert isinstance(model, DrawingModel)
+    model.vae.load_state_dict(image_autoencoder.trained_autoencoder(folders))
+    stored = load_file(folders["weights"] / contrastive.NAME / "model.safetensors")
+    prefix = "text_model."
+    state = {k.removeprefix(prefix): v.float() for k, v in stored.items() if k.startswith(prefix)}
+    own = set(model.text_encoder.state_dict())
+    model.text_encoder.load_state_dict(state if own == set(state) else {f"{prefix}{k}": v for k, v in state.items()})
+
+
+class DrawingObjective:
+    """Mean squared error of the velocity (Salimans and Ho, 2022) at a random time."""
+
+    def __init__(self, bank: Bank, *, batch: int = 32) -> None:
+        self._bank = bank
+        self._batch = batch
+        self._schedule = noise_schedule()
+        self._latents: Rows | None = None
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        assert isinstance(model, DrawingModel)
+        indices = np.sort(rng.integers(len(self._bank), size=self._batch))
+        clean = torch.from_numpy(self._rows(model).take(indices).astype(np.float32))
+        noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
+        # One time from each of as many equal intervals: less chance than drawing them all from the whole.
+        shares = (rng.permutation(self._batch) + rng.random(self._batch)) / self._batch
+        times = torch.from_numpy((shares * _STEPS).astype(np.int64)).clamp(max=_STEPS - 1)
+        tokens = contrastive.batch_of_captions(bank=self._bank, indices=indices)
+        tokens[torch.from_numpy(rng.random(self._batch) < _DROPPED)] = contrastive.tokens_of("")
+        text = model.text_encoder(input_ids=tokens).last_hidden_state
+        noisy = self._schedule.add_noise(clean, noise, times)
+        velocity = model.unet(noisy, times, encoder_hidden_states=text).sample
+        return F.mse_loss(velocity, self._schedule.get_velocity(clean, noise, times))
+
+    def _rows(self, model: DrawingModel) -> Rows:
+        """The latents of scenes met so far; the autoencoder does not change."""
+        if self._latents is None:
+
+            @torch.no_grad()
+            def compute(new: np.ndarray) -> np.ndarray:
+                values = normalised(np.asarray(self._bank.pixels[new]))
+                return np.asarray(model.vae.encode(values).latent_dist.mean.numpy().astype(np.float16))
+
+            self._latents = Rows(count=len(self._bank), compute=compute)
+        return self._latents
+
+
+def pipeline_of(model: DrawingModel) -> StableDiffusionPipeline:
+    """The model as the expert uses it."""
+    return StableDiffusionPipeline(
+        vae=model.vae,
+        text_encoder=model.text_encoder,
+        tokenizer=contrastive.tokenizer(),
+        unet=model.unet,
+        scheduler=noise_schedule(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+
+
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the pipeline in the layout of `diffusers`, weights in half precision."""
+    assert isinstance(model, DrawingModel)
+    folder.mkdir(parents=True, exist_ok=True)
+    pipeline = pipeline_of(model).to(torch.float16)
+    pipeline.save_pretrained(folder, safe_serialization=True)
+    for path in sorted(folder.rglob("*.json")):
+        if path.name in {"model_index.json", "config.json", "scheduler_config.json"}:
+            config = {k: v for k, v in json.loads(path.read_text()).items() if k not in VERSIONS}
+            path.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,383 @@
+"""The API about boards: their rows as the page filters and sorts them, their plots as numbers, and every snapshot."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evaluator.core.suites.reference_rows import reference_digest, reference_tables
+from leaderboard.boards.contents import all_content, content_of
+from leaderboard.boards.groups import Groups, best_by_group
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.selecting import (
+    KINDS,
+    PAGE_SIZES,
+    PER_PAGE,
+    SIZES,
+    WEIGHTS,
+    read_selection,
+    select_rows,
+)
+from leaderboard.boards.services import latest_snapshot
+from leaderboard.boards.signing.services import signature_of
+from leaderboard.boards.web.page_cache import kept_body, shareable
+from leaderboard.boards.web.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.board_of import Conditions
+from leaderboard.evaluations.results.filters import written
+from leaderboard.platform.api.examples import (
+    DIGEST,
+    ENVELOPE,
+    EVALUATION_ID,
+    EXAMPLE_SUITE,
+    LATER,
+    ROW,
+    example,
+    example_of,
+)
+from leaderboard.platform.api.selection import Selected
+from leaderboard.platform.api.shapes import ModelOutput, Output
+from leaderboard.platform.api.views import ApiView, ListView
+
+_UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
+_ROW = (
+    "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, its `runs`, `metrics` with "
+    "intervals, `outcomes`, `usage`, model, size, `cost`, `reliability` and other known facts."
+)
+
+
+@example({
+    "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST, "created": LATER, "profile": "lilliput",
+    "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, "season": None,
+    "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
+})  # fmt: skip
+class BoardOutput(Output):
+    """The newest published state of a board."""
+
+    suite = serializers.CharField()
+    number = serializers.IntegerField()
+    digest = serializers.CharField()
+    created = serializers.DateTimeField()
+    profile = serializers.CharField()
+    profile_digest = serializers.CharField()
+    split = serializers.CharField()
+    samples = serializers.IntegerField()
+    data_digest = serializers.CharField(help_text="Of the data, with the commitment of a season.")
+    season = serializers.CharField(allow_null=True, help_text="Of hidden data; null: open data.")
+    content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    reference = serializers.JSONField(
+        help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
+        "`columns` (`board_column` is the metric that means the same, or null) and `rows` with `figures` by column. "
+        "Not run here, never ranked, no part of the snapshot."
+    )
+
+
+@example({
+    "snapshot": 12, "coverage": {"run": 171, "total": 185}, "total": 34, "matching": 1, "next": None,
+    "previous": None, "rows": [ROW],
+})  # fmt: skip
+class BoardRowsOutput(Output):
+    """A page of a board's rows."""
+
+    snapshot = serializers.IntegerField(help_text="Number of the newest snapshot.")
+    coverage = serializers.DictField(child=serializers.IntegerField(), help_text="Tasks: `run` of `total`.")
+    total = serializers.IntegerField(help_text="Rows of the whole board.")
+    matching = serializers.IntegerField(help_text="Rows that the filters leave.")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    rows = serializers.ListField(child=serializers.DictField(), help_text=_ROW)
+
+
+class PointOutput(Output):
+    """One evaluation of a plot."""
+
+    evaluation = serializers.UUIDField()
+    planner = serializers.CharField()
+    owner = serializers.CharField()
+    score = serializers.FloatField(help_text="Mean of the board's first metric.")
+
+
+class TimePointOutput(PointOutput):
+    """One evaluation by the time at which it ended."""
+
+    finished = serializers.DateTimeField()
+    is_best = serializers.BooleanField(help_text="Whether it is better than all before it.")
+
+
+class CostPointOutput(PointOutput):
+    """One planner by what a task costs it."""
+
+    per_task = serializers.FloatField(help_text="US dollars at declared prices, seconds, or tokens.")
+    on_front = serializers.BooleanField(help_text="Whether no other one has a better score without costing more.")
+
+
+class GroupMeanOutput(Output):
+    """One of the best planners in one group of tasks."""
+
+    facet = serializers.CharField()
+    value = serializers.CharField()
+    evaluation = serializers.UUIDField()
+    planner = serializers.CharField()
+    mean = serializers.FloatField(allow_null=True, help_text="Null: none of its tasks of this group has a score.")
+
+
+_POINT = {"evaluation": EVALUATION_ID, "planner": "my-planner", "owner": "ada", "score": 0.43}  # fmt: skip
+
+
+@example({
+    "suite": EXAMPLE_SUITE, "metric": "overall", "higher_is_better": True,
+    "over_time": [{**_POINT, "finished": LATER, "is_best": True}],
+    "cost": [{**_POINT, "per_task": 0.00012, "on_front": True}], "seconds": [], "tokens": [],
+    "parameters": [],
+    "groups": [
+        {
+            "facet": "degradations", "value": "Noise", "evaluation": EVALUATION_ID, "planner": "my-planner",
+            "mean": 0.41,
+        }
+    ],
+})  # fmt: skip
+class PlotsOutput(Output):
+    """The plots of a board as numbers."""
+
+    suite = serializers.CharField()
+    metric = serializers.CharField()
+    higher_is_better = serializers.BooleanField()
+    over_time = TimePointOutput(many=True, help_text="All published evaluations.")
+    cost = CostPointOutput(many=True, help_text="One for each planner, by US dollars.")
+    seconds = CostPointOutput(many=True, help_text="The same by latency.")
+    tokens = CostPointOutput(many=True, help_text="The same by tokens.")
+    parameters = CostPointOutput(many=True, help_text="The same by the number of the model's parameters.")
+    groups = GroupMeanOutput(many=True, help_text="The best planners by groups of tasks.")
+
+
+@example({
+    "suite": EXAMPLE_SUITE, "suite_version": "1", "number": 12, "digest": DIGEST, "created": LATER,
+    "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST,
+    "season": None, "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+    "signature": ENVELOPE,
+})  # fmt: skip
+class SnapshotOutput(ModelOutput[Snapshot]):
+    """One published state of a board, which never changes."""
+
+    suite = serializers.CharField(source="suite.slug")
+    suite_version = serializers.CharField(source="suite.version")
+    season = serializers.CharField(source="season_id", allow_null=True, help_text="Null: open data.")
+    url = serializers.SerializerMethodField(help_text="Its page.")
+    signature = serializers.SerializerMethodField(
+        help_text="Its signed statement, a DSSE envelope that names the previous snapshot; null if it is not signed."
+    )
+
+    class Meta:
+        model = Snapshot
+        fields = [
+            "suite", "suite_version", "number", "digest", "created", "profile", "profile_digest", "split", "samples",
+            "data_digest", "season", "url", "signature",
+        ]  # fmt: skip
+
+    @extend_schema_field(serializers.URLField())
+    def get_url(self, snapshot: Snapshot) -> str:
+        path = reverse("boards:snapshot", kwargs={"suite": snapshot.suite.slug, "number": snapshot.number})
+        return str(self.context["request"].build_absolute_uri(path))
+
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": {}})
+    def get_signature(self, snapshot: Snapshot) -> dict[str, Any] | None:
+        signature = signature_of(snapshot)
+        return None if signature is None else signature.envelope
+
+
+@example({**example_of(SnapshotOutput), "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}})
+class WholeSnapshotOutput(SnapshotOutput):
+    """The same with its rows."""
+
+    content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+
+    class Meta(SnapshotOutput.Meta):
+        fields = [*SnapshotOutput.Meta.fields, "content"]
+
+
+def _parameter(name: str, description: str, **more: Any) -> OpenApiParameter:
+    return OpenApiParameter(name, str, description=description, **more)
+
+
+_SELECTION = [
+    _parameter("rows", "All published evaluations instead of one row for each planner.", enum=["all"]),
+    _parameter("sort", "`rank`, `planner`, a metric or a fact such as `cost`; `-` before it for the other direction."),
+    _parameter("q", "Text in planner, owner, team, strategy, model or kind."),
+    _parameter("kind", "Kind of planner.", enum=list(KINDS)),
+    _parameter("strategy", "The strategy, as rows have it."),
+    _parameter("model", "The language model, as rows have it."),
+    _parameter("size", "Range of the model's parameters.", enum=[size[0] for size in SIZES]),
+    _parameter("weights", "Whether the model's weights are open.", enum=list(WEIGHTS)),
+    OpenApiParameter("since", date, description="Finished on this day (UTC) or later."),
+    OpenApiParameter("until", date, description="Finished on this day (UTC) or earlier."),
+    _parameter("own", "Only the caller's.", enum=["1"]),
+    OpenApiParameter("page", int, description="From 1."),
+    OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows per page; {PER_PAGE} by default."),
+    _parameter("fields", "Names of the rows' fields, separated by commas: the rows have only these."),
+]
+
+
+def _whole_board(slug: str, snapshot: Snapshot) -> dict[str, Any]:
+    fields = ("number", "digest", "created", "profile", *Conditions._fields, "content")
+    return {
+        "suite": slug,
+        "season": snapshot.season_id,
+        **{field: getattr(snapshot, field) for field in fields},
+        "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
+    }
+
+
+class BoardView(ApiView):
+    """The newest published state of a suite's board."""
+
+    @extend_schema(responses=BoardOutput)
+    def get(self, request: Request, slug: str) -> Response | HttpResponse:
+        suite = get_object_or_404(Suite, slug=slug, current=True)
+        snapshot = latest_snapshot(suite=suite)
+        if snapshot is None:
+            raise NotFound(f"Nothing was published on the board {slug} yet.")
+        etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
+        if request.headers.get("If-None-Match") == etag:
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
+        body = kept_body(etag, lambda: JSONRenderer().render(BoardOutput(_whole_board(slug, snapshot)).data))
+        answer = HttpResponse(body, content_type="application/json", headers={"ETag": etag})
+        return shareable(answer)
+
+
+class BoardRowsView(ApiView):
+    """The rows of a board as its page filters, sorts and pages them. Wrong values, which the page ignores, are 400."""
+
+    parameters = _SELECTION
+
+    @extend_schema(responses={200: BoardRowsOutput, 404: _UNPUBLISHED})
+    def get(self, request: Request, slug: str) -> Response:
+        suite, snapshot = _board(slug)
+        metrics = [metric["key"] for metric in suite.metrics]
+        # A pipeline must never take the whole board for a filtered one.
+        selection = read_selection(request.query_params, metrics=metrics, strict=True)
+        content = all_content(suite=suite, snapshot=snapshot) if selection.every else content_of(snapshot)
+        reader = request.user.username if request.user.is_authenticated else ""
+        rows = select_rows(indexed=content.index, selection=selection, metrics=metrics, reader=reader).rows
+        page, size = int(selection.page), selection.per_page
+        return Response(
+            {
+                "snapshot": snapshot.number,
+                "coverage": content.coverage,
+                "total": len(content.rows),
+                "matching": len(rows),
+                "next": _page(request=request, number=page + 1) if page * size < len(rows) else None,
+                "previous": _page(request=request, number=page - 1) if page > 1 else None,
+                "rows": _with_fields(rows[(page - 1) * size : page * size], chosen=request.query_params.get("fields")),
+            }
+        )
+
+
+class PlotsView(ApiView):
+    """Score over time, score against cost with the Pareto front, and the best planners by groups, as numbers."""
+
+    @extend_schema(responses={200: PlotsOutput, 404: _UNPUBLISHED})
+    def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
+        suite, snapshot = _board(slug)
+        metric = primary_metric(suite)
+        best = content_of(snapshot)
+        times = time_samples(rows=all_content(suite=suite, snapshot=snapshot).rows, metric=metric)
+        record = {id(sample) for sample in bests(samples=times, better=sign_of(metric))}
+        return Response(
+            {
+                "suite": slug,
+                "metric": metric["key"],
+                "higher_is_better": sign_of(metric) > 0,
+                "over_time": [
+                    {**_point(one), "finished": datetime.fromtimestamp(one.x, tz=UTC), "is_best": id(one) in record}
+                    for one in times
+                ],
+                **{cost: _costs(rows=best.rows, metric=metric, cost=cost) for cost in COSTS},
+                "groups": list(_means(best_by_group(suite=suite, snapshot=snapshot, content=best))),
+            }
+        )
+
+
+class SnapshotsView(Selected, ListView[Snapshot]):
+    """Every snapshot of a suite's boards, the newest first."""
+
+    serializer_class = SnapshotOutput
+    ordering = ("-number", "-id")
+
+    def get_queryset(self) -> QuerySet[Snapshot]:
+        suites = Suite.objects.filter(slug=self.kwargs["slug"])
+        if not suites:
+            raise NotFound("There is no such suite.")
+        return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("stored", "packed")
+
+
+class SnapshotView(ApiView):
+    """One snapshot with its rows, under an address that answers the same for ever."""
+
+    @extend_schema(responses={200: WholeSnapshotOutput, 404: _UNPUBLISHED})
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        rows = Snapshot.objects.filter(suite__slug=slug).select_related("suite", "signature").defer("stored", "packed")
+        snapshot = get_object_or_404(rows, number=number)
+        signature = signature_of(snapshot)
+        etag = f'"{snapshot.digest}{signature.key_id[:12] if signature else ""}"'
+        if request.headers.get("If-None-Match") == etag:
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
+        content = content_of(snapshot)
+        shown = SnapshotOutput(snapshot, context={"request": request}).data
+        whole = {**shown, "content": {"rows": list(content.rows), "coverage": content.coverage}}
+        return Response(whole, headers={"ETag": etag})
+
+
+def _board(slug: str) -> tuple[Suite, Snapshot]:
+    suite = get_object_or_404(Suite, slug=slug, current=True)
+    snapshot = latest_snapshot(suite=suite)
+    if snapshot is None:
+        raise NotFound(f"Nothing was published on the board {slug} yet.")
+    return suite, snapshot
+
+
+def _page(*, request: Request, number: int) -> str:
+    parameters = [(name, str(value)) for name, value in request.query_params.items() if name != "page"]
+    return request.build_absolute_uri(f"{request.path}{written([*parameters, ('page', str(number))])}")
+
+
+def _with_fields(rows: Sequence[Mapping[str, Any]], *, chosen: str | None) -> list[Mapping[str, Any]]:
+    """Only the chosen fields. Rows leave out what is not known, so that any name may be asked for."""
+    if chosen is None:
+        return list(rows)
+    wanted = [name.strip() for name in chosen.split(",")]
+    return [{name: row[name] for name in wanted if name in row} for row in rows]
+
+
+def _point(sample: Sample) -> dict[str, Any]:
+    return {**{name: sample.row[name] for name in ("evaluation", "planner", "owner")}, "score": sample.y}
+
+
+def _costs(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> list[dict[str, Any]]:
+    samples = cost_samples(rows=rows, metric=metric, cost=cost)
+    front = {id(sample) for sample in pareto_front(samples=samples, better=sign_of(metric))}
+    return [{**_point(one), "per_task": one.x, "on_front": id(one) in front} for one in samples]
+
+
+def _means(groups: Groups) -> Iterable[dict[str, Any]]:
+    for plot in groups.plots:
+        for row in plot.rows:
+            for one, mean in zip(groups.series, row.means, strict=True):
+                yield {
+                    "facet": plot.key,
+                    "value": row.label,
+                    "evaluation": one.evaluation,
+                    "planner": one.planner,
+                    "mean": mean,
+                }

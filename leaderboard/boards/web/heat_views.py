@@ -1,0 +1,271 @@
+"""The page of a board's tasks: who solves which, as a heat map whose cells lead to the results."""
+
+import re
+from math import isnan
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.html import escape, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.drawing.heat_map import BAND_WORDS, Block, heat_map, level_of
+from leaderboard.boards.drawing.picture import Picture
+from leaderboard.boards.matrix import (
+    AS_IN_SUITE,
+    CLUSTERED,
+    HARDEST,
+    MOST_PLANNERS,
+    RANKED,
+    SIMILAR,
+    Band,
+    HeatPlanner,
+    HeatTask,
+    Solved,
+    TaskMatrix,
+    bands_of,
+    matrix_of,
+    planners_in_order,
+)
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.services import latest_snapshot
+from leaderboard.boards.task_values.files import matrix_as_csv
+from leaderboard.boards.web.page_cache import tagged_page
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
+from leaderboard.evaluations.results.filters import written
+from leaderboard.platform.lru_cache import SharedCache
+
+PER_PAGE = 100
+"""Tasks in the table; the picture has all."""
+MOST_WORDS = 90
+ORDERS = {CLUSTERED: "Unsolved first, similar together", HARDEST: "Hardest first", AS_IN_SUITE: "As in the suite"}
+COLUMNS = {RANKED: "By rank", SIMILAR: "Similar together"}
+PLANNER_PAGE = "planner_page"
+_NUMBER = re.compile("[1-9][0-9]{0,5}")
+_SAFE = "/~:@!$&'()*+,;="
+
+
+class Arrangement(NamedTuple):
+    """What the address asks for."""
+
+    order: str
+    columns: str
+    page: int = 1
+    """Of the planners, by rank."""
+
+
+class Arranged(NamedTuple):
+    """A matrix in an order."""
+
+    bands: tuple[Band, ...]
+    columns: tuple[int, ...]
+    picture: Picture
+    """All tasks, with a link to each page of the table."""
+
+
+class HeatRow(NamedTuple):
+    """One task."""
+
+    task: HeatTask
+    words: str
+    """Its request, shortened."""
+    heading: str
+    """Of the band that begins here."""
+    cells: SafeString
+    """Of all planners."""
+
+
+_arranged: SharedCache[tuple[int, str, Arrangement], Arranged] = SharedCache(maxsize=24)
+
+
+@require_safe
+def heat(request: HttpRequest, suite: str) -> HttpResponse:
+    """All tasks of a board by planner, the unsolved ones first; each cell leads to the result."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    snapshot = latest_snapshot(suite=found)
+    shown: list[object] = [found.digest, found.title, found.description]
+    if snapshot is not None:
+        shown += [snapshot.pk, snapshot.digest]
+    is_withheld = snapshot is not None and withholds_tasks(reader=None, of=snapshot)
+    shown.append(is_withheld)
+
+    def make() -> HttpResponse:
+        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "tasks"}
+        if snapshot is not None and is_withheld:
+            context["tasks_withheld"] = when_tasks_are_shown(snapshot)
+        elif snapshot is not None:
+            context |= _page(request=request, suite=found, snapshot=snapshot)
+        return render(request, "boards/heat.html", context)
+
+    return tagged_page(request=request, parts=shown, make=make)
+
+
+@require_safe
+def heat_file(request: HttpRequest, suite: str) -> HttpResponse:
+    """The values that the page shows of all tasks, as CSV."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    snapshot = latest_snapshot(suite=found)
+    if snapshot is None:
+        raise Http404("nothing was published on this board yet")
+
+    def make() -> HttpResponse:
+        page = read_arrangement(request).page
+        matrix = matrix_of(suite=found, snapshot=snapshot, rows=content_of(snapshot).rows, page=page)
+        response = HttpResponse(matrix_as_csv(matrix), content_type="text/csv; charset=utf-8")
+        name = f"planarena-{found.slug}-{snapshot.number}-tasks-{matrix.first + 1}-{matrix.last}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+    parts = [found.digest, snapshot.pk, snapshot.digest]
+    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
+
+
+def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str, Any]:
+    arrangement = read_arrangement(request)
+    matrix = matrix_of(suite=suite, snapshot=snapshot, rows=content_of(snapshot).rows, page=arrangement.page)
+    arranged = arranged_of(matrix=matrix, suite=suite, snapshot=snapshot, arrangement=arrangement)
+    order = [place for band in arranged.bands for place in band.tasks]
+    page = Paginator(order, PER_PAGE).get_page(request.GET.get("page"))
+    return {
+        "metric": primary_metric(suite),
+        "matrix": matrix,
+        "planners": [matrix.planners[place] for place in arranged.columns],
+        "rows": _rows(matrix=matrix, arranged=arranged, places=list(page)),
+        "page": page,
+        "picture": arranged.picture,
+        "orders": [(key, words, key == arrangement.order) for key, words in ORDERS.items()],
+        "column_orders": [(key, words, key == arrangement.columns) for key, words in COLUMNS.items()],
+        "unsolved": matrix.solved.count(Solved.NONE),
+        "solved_by_all": matrix.solved.count(Solved.ALL),
+        "planner_page": matrix.first // MOST_PLANNERS + 1,
+        "planner_pages": _planner_pages(matrix),
+        "shades": range(11),
+    }
+
+
+def _planner_pages(matrix: TaskMatrix) -> list[tuple[int, str, bool]]:
+    """Number and words of each page of planners, and whether it is shown; none where there is only one."""
+    firsts = range(0, matrix.ranked, MOST_PLANNERS)
+    if len(firsts) < 2:
+        return []
+    return [
+        (number, f"{first + 1:,} to {min(first + MOST_PLANNERS, matrix.ranked):,}", first == matrix.first)
+        for number, first in enumerate(firsts, start=1)
+    ]
+
+
+def read_arrangement(request: HttpRequest) -> Arrangement:
+    """The order that an address asks for; what is unknown is the usual one."""
+    order, columns, page = (request.GET.get(name, "") for name in ("order", "planners", PLANNER_PAGE))
+    return Arrangement(
+        order if order in ORDERS else CLUSTERED,
+        columns if columns in COLUMNS else RANKED,
+        int(page) if _NUMBER.fullmatch(page) else 1,
+    )
+
+
+def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrangement: Arrangement) -> Arranged:
+    """The matrix of a snapshot in an order, computed once per process."""
+
+    def make() -> Arranged:
+        bands = bands_of(matrix, order=arrangement.order)
+        columns = planners_in_order(matrix, order=arrangement.columns)
+        total = len(matrix.tasks)
+        picture = heat_map(
+            matrix=matrix,
+            bands=bands,
+            columns=columns,
+            addresses=[reverse("evaluations:detail", args=[one.evaluation]) for one in matrix.planners],
+            blocks=[_block(first=first, total=total, arrangement=arrangement) for first in range(0, total, PER_PAGE)],
+            title=f"{suite.title}: tasks by planner",
+        )
+        return Arranged(bands, columns, picture)
+
+    return _arranged.get_or_make((snapshot.pk, snapshot.digest, arrangement), make)
+
+
+def _block(*, first: int, total: int, arrangement: Arrangement) -> Block:
+    number, last = first // PER_PAGE + 1, min(first + PER_PAGE, total)
+    planners = {"planners": arrangement.columns, PLANNER_PAGE: str(arrangement.page)}
+    chosen = {"order": arrangement.order, **planners, "page": str(number)}
+    usual = {"order": CLUSTERED, "planners": RANKED, PLANNER_PAGE: "1", "page": "1"}
+    query = written((name, value) for name, value in chosen.items() if value != usual[name])
+    words = f"Tasks {first + 1:,} to {last:,} in the table"
+    return Block(f"{query or '?'}#table", words, first, last - first)
+
+
+def _rows(*, matrix: TaskMatrix, arranged: Arranged, places: list[int]) -> list[HeatRow]:
+    heads = {
+        band.tasks[0]: f"{BAND_WORDS[band.solved]}: {len(band.tasks):,}"
+        for band in arranged.bands
+        if band.solved is not None
+    }
+    solved = {place: band.solved for band in arranged.bands for place in band.tasks}
+    if places and places[0] not in heads and (kind := solved[places[0]]) is not None:
+        heads[places[0]] = f"{BAND_WORDS[kind]}, continued"
+    columns = [_HeatColumn.of(matrix.planners[place], place=place) for place in arranged.columns]
+    return [
+        HeatRow(
+            task=matrix.tasks[place],
+            words=_words(matrix.tasks[place].text),
+            heading=heads.get(place, ""),
+            cells=_cells(matrix=matrix, place=place, columns=columns),
+        )
+        for place in places
+    ]
+
+
+class _HeatColumn(NamedTuple):
+    """What all cells of a planner share, escaped once: a page has thousands of cells."""
+
+    place: int
+    address: str
+    """Of its tasks, without a key."""
+    planner: str
+
+    @classmethod
+    def of(cls, planner: HeatPlanner, *, place: int) -> "_HeatColumn":
+        address = reverse("evaluations:task", args=[planner.evaluation, "0"]).removesuffix("0/")
+        return cls(place, escape(address), escape(planner.planner))
+
+
+def _cells(*, matrix: TaskMatrix, place: int, columns: list[_HeatColumn]) -> SafeString:
+    key = escape(matrix.tasks[place].key)
+    end = escape(quote(matrix.tasks[place].key, safe=_SAFE))
+    values = matrix.values[place].tolist()
+    return format_html_join(
+        "",
+        '<td class="{}"><a href="{}{}/" title="{}, {}: {}">{}</a></td>',
+        (
+            (_shade(value, matrix=matrix), column.address, end, key, column.planner, _long(value), _short(value))
+            for column in columns
+            for value in (values[column.place],)
+        ),
+    )
+
+
+def _long(value: float) -> str:
+    return "no score" if isnan(value) else f"{value:.3f}"
+
+
+def _shade(value: float, *, matrix: TaskMatrix) -> str:
+    return "missing" if isnan(value) else f"heat-{level_of(value, low=matrix.low, high=matrix.high)}"
+
+
+def _short(value: float) -> str:
+    """Two decimals without the leading zero; whole numbers as such."""
+    if isnan(value):
+        return "\N{EN DASH}"
+    text = f"{value:.2f}"
+    return text.removesuffix(".00") if text.endswith(".00") else text.replace("0.", ".", 1)
+
+
+def _words(text: str) -> str:
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"

@@ -1,0 +1,93 @@
+"""What the board page shows of figures that papers report: reference rows, the rest in tables of its own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.text import slugify
+
+from evaluator.core.suites.reference_rows import ReferenceColumn, ReferenceRow, ReferenceTable, Source, reference_tables
+from leaderboard.catalog.models import Suite
+
+
+class ReportedCell(NamedTuple):
+    """A reported figure in a column of the board."""
+
+    figure: str
+    """Empty where the paper has none of this name."""
+    is_other: bool
+    """Whether the paper defines it otherwise than the board; the table below says how."""
+    is_primary: bool
+
+
+class ReportedRow(NamedTuple):
+    """A system of a paper below the ranking. It has no rank."""
+
+    name: str
+    note: str
+    cells: tuple[ReportedCell, ...]
+
+
+class OtherRow(NamedTuple):
+    """The figures of a system that no column of the board takes."""
+
+    name: str
+    figures: tuple[str, ...]
+
+
+class ReportedTable(NamedTuple):
+    """One table of a paper."""
+
+    anchor: str
+    heading: str
+    title: str
+    source: Source
+    rows: tuple[ReportedRow, ...]
+    """In the board's columns; empty if none of them means what a column of the paper means."""
+    notes: tuple[str, ...]
+    """How the figures differ from the board's, as sentences."""
+    other_columns: tuple[ReferenceColumn, ...]
+    other_rows: tuple[OtherRow, ...]
+
+
+def reported(*, suite: Suite, metrics: Sequence[Mapping[str, Any]], hidden: bool = False) -> tuple[ReportedTable, ...]:
+    """The papers' tables for a suite, in the order of the shown columns; none if they are to be hidden."""
+    return () if hidden else tuple(_table(table, metrics) for table in reference_tables(suite.slug))
+
+
+def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedTable:
+    heading = f"{table.source.short}, {table.name}"
+    return ReportedTable(
+        anchor=f"reported-{slugify(heading)}",
+        heading=heading,
+        title=table.title,
+        source=table.source,
+        rows=tuple(_row(row=row, table=table, metrics=metrics) for row in table.rows) if table.board_columns else (),
+        notes=tuple(_notes(table)),
+        other_columns=table.other_columns,
+        other_rows=tuple(
+            OtherRow(row.name, tuple(column.printed(row.figures[column.key]) for column in table.other_columns))
+            for row in table.rows
+        ),
+    )
+
+
+def _row(*, row: ReferenceRow, table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedRow:
+    by_column = {column.key: column for column in table.other_columns}
+    by_column |= {column.board_column: column for column in table.board_columns if column.board_column}
+    cells = []
+    for metric in metrics:
+        column = by_column.get(metric["key"])
+        figure = "" if column is None else column.printed(row.figures[column.key])
+        is_other = column is not None and column.board_column is None
+        cells.append(ReportedCell(figure=figure, is_other=is_other, is_primary=bool(metric.get("primary"))))
+    return ReportedRow(name=row.name, note=row.note, cells=tuple(cells))
+
+
+def _notes(table: ReferenceTable) -> list[str]:
+    notes = list(table.differs)
+    notes += [f"{column.label}: {column.differs}" for column in table.columns if column.differs]
+    shared: dict[str, list[str]] = {}
+    for column in table.other_columns:
+        shared.setdefault(column.not_on_board, []).append(column.label)
+    notes += [f"{', '.join(labels)}: {why}" for why, labels in shared.items()]
+    return notes + [f"{row.name}: {row.note}" for row in table.rows if row.note]

@@ -1,0 +1,112 @@
+"""The API about suites."""
+
+from typing import Any
+
+from django.db.models import Count, Prefetch
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite
+from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, WHEN, example
+from leaderboard.platform.api.selection import Selected
+from leaderboard.platform.api.shapes import ModelOutput
+from leaderboard.platform.api.views import ListView, RetrieveView
+
+
+@example({
+    "slug": EXAMPLE_SUITE, "version": "1", "digest": DIGEST, "title": "OpenAGI",
+    "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
+    "description": "Requests on images and texts whose plans are executed.",
+    "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
+    "idle_tools": [],
+})  # fmt: skip
+class SuiteOutput(ModelOutput[Suite]):
+    """A suite."""
+
+    tasks = serializers.IntegerField(source="task_count")
+    idle_tools = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Names of the offered tools that are relevant in no task; empty where that is not known.",
+    )
+
+    class Meta:
+        model = Suite
+        fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks", "idle_tools"]
+
+
+class SuitesView(Selected, ListView[Suite]):
+    """The current suites."""
+
+    queryset = Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
+    serializer_class = SuiteOutput
+    ordering = ("slug",)
+
+
+class SuiteView(Selected, RetrieveView[Suite]):
+    """The current version of one suite."""
+
+    queryset = SuitesView.queryset
+    serializer_class = SuiteOutput
+    lookup_field = "slug"
+
+
+@example({"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": None})
+class SeasonDataOutput(ModelOutput[SeasonData]):
+    """A suite's hidden data in a season."""
+
+    commitment = serializers.CharField(help_text="SHA-256 of season, suite and seed, each behind its length.")
+    seed = serializers.SerializerMethodField(help_text="Null until the season is closed.")
+
+    class Meta:
+        model = SeasonData
+        fields = ["suite", "commitment", "seed"]
+
+    def get_seed(self, data: SeasonData) -> str | None:
+        """The seed, once it is public."""
+        return data.seed or None
+
+
+@example({
+    "name": "2026-a", "announced": WHEN, "opens": WHEN, "closes": LATER, "closed": LATER,
+    "suites": [{"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": DIGEST}], "announcements": [ENVELOPE],
+})  # fmt: skip
+class SeasonOutput(ModelOutput[Season]):
+    """A season of hidden data."""
+
+    closes = serializers.DateTimeField(
+        allow_null=True, help_text="When the operator means to close it; null: not said. Nothing closes by itself."
+    )
+    closed = serializers.DateTimeField(allow_null=True, help_text="Null: it takes submissions from `opens` on.")
+    suites = SeasonDataOutput(many=True)
+    announcements = serializers.SerializerMethodField(
+        help_text="The signed announcements, DSSE envelopes, the oldest first; each names every suite and commitment."
+    )
+
+    class Meta:
+        model = Season
+        fields = ["name", "announced", "opens", "closes", "closed", "suites", "announcements"]
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField()))
+    def get_announcements(self, season: Season) -> list[dict[str, Any]]:
+        """The envelopes."""
+        return [announcement.envelope for announcement in season.announcements.all()]
+
+
+class SeasonsView(Selected, ListView[Season]):
+    """The seasons of hidden data."""
+
+    queryset = Season.objects.prefetch_related(
+        Prefetch("suites", queryset=SeasonData.objects.order_by("suite")),
+        Prefetch("announcements", queryset=SeasonAnnouncement.objects.order_by("number")),
+    )
+    serializer_class = SeasonOutput
+    ordering = ("-opens", "name")
+
+
+class SeasonView(Selected, RetrieveView[Season]):
+    """One season with its commitments, and its seeds once it is closed."""
+
+    queryset = SeasonsView.queryset
+    serializer_class = SeasonOutput
+    lookup_field = "name"
+    lookup_url_kwarg = "season"

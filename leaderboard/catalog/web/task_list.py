@@ -1,0 +1,158 @@
+"""The tasks of a suite as a list that is searched, filtered and sorted. No database."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.web.difficulty import NO_DIFFICULTY, Difficulty
+from leaderboard.evaluations.results.filters import Facet, Filter, Sort, chosen_of, index, select, sort_by
+from leaderboard.evaluations.results.task_filters import FIRST, YES_NO, TaskRow, task_facet
+
+_LEVELS = (
+    ("none", "unsolved by all"),
+    ("few", "solved by up to a third"),
+    ("some", "by up to two thirds"),
+    ("most", "by more"),
+    ("all", "by all"),
+)
+_WORDS = dict(_LEVELS)
+
+
+class SuiteTask(NamedTuple):
+    """One task of a suite."""
+
+    row: TaskRow
+    difficulty: Difficulty
+    facts: tuple[str, ...]
+    """Its values of the suite's facets, in words."""
+
+
+class TaskSelection(NamedTuple):
+    """The tasks that filters leave, in the form that `evaluations/filter.html` takes."""
+
+    rows: tuple[SuiteTask, ...]
+    filters: tuple[Filter, ...]
+    search: str
+    is_filtered: bool
+
+
+class Heading(NamedTuple):
+    """A heading of the table that can be sorted by."""
+
+    label: str
+    sorted: str
+    link: str
+
+
+_SORTS: Mapping[str, Callable[[SuiteTask], Any]] = {
+    "task": lambda one: one.row.position,
+    "difficulty": lambda one: one.difficulty.share,
+}
+
+
+def level_of(difficulty: Difficulty) -> str:
+    """The level of a difficulty, one of `_LEVELS`; empty if it is not known."""
+    share = difficulty.share
+    if share is None:
+        return ""
+    if difficulty.solved in {0, difficulty.planners}:
+        return "all" if difficulty.solved else "none"
+    return "few" if share <= 1 / 3 else "some" if share <= 2 / 3 else "most"
+
+
+def select_tasks(
+    *, suite: Suite, rows: Sequence[TaskRow], difficulties: Mapping[int, Difficulty], parameters: Mapping[str, str]
+) -> TaskSelection:
+    """Apply the search, the filters and the order that a query string asks for; what it does not know is ignored.
+
+    Args:
+        rows: all tasks of the suite, without results.
+        difficulties: by primary key of the task; empty where none is shown.
+        parameters: `q`, `sort` (`task` or `difficulty`, `-` before it: descending) and the names of facets.
+    """
+    facets = _facets(suite=suite, has_difficulty=bool(difficulties), rows=rows)
+    shown = {facet.name: facet for facet in facets}
+    tasks = [
+        SuiteTask(
+            row=row,
+            difficulty=difficulties.get(row.pk, NO_DIFFICULTY),
+            facts=tuple(
+                _words(facet=shown[name], value=value)
+                for name, values in row.facets.items()
+                if name in shown
+                for value in values
+            ),
+        )
+        for row in rows
+    ]
+    indexed = index(rows=tasks, facets=facets)
+    search = parameters.get("q", "").strip()
+    places = [place for place, task in enumerate(tasks) if _matches(task=task, search=search)]
+    chosen = chosen_of(parameters=parameters, facets=facets)
+    found = select(indexed=indexed, chosen=chosen, within=indexed.at(places))
+    sort = _sort(parameters.get("sort", ""))
+    ordered = sort_by(rows=found.rows, key=_SORTS[sort.key], descending=sort.descending)
+    return TaskSelection(tuple(ordered), found.filters, search, bool(chosen or search))
+
+
+def heading(*, key: str, label: str, sort: str) -> Heading:
+    """A heading of the table.
+
+    Args:
+        key: of `_SORTS`.
+        label: what it says.
+        sort: the parameter of the query string.
+    """
+    asked = _sort(sort)
+    return Heading(label, asked.direction(key), asked.link(key, ascends=True))
+
+
+def _sort(text: str) -> Sort:
+    return Sort.read(text, known=_SORTS, default="task")
+
+
+def _matches(*, task: SuiteTask, search: str) -> bool:
+    if search.startswith("#"):
+        return task.row.key == search[1:]
+    text = f"{task.row.key} {task.row.text} {' '.join(task.facts)}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _facets(*, suite: Suite, has_difficulty: bool, rows: Sequence[TaskRow]) -> list[Facet[SuiteTask]]:
+    shown = {name for row in rows for name in row.facets}
+    found = [_of_task(task_facet(facet)) for facet in suite.facets.filters if facet.name in shown]
+    if len({row.metric for row in rows}) > 1:
+        found.insert(0, Facet("metric", "Metric", lambda one: (one.row.metric,), str))
+    if has_difficulty:
+        found.insert(0, _DIFFICULTY)
+    return found
+
+
+def _of_task(facet: Facet[TaskRow]) -> Facet[SuiteTask]:
+    return Facet(facet.name, facet.label, partial(_values, facet=facet), facet.words, sort_key=facet.sort_key)
+
+
+def _values(task: SuiteTask, *, facet: Facet[TaskRow]) -> Sequence[str]:
+    return facet.values(task.row)
+
+
+def _words(*, facet: Facet[SuiteTask], value: str) -> str:
+    """A value in words, with the label of its facet where the value alone would say nothing."""
+    words = facet.words(value)
+    return f"{facet.label}: {value}" if value in YES_NO.values() or words.isdecimal() else words
+
+
+def _difficulty_values(task: SuiteTask) -> tuple[str, ...]:
+    level = level_of(task.difficulty)
+    return (level,) if level else ()
+
+
+_DIFFICULTY: Facet[SuiteTask] = Facet(
+    "difficulty",
+    "Difficulty",
+    _difficulty_values,
+    lambda value: _WORDS.get(value, value),
+    sort_key=lambda value: list(_WORDS).index(value) if value in _WORDS else len(_WORDS),
+    section=FIRST,
+)

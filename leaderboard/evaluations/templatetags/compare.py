@@ -1,0 +1,22 @@
+"""The two bars of the comparison page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import template
+
+from leaderboard.evaluations.web.compare.presenters import WIDTH, Bar
+
+register = template.Library()
+
+
+@register.inclusion_tag("evaluations/compare/difference_bar.html")
+def difference_bar(bar: Bar) -> dict[str, Any]:
+    """A difference with its interval; no difference lies in the middle."""
+    return {"bar": bar, "width": WIDTH, "middle": WIDTH / 2}
+
+
+@register.inclusion_tag("evaluations/compare/outcome_bar.html")
+def outcome_bar(parts: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """Shares of tasks won, equal and lost."""
+    return {"parts": parts, "width": WIDTH}

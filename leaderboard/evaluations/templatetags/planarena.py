@@ -1,0 +1,181 @@
+"""What every page needs to show numbers, intervals and outcomes in one way."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django import template
+from django.utils.html import format_html
+
+from evaluator.scoring.metrics import undecided
+from evaluator.scoring.metrics.statistics import TOO_FEW
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.results import figures
+from leaderboard.evaluations.results.badges import OUTCOMES
+from leaderboard.evaluations.results.figures import interval_ends, score
+from leaderboard.evaluations.results.filters import in_words, written
+from leaderboard.evaluations.visibility import words_of
+from leaderboard.planners.kinds import KINDS
+
+register = template.Library()
+register.filter("in_words", in_words)
+register.filter("score", score)
+register.filter("figure", figures.figure)
+
+OUTCOME_MEANINGS = {
+    "scored": "There is a plan, and it was scored.",
+    "empty_plan": "The plan has no steps.",
+    "planner_fault": "The plan or the endpoint's response is invalid: the task gets the worst value.",
+    "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
+    "not_run": "The task did not run: it cannot be measured here, the planner was not asked, or the evaluation failed.",
+    "cancelled": "The evaluation was cancelled before this task finished.",
+    "pending": "The task has not finished yet.",
+}
+SCALE = 120
+"""Width of an interval bar in its own units."""
+_ENDS = '<span class="visually-hidden">{} </span>{} \N{EN DASH} {}'
+_ENDS_LABELLED = "{} {} \N{EN DASH} {}"
+_NO_ENDS = (
+    '<span class="no-interval" title="{}"><span aria-hidden="true">{}</span>'
+    '<span class="visually-hidden">{}</span></span>'
+)
+_BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
+_OPEN = '<rect class="open" x="{left}" y="4" width="{width}" height="4"/>'
+_BASELINE = '<line class="baseline" x1="{at}" x2="{at}" y1="-2" y2="14"/>'
+_INTERVAL = (
+    '<svg class="interval" viewBox="0 0 {scale} 12" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}{open}{baseline}'
+    '<rect class="mean" x="{mean}" y="0" width="2" height="12" transform="translate(-1)"/></svg>'
+)
+
+
+class Segment(NamedTuple):
+    """A coloured part of a bar."""
+
+    outcome: str
+    x: str
+    width: str
+
+
+@register.filter
+def kind_note(kind: str) -> str:
+    """What pages add about planners of a kind; empty: nothing."""
+    return KINDS[kind].note
+
+
+@register.filter
+def visibility_words(submission: Submission) -> str:
+    """How a submission that is not public is marked for those who see it."""
+    return words_of(submission)
+
+
+@register.filter
+def undecided_words(value: Mapping[str, Any] | None) -> str:
+    """What is undecided in a metric's value; empty if nothing is."""
+    return undecided.undecided_words(value or {})
+
+
+@register.filter
+def undecided_notes(value: Mapping[str, Any] | None) -> list[str]:
+    """The same, each note by itself."""
+    return undecided.undecided_notes(value or {})
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """A duration, with as many digits as mean something."""
+    if value is None:
+        return "—"
+    if value < 0.0005:
+        return "0 ms"
+    if value < 1:
+        return f"{value * 1000:.{0 if value >= 0.01 else 1}f} ms"
+    return f"{value:.1f} s" if value < 120 else f"{value / 60:.0f} min"
+
+
+@register.filter
+def short(digest: str) -> str:
+    """The first twelve digits of a digest."""
+    return digest[:12]
+
+
+@register.filter
+def outcome_label(outcome: str) -> str:
+    """An outcome in words."""
+    return OUTCOMES.get(outcome, outcome)
+
+
+@register.filter
+def outcome_meaning(outcome: str) -> str:
+    """What an outcome means, as a sentence."""
+    return OUTCOME_MEANINGS.get(outcome, "")
+
+
+@register.simple_tag(takes_context=True)
+def filter_link(context: template.Context, name: str, value: str | None = None) -> str:
+    """The page's own query string with one filter set, or taken away; it leads to the first page of what is left."""
+    given = context["request"].GET
+    kept = [(other, text) for other, texts in given.lists() for text in texts if other not in {"page", name}]
+    return written([*kept, *([] if value is None else [(name, value)])]) or "?"
+
+
+@register.simple_tag
+def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), baseline: float | None = None) -> str:
+    """The 95 % interval of a metric as a bar that begins and ends at `scale`, with the range of undecided tasks and the
+    board's baseline.
+
+    Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
+    """
+    ends = interval_ends(value)
+    band = ""
+    if ends is not None:
+        left, right = _place(ends[0], scale), _place(ends[1], scale)
+        band = format_html(_BAND, left=left, width=f"{max(float(right) - float(left), 1):.1f}")
+    open_part = ""
+    if "upper" in value:
+        left, right = _place(value["mean"], scale), _place(value["upper"], scale)
+        open_part = format_html(_OPEN, left=left, width=f"{float(right) - float(left):.1f}")
+    line = "" if baseline is None else format_html(_BASELINE, at=_place(baseline, scale))
+    mean = _place(value["mean"], scale)
+    return format_html(_INTERVAL, scale=SCALE, band=band, open=open_part, baseline=line, mean=mean)
+
+
+@register.simple_tag
+def interval_text(value: Mapping[str, Any], label: str = "") -> str:
+    """The ends of a metric's 95 % interval; where there is none, a dash or "no" and the label, with the reason.
+
+    Args:
+        label: what stands before it in sight; else only those who hear the page are told what it is.
+    """
+    ends = interval_ends(value)
+    if ends is not None:
+        return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
+    if value.get("mean") is not None:
+        return format_html(_NO_ENDS, TOO_FEW, f"no {label}" if label else "—", TOO_FEW)
+    return ""
+
+
+@register.simple_tag
+def interval_words(value: Mapping[str, Any] | None) -> str:
+    """The same as words that go on after a metric's name, for texts without markup."""
+    words = figures.interval_words(value)
+    return f", {words}" if words else ""
+
+
+@register.inclusion_tag("components/stackbar.html")
+def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
+    """How many tasks that can run ended how, as one bar."""
+    counted = {name: outcomes.get(name, 0) for name in OUTCOMES if name != "not_run"}
+    total = sum(counted.values())
+    segments, x = [], 0.0
+    for name, count in counted.items():
+        if count:
+            width = SCALE * count / total
+            segments.append(Segment(name, f"{x:.2f}", f"{width:.2f}"))
+            x += width
+    parts = [f"{count} {OUTCOMES[name].lower()}" for name, count in counted.items() if count]
+    return {"segments": segments, "scale": SCALE, "words": ", ".join(parts)}
+
+
+def _place(value: float, scale: tuple[float, float]) -> str:
+    share = (value - scale[0]) / (scale[1] - scale[0])
+    return f"{SCALE * min(max(share, 0.0), 1.0):.1f}"

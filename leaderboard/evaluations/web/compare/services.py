@@ -1,0 +1,195 @@
+"""The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import F, Func, JSONField, Value
+
+from evaluator.core.suites.base import Column
+from evaluator.core.suites.facets import Facet
+from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.board_of import conditions_of_board
+from leaderboard.evaluations.gold import sees_gold, shows_parts, when_tasks_are_shown
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.results.task_filters import TaskRow
+from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.visibility import Reader, visible_evaluations
+from leaderboard.evaluations.web.compare.causes import Causes
+from leaderboard.evaluations.web.compare.comparing import Pair, Scores, common_facets, compare, scores_of
+from leaderboard.platform.lru_cache import SharedCache
+
+MOST = 6
+"""Most evaluations in one comparison."""
+MOST_OFFERED = 12
+"""Most rows of a board to choose from."""
+LETTERS = "ABCDEF"
+
+
+class NotComparableError(Exception):
+    """The evaluations cannot be compared; `problems` has a sentence for each reason."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        super().__init__(" ".join(problems))
+
+
+class Comparison(NamedTuple):
+    """The result of a comparison."""
+
+    metrics: tuple[Column, ...]
+    tasks: tuple[TaskRow, ...]
+    """In the suite's order, without results."""
+    facets: tuple[Facet, ...]
+    """Those with more than one value."""
+    scores: tuple[Scores, ...]
+    pairs: tuple[Pair, ...]
+    causes: tuple[Causes, ...]
+    """Of each evaluation."""
+
+
+def read_ids(texts: Sequence[str]) -> list[UUID]:
+    """The ids of a query string, each once.
+
+    Raises:
+        NotComparableError: one is no id, or there are too many.
+    """
+    found: dict[UUID, None] = {}
+    problems = []
+    for text in texts:
+        try:
+            found[UUID(text)] = None
+        except ValueError:
+            problems.append(f"“{text[:60]}” is not the id of an evaluation; an id looks like {UUID(int=0)}.")
+    if len(found) > MOST:
+        problems.append(f"These are {len(found)} evaluations; at most {MOST} can be compared at once.")
+    if problems:
+        raise NotComparableError(problems)
+    return list(found)
+
+
+def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]:
+    """The evaluations in the order of their ids.
+
+    Raises:
+        NotComparableError: one does not exist for this reader, has not ended or is a verification, or they were not
+            made under the same conditions; the sentences name what differs.
+    """
+    related = "suite", "season", "submission__planner__owner", "submission__team", "own_worker_run"
+    rows = visible_evaluations(reader).select_related(*related).filter(pk__in=ids)
+    found = {evaluation.pk: evaluation for evaluation in rows}
+    problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
+    evaluations = [found[pk] for pk in ids if pk in found]
+    problems += [problem for evaluation in evaluations if (problem := _problem(evaluation))]
+    problems += differing_conditions(evaluations)
+    problems += [
+        f"{one.submission.planner.name} has not completed. {when_tasks_are_shown(one)}"
+        for one in evaluations
+        if not shows_parts(reader=reader, of=one)
+    ]
+    if problems:
+        raise NotComparableError(problems)
+    return evaluations
+
+
+def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
+    """The conditions in which the evaluations differ, with their values."""
+    problems = []
+    for what, value in _CONDITIONS:
+        values = [value(evaluation) for evaluation in evaluations]
+        if len(set(values)) > 1:
+            told = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, values, strict=False))
+            problems.append(f"They differ in the {what} ({told}).")
+            if what == "suite":
+                break
+    return problems
+
+
+def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
+    """Compare evaluations, at least two, that `read_evaluations` gave: three queries; later calls take one."""
+    suite = evaluations[0].suite
+    # Cached for all readers: without facets that only operators may see.
+    shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
+    pks = tuple(evaluation.pk for evaluation in evaluations)
+    make = partial(_comparison, pks=pks, suite=suite, shows_gold=shows_gold)
+    if all(evaluation.state in FINAL for evaluation in evaluations):
+        # Final evaluations never change, but their causes may be found later.
+        return _comparisons.get_or_make((pks, shows_gold, causes_version(pks)), make)
+    return make()
+
+
+def best_of_board(evaluation: Evaluation) -> list[Mapping[str, Any]]:
+    """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
+    first = Func(
+        F("stored"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
+        template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),
+    )  # fmt: skip
+    rows = (
+        Snapshot.objects.filter(suite=evaluation.suite_id, **conditions_of_board(evaluation)._asdict())
+        .order_by("-number")
+        .values_list(first, flat=True)
+        .first()
+    )
+    return best_of_rows(rows=rows or (), evaluation=evaluation)
+
+
+def best_of_rows(*, rows: Sequence[Mapping[str, Any]], evaluation: Evaluation) -> list[Mapping[str, Any]]:
+    """The first of a board's rows, without the evaluation itself."""
+    return [row for row in rows[: MOST_OFFERED + 1] if row["evaluation"] != str(evaluation.pk)][:MOST_OFFERED]
+
+
+def can_be_compared(evaluation: Evaluation) -> bool:
+    """Whether it has ended, or waits for its owner, and was submitted."""
+    return not _problem(evaluation)
+
+
+_CONDITIONS: Sequence[tuple[str, Callable[[Evaluation], str]]] = (
+    ("suite", lambda evaluation: f"{evaluation.suite.title} version {evaluation.suite.version}"),
+    ("suite digest", lambda evaluation: evaluation.suite.digest[:12]),
+    (
+        "profile",
+        lambda evaluation: (
+            f"{evaluation.profile} {evaluation.profile_digest[:12]}"
+            if evaluation.suite.runs_experts
+            else f"rules {evaluation.profile_digest[:12]}"
+        ),
+    ),
+    ("split", lambda evaluation: evaluation.split),
+    ("season", lambda evaluation: evaluation.season_id or "none"),
+    ("digest of the data", lambda evaluation: evaluation.data_digest[:12] or "not recorded"),
+    ("number of samples per task", lambda evaluation: str(evaluation.samples)),
+)
+
+
+def _problem(evaluation: Evaluation) -> str:
+    if evaluation.verifies_id is not None:
+        return f"Evaluation {evaluation.pk} is a verification of another one and runs only a sample of the tasks."
+    if evaluation.member_of_id is not None:
+        return f"Evaluation {evaluation.pk} is part of a reliability profile."
+    if evaluation.state not in FINAL and evaluation.state != EvaluationState.ON_HOLD:
+        name = evaluation.submission.planner.name
+        return f"The evaluation of {name} has not ended ({evaluation.get_state_display().lower()}): compare it later."
+    return ""
+
+
+def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
+    tasks = facts_of(suite, shows_gold=shows_gold)
+    found = packed_scores_and_causes(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
+    # A weighted mean of metrics has no values of its own to pair task by task.
+    metrics = tuple(column for column in suite.columns if not column.weights)
+    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=found[pk][0]) for pk in pks)
+    return Comparison(
+        metrics=metrics,
+        tasks=tasks,
+        facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
+        scores=scores,
+        pairs=compare(metrics=metrics, scores=scores, strata=[task.metric for task in tasks]),
+        causes=tuple([found[pk][1].get(task.pk) for task in tasks] for pk in pks),
+    )
+
+
+_comparisons: SharedCache[tuple[tuple[UUID, ...], bool, tuple[int, int | None]], Comparison] = SharedCache(maxsize=16)

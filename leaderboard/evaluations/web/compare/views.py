@@ -1,0 +1,54 @@
+"""The pages on which evaluations are compared. Everything is in their addresses, so that a comparison can be cited."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.gold import not_shared
+from leaderboard.evaluations.web.compare.causes import cause_table
+from leaderboard.evaluations.web.compare.forms import both_forms, forms_of
+from leaderboard.evaluations.web.compare.presenters import comparison_page, form_rows
+from leaderboard.evaluations.web.compare.services import (
+    MOST,
+    NotComparableError,
+    best_of_board,
+    comparison_of,
+    read_evaluations,
+    read_ids,
+)
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two to six evaluations side by side; with one, what to compare it with; with none, where to begin."""
+    try:
+        ids = read_ids([text for text in request.GET.getlist("e") if text])
+        evaluations = read_evaluations(ids, reader=request.user)
+    except NotComparableError as error:
+        return render(request, "evaluations/compare/refused.html", {"problems": error.problems}, status=400)
+    if len(evaluations) < 2:
+        one = evaluations[0] if evaluations else None
+        context = {"evaluation": one, "offered": best_of_board(one) if one else [], "most": MOST}
+        return render(request, "evaluations/compare/choose.html", context)
+    comparison = comparison_of(evaluations)
+    page = comparison_page(
+        evaluations=evaluations,
+        comparison=comparison,
+        parameters=request.GET.dict(),
+        reader=request.user,
+    )
+    shown = {"page": page, "suite": evaluations[0].suite, "first": evaluations[0], "most": MOST}
+    shown["causes"] = cause_table(comparison.causes)
+    response = render(request, "evaluations/compare/compare.html", shown)
+    not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
+    return response
+
+
+@require_safe
+def forms(request: HttpRequest, suite: str) -> HttpResponse:
+    """The same planners with whole plans and step by step, on a suite that has both forms; either may be asked for."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    both = forms_of(found)
+    context = {"suite": found, "whole": both.whole, "steps": both.steps, "rows": form_rows(both_forms(both))}
+    return render(request, "evaluations/compare/forms.html", context)

@@ -1,0 +1,128 @@
+"""How the other planners of a board did on one task."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from evaluator.core.records import Outcome
+from evaluator.planners.bundled import KNOW_GOLD
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.services import latest_snapshot
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.board_of import conditions_of_board
+from leaderboard.evaluations.gold import sees_gold
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import Reader
+
+MOST_SHOWN = 10
+BINS = 10
+"""Of the distribution, over scores from 0 to 1."""
+WIDTH = 120
+_SAME = 1e-9
+
+
+class Other(NamedTuple):
+    """One planner's result on the task."""
+
+    evaluation: UUID
+    planner: str
+    owner: str
+    outcome: str
+    score: float | None
+    plan: str
+
+
+class Bin(NamedTuple):
+    """Planners whose score lies in one part of the scale."""
+
+    label: str
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+    width: str
+    """Of the bar, the longest being `WIDTH`."""
+    holds_this: bool
+
+
+class Others(NamedTuple):
+    """All other planners of the board."""
+
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+    better: int
+    equal: int
+    worse: int
+    unscored: int
+    best: tuple[Other, ...]
+    bins: tuple[Bin, ...]
+    this_is_scored: bool
+
+
+def others_on(*, evaluation: Evaluation, task: Task, score: float | None, reader: Reader) -> Others | None:
+    """What every other planner of the board has on this task; None where none has a score.
+
+    Gold plans are left empty for readers who may not see them.
+
+    The board's newest snapshot says which evaluation of each planner counts. It is in memory, so that the database only
+    looks up one result for each: to find them among thousands anew took it most of a second.
+    """
+    snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
+    if snapshot is None:
+        return None
+    planner = evaluation.submission.planner
+    rows = {
+        UUID(row["evaluation"]): row
+        for row in content_of(snapshot).rows
+        if (row["planner"], row["owner"]) != (planner.name, planner.owner.username)
+    }
+    results = TaskResult.objects.filter(task=task, evaluation__in=rows)
+    columns = "evaluation_id", "outcome", "score", "plan_summary", "evaluation__submission__planner__bundled_name"
+    withheld = frozenset() if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split) else KNOW_GOLD
+    found = [
+        Other(pk, rows[pk]["planner"], rows[pk]["owner"], outcome, value, "" if bundled in withheld else plan)
+        for pk, outcome, value, plan, bundled in results.values_list(*columns)
+    ]
+    return summarise(others=found, score=score)
+
+
+def summarise(*, others: Sequence[Other], score: float | None) -> Others | None:
+    """Where a score lies among those of others; None if none of them has a score. Pure."""
+    scored = [other for other in others if other.score is not None]
+    if not scored:
+        return None
+    values = [other.score for other in scored if other.score is not None]
+    best = sorted(scored, key=lambda other: (-(other.score or 0.0), other.outcome != Outcome.SCORED, other.planner))
+    return Others(
+        count=len(others),
+        better=0 if score is None else sum(value > score + _SAME for value in values),
+        equal=0 if score is None else sum(abs(value - score) <= _SAME for value in values),
+        worse=0 if score is None else sum(value < score - _SAME for value in values),
+        unscored=len(others) - len(scored),
+        best=tuple(best[:MOST_SHOWN]),
+        bins=_bins(values=values, score=score),
+        this_is_scored=score is not None,
+    )
+
+
+def _bins(*, values: Sequence[float], score: float | None) -> tuple[Bin, ...]:
+    """Equal parts of the scale, the highest first; only two of them where all scores are 0 or 1."""
+    if set(values) <= {0.0, 1.0}:
+        counts, labels = Counter(int(value) for value in values), {1: "1", 0: "0"}
+        place = None if score is None else int(score)
+    else:
+        counts = Counter(_bin(value) for value in values)
+        labels = {number: f"{number / BINS:.1f} to {(number + 1) / BINS:.1f}" for number in reversed(range(BINS))}
+        place = None if score is None else _bin(score)
+    longest = max(counts.values())
+    return tuple(
+        Bin(
+            label=label,
+            count=counts[number],
+            width=f"{WIDTH * counts[number] / longest:.1f}",
+            holds_this=number == place,
+        )
+        for number, label in labels.items()
+    )
+
+
+def _bin(value: float) -> int:
+    """Scores below 0 count in the lowest part."""
+    return min(max(int(value * BINS), 0), BINS - 1)

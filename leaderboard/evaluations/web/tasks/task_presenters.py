@@ -1,0 +1,299 @@
+"""What the task page shows: the stored record of one task, with its plan drawn and its artefacts named."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from evaluator.core.plans.abstaining import reason_received
+from evaluator.core.records import ResultRecord
+from evaluator.core.suites.base import ABSTENTION, Panel
+from evaluator.core.suites.base import Suite as LibrarySuite
+from evaluator.core.suites.base import Task as LibraryTask
+from evaluator.core.suites.facets import MODALITY, STRUCTURE
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.registry import suite_of
+from evaluator.scoring.causes.taxonomy import Finding
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.cause_counts import RAN
+from leaderboard.evaluations.causes import read_findings
+from leaderboard.evaluations.gold import Withheld
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.results.badges import sentence_in_place_of_steps
+from leaderboard.evaluations.results.filters import in_words
+from leaderboard.evaluations.results.objects import object_url, read_record, server_store
+from leaderboard.evaluations.results.task_filters import raw_values, words_of
+from leaderboard.evaluations.results.task_rows import modality_of
+from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
+from leaderboard.evaluations.web.tasks.grids_shown import GridsPage, grids_page
+from leaderboard.evaluations.web.tasks.notes import NoteBlock, note_blocks
+from leaderboard.evaluations.web.tasks.plan_differences import Differences, differences
+from leaderboard.evaluations.web.tasks.plan_graph import Graph, draw
+from leaderboard.evaluations.web.tasks.plan_reading import Marks
+from leaderboard.evaluations.web.tasks.planning_presenters import (
+    PlanningPage,
+    further_figures,
+    planning_page,
+    step_problems,
+)
+from leaderboard.evaluations.web.tasks.samples_shown import (
+    SamplesPage,
+    StepTotal,
+    samples_page,
+    score_in_words,
+    step_totals,
+)
+from leaderboard.evaluations.web.tasks.transcript_shown import (
+    MOST_TRANSCRIPTS,
+    GoldSolution,
+    ShownTranscript,
+    gold_solution,
+    shown_transcripts,
+)
+
+MAX_RECEIVED = 20_000
+"""Characters of what the planner sent that the page shows; the record has it all."""
+FAILED_WHEN_RUN = "failed when run"
+_TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
+
+
+class TaskPage(NamedTuple):
+    """Everything on the page that depends on the record."""
+
+    facts: tuple[tuple[str, str], ...]
+    """Facts about the task: label and words."""
+    record: ResultRecord | None
+    record_missing: bool
+    """The row names a record, but the store cannot give it."""
+    graph: Graph | None
+    """None where there is no plan, or nothing of it to draw."""
+    no_steps: str
+    """A sentence in the place of the plan's steps, where it has none."""
+    abstention_reason: str
+    """Why the planner abstained, in its own words; empty if it did not, or gave no reason."""
+    gold: Graph | None
+    differences: Differences | None
+    """How the plan differs from the gold plan, where both are shown."""
+    samples: SamplesPage | None
+    steps: tuple[StepTotal, ...]
+    """The steps over all samples."""
+    findings: tuple[Finding, ...] | None
+    """Why the task is below the gold score, as far as the reader may know it; None if not found yet, or if it has not
+    run."""
+    figures: tuple[tuple[str, str], ...]
+    """Of suites that execute plans: further figures of the plan, each with its name."""
+    score_words: str
+    """Where the score comes from."""
+    received: str
+    received_left_out: int
+    """Characters of what the planner sent that are not shown."""
+    withheld: Withheld
+    hides_plans: bool
+    """Whether plans are withheld because of the suite, and not because of the planner."""
+    record_url: str
+    """Where the record is shown; nothing if it is withheld."""
+    planning: PlanningPage | None
+    """Of suites that judge plans."""
+    grids: GridsPage | None
+    """Of suites with grids."""
+    transcripts: tuple[ShownTranscript, ...]
+    """Of suites in turns."""
+    transcripts_left_out: int
+    gold_solution: GoldSolution | None
+    """Of suites in turns, where the reader may see it."""
+    notes: tuple[NoteBlock, ...]
+    """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
+
+
+def task_page(
+    *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
+) -> TaskPage:
+    """Gather the page without what is withheld or would reveal it: without the gold plan there are no goal, reasons of
+    the judge or differences, and without the data no scores of samples.
+
+    `samples` is the page of samples that the query string asks for.
+    """
+    digest = result.record_digest if result else ""
+    found = read_record(digest=digest, store=server_store(split=split)) if digest else None
+    record = found and found.model_copy(update=withheld.without())
+    open_record = None if withheld.data else record
+    judged = task.suite.has(Panel.INDICATORS)
+    library, library_task = known_task(task)
+    drawing = _Drawing(suite=library, task=library_task, judged=judged)
+    gold = None if withheld.gold else task.gold
+    differs = drawing.differences(record=record, gold=gold)
+    received = _as_text(record.plan_received) if record else ""
+    reason = _abstention_reason(record) if record and not (withheld.data or withheld.plan) else None
+    return TaskPage(
+        facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
+        record=record,
+        record_missing=bool(digest) and record is None,
+        graph=drawing.plan(record=record, differs=differs),
+        no_steps=_no_steps(record=record, judged=judged, abstained=reason is not None),
+        abstention_reason=reason or "",
+        gold=drawing.gold(gold=gold, differs=differs),
+        differences=differs,
+        samples=_samples(record=open_record, number=samples, split=split, library=library),
+        steps=step_totals(open_record) if open_record else (),
+        findings=_findings(result=result, withheld=withheld),
+        figures=_figures(task=task, record=record) if not (judged or withheld.gold) else (),
+        score_words=score_in_words(open_record) if open_record else "",
+        received=received[:MAX_RECEIVED],
+        received_left_out=max(0, len(received) - MAX_RECEIVED),
+        withheld=withheld,
+        hides_plans=withheld.data and (judged or task.suite.has(Panel.GRIDS)),
+        record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
+        planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
+        grids=task_grids(task=task, record=record, split=split, withheld=withheld),
+        transcripts=shown_transcripts(record) if record else (),
+        transcripts_left_out=max(0, len(record.transcripts) - MOST_TRANSCRIPTS) if record else 0,
+        gold_solution=gold_solution(gold) if record and record.transcripts else None,
+        notes=note_blocks(record.planner_notes) if record else (),
+    )
+
+
+def _samples(
+    *, record: ResultRecord | None, number: str | None, split: str, library: LibrarySuite | None
+) -> SamplesPage | None:
+    if record is None or not record.samples:
+        return None
+    reading = Reading(store=server_store(split=split), split=split)
+    return samples_page(
+        samples=record.samples, number=number, reading=reading, catalogue=library.catalogue if library else None
+    )
+
+
+def _findings(*, result: TaskResult | None, withheld: Withheld) -> tuple[Finding, ...] | None:
+    if result is None or result.outcome not in RAN:
+        return None
+    return read_findings(result.causes, withheld=withheld)
+
+
+def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str], ...]:
+    return () if record is None else further_figures(suite=task.suite, indicators=record.indicators)
+
+
+def task_grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Withheld) -> GridsPage | None:
+    """The grids of a task and of its candidates. A hidden task has other grids than the public one of its key."""
+    if not task.suite.has(Panel.GRIDS) or withheld.data or withheld.plan:
+        return None
+    suite, known = known_task(task)
+    return grids_page(
+        given=known.values_given if known is not None and split != HIDDEN else {},
+        record=record,
+        tools=suite.candidates.tools if suite is not None and suite.candidates is not None else (),
+    )
+
+
+def _planning(
+    *, task: Task, result: TaskResult | None, record: ResultRecord | None, withheld: Withheld
+) -> PlanningPage:
+    library, library_task = known_task(task)
+    return planning_page(
+        task=task,
+        library=library_task,
+        defined=library.defects if library else (),
+        record=record,
+        outcome=result.outcome if result is not None else "",
+        shows_gold=not withheld.gold,
+    )
+
+
+def _facts(*, task: Task, modality: str) -> Iterator[tuple[str, str]]:
+    known = {**task.attributes, STRUCTURE.name: task.structure, MODALITY.name: modality}
+    for facet in task.suite.facets.named(task.suite.facets.facts):
+        if values := raw_values(facet=facet, attributes=known):
+            words = list(values) if facet.name == STRUCTURE.name else list(map(words_of(facet), values))
+            label = f"{facet.label}s" if isinstance(known.get(facet.attribute), list) else facet.label
+            yield label, ", ".join([words[0], *map(str.lower, words[1:])])
+
+
+def _no_steps(*, record: ResultRecord | None, judged: bool, abstained: bool) -> str:
+    if record is None or not isinstance(record.plan, dict):
+        return ""
+    return sentence_in_place_of_steps(
+        plan=record.plan,
+        outcome=record.outcome or "",
+        judged=judged,
+        abstained=abstained,
+        is_right=record.metric == ABSTENTION,
+    )
+
+
+def _abstention_reason(record: ResultRecord) -> str | None:
+    """The reason of an abstention, perhaps empty; None where the planner did not abstain."""
+    # A record without a plan received nothing either, but says so otherwise.
+    if not isinstance(record.plan, dict) or record.plan.get("steps"):
+        return None
+    return reason_received(record.plan_received)
+
+
+def known_task(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
+    """Suite and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
+    try:
+        suite = suite_of(task.suite.slug)
+        return suite, suite.task(task.key) if suite.digest == task.suite.digest else None
+    except LookupError:
+        return None, None
+
+
+class _Drawing:
+    """Draws the plans of one task."""
+
+    def __init__(self, *, suite: LibrarySuite | None, task: LibraryTask | None, judged: bool) -> None:
+        self._suite = suite
+        self._judged = judged
+        self._resources: dict[str, str] = {}
+        self._expects = ""
+        if task is not None:
+            self._resources = {name: str(kind) for name, kind in task.resources.items()}
+            self._expects = "" if task.expects is None else str(task.expects)
+
+    def differences(self, *, record: ResultRecord | None, gold: Mapping[str, Any] | None) -> Differences | None:
+        if record is None or not isinstance(record.plan, dict) or not gold:
+            return None
+        return differences(plan=record.plan, gold=gold, resources=self._resources)
+
+    def plan(self, *, record: ResultRecord | None, differs: Differences | None) -> Graph | None:
+        if record is None or not isinstance(record.plan, dict):
+            return None
+        judged = step_problems(record=record, suite=self._suite) if self._judged and self._suite else {}
+        conflicts = {step for step, problem in judged.items() if problem.is_type_conflict}
+        marks = Marks(
+            problems={step: problem.words for step, problem in judged.items()} if self._judged else _problems(record),
+            conflicts=frozenset(conflicts | _conflicts(record)),
+            differing=differs.extra if differs else {},
+            expects=self._expects,
+        )
+        drawn = self._draw(record.plan, marks=marks)
+        return drawn if drawn.nodes else None
+
+    def gold(self, *, gold: Mapping[str, Any] | None, differs: Differences | None) -> Graph | None:
+        return self._draw(gold, marks=Marks(differing=differs.missing if differs else {})) if gold else None
+
+    def _draw(self, plan: Mapping[str, Any], *, marks: Marks) -> Graph:
+        return draw(
+            plan=plan,
+            catalogue=self._suite.catalogue if self._suite else None,
+            resources=self._resources,
+            marks=marks,
+            texts_inside=self._judged,
+        )
+
+
+def _problems(record: ResultRecord) -> dict[str | None, str]:
+    """A few words on each failing step: the first of its problems, and where it failed when it was run."""
+    found: dict[str | None, str] = {}
+    for problem in record.problems:
+        found.setdefault(problem.step, in_words(problem.code))
+    for sample in record.samples:
+        found |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
+    return found
+
+
+def _conflicts(record: ResultRecord) -> set[str | None]:
+    """The steps, and None for the answer, that the checks of the plan found to get a value of a wrong type."""
+    return {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
+
+
+def _as_text(received: Any) -> str:
+    return received if isinstance(received, str) else json.dumps(received, indent=2, ensure_ascii=False)

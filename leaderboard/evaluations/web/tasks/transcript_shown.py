@@ -1,0 +1,198 @@
+"""The transcript of an episode as its task's page shows it: turn by turn, with what came of each action."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evaluator.core.records import ResultRecord
+from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
+from leaderboard.evaluations.web.tasks.code_shown import CodeLine, code_lines
+from leaderboard.evaluations.web.tasks.values_shown import ShownValue, shown_value
+
+MOST_TRANSCRIPTS = 8
+MOST_TURNS = 64
+MOST_ACTIONS = 128
+"""Of one turn. The record has all."""
+_STOPPED = {
+    StopReason.ANSWERED: "The planner gave an answer.",
+    StopReason.STOPPED: "The planner stopped; the last result is its answer.",
+    StopReason.COMPLETED: "The whole plan was run; the last result is its answer.",
+    StopReason.TURN_LIMIT: "It reached the limit of turns without an answer.",
+    StopReason.ACTION_LIMIT: "It reached the limit of actions without an answer.",
+    StopReason.TIME_LIMIT: "It reached the limit of time without an answer.",
+    StopReason.UNREADABLE: "Its answers could not be read.",
+    StopReason.CALL_FAILED: "The planner gave no answer.",
+    StopReason.TOOL_FAILED: "An expert failed, which is not the planner's fault.",
+}
+
+
+class ShownAction(NamedTuple):
+    """One action."""
+
+    text: str
+    tool: str
+    code: tuple[CodeLine, ...]
+    """The lines of a program of several lines; else empty."""
+    label: str
+    """What tells it apart from all others on the page."""
+    results: tuple[tuple[str, ShownValue], ...]
+    """Name and value of each result."""
+    problem: str
+    """The kind of problem in words; empty if there is none."""
+    error: str
+    seconds: float
+
+
+class ShownTurn(NamedTuple):
+    """One turn."""
+
+    number: int
+    subgoals: tuple[tuple[int, str], ...]
+    """Each with its number in the episode."""
+    actions: tuple[ShownAction, ...]
+    actions_left_out: int
+    error: str
+    is_cut: bool
+    seconds: float
+    """That the planner took."""
+    tool_seconds: float
+    tries: int
+    """Requests to the planner, with those that were repeated."""
+    tokens: str
+    """Of the prompt and of the answer, in words; empty if they are not known."""
+    received: tuple[str, ...]
+
+
+class GoldStep(NamedTuple):
+    """One step of a right solution."""
+
+    subgoal: str
+    """Empty where subgoals and steps do not correspond."""
+    action: str
+    """As it would be written; of a program in `code`, what stands before it."""
+    code: tuple[CodeLine, ...] = ()
+    """The lines of a program of several lines; else empty."""
+
+
+class GoldSolution(NamedTuple):
+    """A right solution as the planner would have written it."""
+
+    subgoals: tuple[str, ...]
+    """Where they do not correspond to the steps."""
+    steps: tuple[GoldStep, ...]
+
+
+class ShownTranscript(NamedTuple):
+    """One episode."""
+
+    number: int
+    """Of the sample, from 1."""
+    label: str
+    """What tells it apart from others on the page, with a comma and a blank; empty where it is the only one."""
+    turns: tuple[ShownTurn, ...]
+    turns_left_out: int
+    end: str
+    """Why it ended, as a sentence."""
+    answer: ShownValue | None
+    expected: ShownValue | None
+    score: float | None
+    is_right: bool | None
+    """None if it was not scored, or scored in between."""
+    totals: tuple[str, ...]
+    """How much of everything it took, in words."""
+
+
+def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
+    """The first transcripts of a record; there is one for each sample."""
+    several = len(record.transcripts) > 1
+    return tuple(
+        shown_transcript(transcript, label=f"Sample {transcript.sample + 1}, " if several else "")
+        for transcript in record.transcripts[:MOST_TRANSCRIPTS]
+    )
+
+
+def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:
+    """A gold plan `plan/1` of a suite in turns as a solution; None where there is none."""
+    if not gold or not gold.get("steps"):
+        return None
+    steps = [_gold_step(step) for step in gold["steps"]]
+    subgoals = tuple(gold.get("subgoals") or ())
+    if len(subgoals) == len(steps):
+        named = (step._replace(subgoal=subgoal) for subgoal, step in zip(subgoals, steps, strict=True))
+        return GoldSolution((), tuple(named))
+    return GoldSolution(subgoals, tuple(steps))
+
+
+def _gold_step(step: Mapping[str, Any]) -> GoldStep:
+    arguments = ", ".join(map(str, step["inputs"].values()))
+    name = f"{', '.join(step['outputs'].values())} = {step['tool']}"
+    code = code_lines(arguments, message="")
+    return GoldStep("", name if code else f"{name}({arguments})", code)
+
+
+def shown_transcript(transcript: Transcript, *, label: str) -> ShownTranscript:
+    """One transcript; `label` tells it apart from others on the page."""
+    score = transcript.score
+    return ShownTranscript(
+        number=transcript.sample + 1,
+        label=label,
+        turns=tuple(_turns(transcript.turns[:MOST_TURNS], label=label)),
+        turns_left_out=max(0, len(transcript.turns) - MOST_TURNS),
+        end=_STOPPED[transcript.stop],
+        answer=None if transcript.answer is None else shown_value(transcript.answer),
+        expected=None if transcript.expected is None else shown_value(transcript.expected),
+        score=score,
+        is_right={0.0: False, 1.0: True}.get(score) if score is not None else None,
+        totals=tuple(_totals(transcript.turns)),
+    )
+
+
+def _turns(turns: Sequence[TurnRun], *, label: str) -> Iterable[ShownTurn]:
+    subgoals = 0
+    for number, turn in enumerate(turns, start=1):
+        yield ShownTurn(
+            number=number,
+            subgoals=tuple(enumerate(turn.subgoals, start=subgoals + 1)),
+            actions=tuple(
+                _action(action, label=f"{label}turn {number}, action {place}")
+                for place, action in enumerate(turn.actions[:MOST_ACTIONS], start=1)
+            ),
+            actions_left_out=max(0, len(turn.actions) - MOST_ACTIONS),
+            error=turn.error, is_cut=turn.is_cut, seconds=turn.seconds,
+            tool_seconds=sum(action.seconds for action in turn.actions),
+            tries=turn.tries, tokens=_tokens([turn]), received=tuple(turn.received),
+        )  # fmt: skip
+        subgoals += len(turn.subgoals)
+
+
+def _action(run: ActionRun, *, label: str) -> ShownAction:
+    return ShownAction(
+        text=f"{run.tool}({run.arguments})",
+        tool=run.tool,
+        code=code_lines(run.arguments, message=run.error or "\n".join(run.outputs.values())),
+        label=label,
+        results=tuple((name, shown_value(value)) for name, value in run.outputs.items()),
+        problem="" if run.problem is None else run.problem.value.replace("_", " "),
+        error=run.error,
+        seconds=run.seconds,
+    )
+
+
+def _totals(turns: Sequence[TurnRun]) -> Iterable[str]:
+    actions = [action for turn in turns for action in turn.actions]
+    failed = sum(action.problem is not None for action in actions)
+    yield _count(len(turns), "turn")
+    yield _count(len(actions), "action") + (f", {failed} without a result" if failed else "")
+    if tokens := _tokens(turns):
+        yield tokens
+
+
+def _tokens(turns: Iterable[TurnRun]) -> str:
+    told = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
+    if all(count is None for pair in told for count in pair):
+        return ""
+    prompt, completion = (sum(count or 0 for count in counts) for counts in zip(*told, strict=True))
+    return f"{prompt:,} + {completion:,} tokens"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,259 @@
+"""The chapters: the Markdown files of `docs/`, as pages."""
+
+import itertools
+import re
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from django.urls import reverse
+from markdown_it.token import Token
+
+from leaderboard.help.documents.appendices import APPENDICES
+from leaderboard.help.documents.markdown import MARKDOWN
+from leaderboard.platform.environment import RESOURCES
+
+DOCS = RESOURCES / "docs"
+EXAMPLES = RESOURCES / "examples"
+
+
+class Chapter(NamedTuple):
+    """A file of `docs/`."""
+
+    slug: str
+    title: str
+    """In the list of chapters; the page has the title of the file."""
+
+
+class Group(NamedTuple):
+    """Chapters for one kind of reader."""
+
+    title: str
+    chapters: Sequence[Chapter]
+
+
+class Section(NamedTuple):
+    """A heading within a chapter."""
+
+    anchor: str
+    title: str
+
+
+class Passage(NamedTuple):
+    """What stands under one heading, as plain text."""
+
+    anchor: str
+    """Empty for the beginning of a chapter."""
+    heading: str
+    text: str
+
+
+class Page(NamedTuple):
+    """A chapter, ready to be shown."""
+
+    title: str
+    html: str
+    sections: Sequence[Section]
+
+
+GROUPS: Sequence[Group] = (
+    Group(
+        "Start",
+        (
+            Chapter("tutorial", "First evaluation"),
+            Chapter("glossary", "Concepts"),
+            Chapter("troubleshooting", "Troubleshooting"),
+        ),
+    ),
+    Group(
+        "Submit",
+        (
+            Chapter("submitting", "Kinds of planners"),
+            Chapter("agents", "Agents over MCP"),
+            Chapter("visibility", "Who sees what"),
+            Chapter("ci", "From a pipeline"),
+            Chapter("api", "The API"),
+            Chapter("cli", "The command line"),
+        ),
+    ),
+    Group(
+        "What is measured",
+        (
+            Chapter("scoring", "Executed plans"),
+            Chapter("toolbench", "Judged plans"),
+            Chapter("toolworld", "Executed tool plans"),
+            Chapter("turns", "Suites in turns"),
+            Chapter("arc", "ARC"),
+            Chapter("validity", "What the figures mean"),
+            Chapter("reliability", "Reliability"),
+            Chapter("causes", "Why a score is below the top"),
+            Chapter("boards", "Boards and ranks"),
+            Chapter("paper-profile", "The papers' experts"),
+            Chapter("datasheets", "Datasheets of the suites"),
+            Chapter("model-cards", "Model cards"),
+            Chapter("reproducibility", "Reproducing the figures"),
+        ),
+    ),
+    Group(
+        "Planners",
+        (
+            Chapter("planners", "Strategies and models"),
+            Chapter("planners-openagi", "OpenAGI's strategies"),
+            Chapter("planners-controlllm", "ControlLLM"),
+            Chapter("planners-lumos", "LUMOS"),
+            Chapter("planners-training", "Training"),
+            Chapter("rltf-preregistration", "Pre-registration of RLTF"),
+        ),
+    ),
+    Group(
+        "Run a site",
+        (
+            Chapter("operating", "Operating"),
+            Chapter("runbook", "Runbook"),
+            Chapter("adding-a-suite", "Adding a suite"),
+            Chapter("extending", "Extending"),
+            Chapter("testing", "Testing"),
+        ),
+    ),
+    Group("This site", (Chapter("privacy", "Privacy"),)),
+)
+BY_SLUG = {chapter.slug: chapter for group in GROUPS for chapter in group.chapters}
+
+
+@cache
+def page_of(slug: str) -> Page:
+    """A chapter as a page; made once in each process, since it follows from the code's own files.
+
+    Raises:
+        KeyError: there is no such chapter.
+    """
+    title, sections = BY_SLUG[slug].title, list[Section]()
+    text = f"{_file(slug)}\n{APPENDICES[slug]()}" if slug in APPENDICES else _file(slug)
+    tokens = _tokens(text)
+    for index, token in enumerate(tokens):
+        if token.tag == "h1" and token.type == "heading_open":
+            title = _plain(tokens[index + 1])
+        elif token.tag == "h2" and token.type == "heading_open":
+            sections.append(Section(str(token.attrGet("id")), _plain(tokens[index + 1])))
+        _rewrite_links(token)
+    body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
+    return Page(title=title, html=_rendered(body), sections=sections)
+
+
+def fragment(text: str, *, lowered: int) -> str:
+    """Markdown of our own as HTML for a part of another page.
+
+    Args:
+        text: the Markdown.
+        lowered: by how many levels its headings are lowered.
+    """
+    tokens = MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(6, int(token.tag[1:]) + lowered)}"
+        _rewrite_links(token)
+    return _rendered(tokens)
+
+
+def passages_of(slug: str) -> list[Passage]:
+    """The text of a chapter by its headings, without its appendix: making those loads every suite.
+
+    Raises:
+        KeyError: there is no such chapter.
+    """
+    found, tokens = [Passage("", "", "")], _tokens(_file(slug))
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag != "h1":
+            found.append(Passage(str(token.attrGet("id")), _plain(tokens[index + 1]), ""))
+        elif token.type in {"inline", "fence"} and tokens[index - 1].type != "heading_open":
+            text = _plain(token) if token.type == "inline" else token.content
+            found[-1] = found[-1]._replace(text=f"{found[-1].text} {text}".strip())
+    return found
+
+
+def _file(slug: str) -> str:
+    return (DOCS / f"{BY_SLUG[slug].slug}.md").read_text(encoding="utf-8")
+
+
+def _tokens(text: str) -> list[Token]:
+    """A chapter as it was parsed, with the anchors of its headings as ids."""
+    tokens, anchors = MARKDOWN.parse(text), Counter[str]()
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open":
+            anchor = anchor_of(_plain(tokens[index + 1]))
+            anchors[anchor] += 1
+            # As code forges do: a heading that occurs again is numbered.
+            token.attrSet("id", anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}")
+        elif token.type == "code_block":
+            # Only fences are highlighted.
+            token.type = "fence"
+    return tokens
+
+
+def anchor_of(heading: str) -> str:
+    """The name by which a heading is linked to: that of code forges, so that the files' own links hold."""
+    return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+
+
+def example(name: str) -> Path | None:
+    """A file of `examples/` that a chapter links to."""
+    found = {path.relative_to(EXAMPLES).as_posix(): path for path in EXAMPLES.rglob("*") if path.is_file()}
+    return found.get(name)
+
+
+def picture(name: str) -> Path | None:
+    """A picture of `docs/` that a chapter shows."""
+    return {path.name: path for path in DOCS.glob("*.png")}.get(name)
+
+
+def _plain(inline: Token) -> str:
+    breaks = {"softbreak", "hardbreak"}
+    children = (child for child in inline.children or () if child.type in {"text", "code_inline", *breaks})
+    return "".join(" " if child.type in breaks else child.content for child in children)
+
+
+def _rewrite_links(token: Token) -> None:
+    for child in token.children or ():
+        if child.type == "link_open":
+            child.attrSet("href", _target(str(child.attrGet("href"))))
+        elif child.type == "image":
+            child.attrs |= {"src": reverse("handbook:picture", args=[str(child.attrGet("src"))]), **_size(child)}
+
+
+def _size(image: Token) -> dict[str, str | int | float]:
+    """Width and height, so that nothing moves when the picture comes."""
+    found = picture(str(image.attrGet("src")))
+    if found is None:
+        raise LookupError(f"docs/ has no picture {image.attrGet('src')}.")
+    # The fields of a PNG's first chunk.
+    width, height = struct.unpack(">II", found.read_bytes()[16:24])
+    return {"width": width, "height": height, "loading": "lazy"}
+
+
+def _target(link: str) -> str:
+    """Where a link of a file leads on the site."""
+    path, hash_, anchor = link.partition("#")
+    if path.startswith("../examples/"):
+        return reverse("handbook:example", args=[path.removeprefix("../examples/")])
+    if path.endswith(".md") and path.removesuffix(".md") in BY_SLUG:
+        return reverse("handbook:chapter", args=[path.removesuffix(".md")]) + hash_ + anchor
+    return link
+
+
+def _rendered(tokens: Sequence[Token]) -> str:
+    """HTML, with what is wide in regions that scroll by themselves and by the keyboard."""
+    text = MARKDOWN.renderer.render(list(tokens), MARKDOWN.options, {})
+    text = text.replace("<pre>", '<pre tabindex="0">')
+    numbers = itertools.count(1)
+
+    def framed(_: re.Match[str]) -> str:
+        # Regions of one page need names of their own: screen readers list them.
+        return (
+            f'<div class="table-scroll" tabindex="0" role="region" aria-label="Table {next(numbers)}">'
+            '<table class="data">'
+        )
+
+    return re.sub("<table>", framed, text).replace("</table>", "</table></div>")

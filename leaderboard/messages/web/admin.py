@@ -1,0 +1,50 @@
+"""Messages and webhooks in the admin."""
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from leaderboard.messages.dispatching import send_again
+from leaderboard.messages.models import OutboxMessage, Webhook
+from leaderboard.people.signed_in import user_of
+from leaderboard.platform.web.admin import ReadOnlyAdmin, site
+
+
+@admin.register(OutboxMessage, site=site)
+class OutboxMessageAdmin(ReadOnlyAdmin):
+    """What waits, was sent lately or was given up."""
+
+    list_display = ("created", "kind", "standing", "tries", "available_at", "sent_at", "given_up_at", "last_error")
+    list_filter = (
+        "kind",
+        ("given_up_at", admin.EmptyFieldListFilter),
+        ("sent_at", admin.EmptyFieldListFilter),
+    )
+    search_fields = ("=id", "dedup_key", "last_error")
+    ordering = ("-created",)
+    actions = ("again",)
+
+    @admin.display(description="state")
+    def standing(self, message: OutboxMessage) -> str:
+        return message.standing
+
+    @admin.action(description="Send again")
+    def again(self, request: HttpRequest, waiting: QuerySet[OutboxMessage]) -> None:
+        """Have the messages sent again, at once."""
+        for message in waiting:
+            if send_again(message_id=message.pk, by=user_of(request)):
+                messages.success(request, f"{message}: is sent again.")
+            else:
+                messages.warning(request, f"{message}: a newer one with the same purpose waits already.")
+
+
+@admin.register(Webhook, site=site)
+class WebhookAdmin(ReadOnlyAdmin):
+    """Addresses that are told of evaluations; their secrets are shown to nobody."""
+
+    exclude = ("secret",)
+    list_display = ("url", "owner", "active", "created")
+    list_filter = ("active",)
+    list_select_related = ("owner",)
+    search_fields = ("url", "owner__username", "=id")
+    ordering = ("-created",)

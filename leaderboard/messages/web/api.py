@@ -1,0 +1,130 @@
+"""The API about one's own webhooks."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.messages import webhooks as services
+from leaderboard.messages.mails import choose_mails
+from leaderboard.messages.models import OutboxMessage, Webhook
+from leaderboard.people.models import Mails
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
+from leaderboard.platform.api.shapes import Input, ModelOutput, Output
+
+
+@example({"mails": "ended"})
+class MailsShape(Input):
+    """Of what the caller gets mails."""
+
+    mails = serializers.ChoiceField(
+        choices=Mails.choices,
+        help_text="`none`; `needed`: when an evaluation needs their action, failed or was not verified; "
+        "`ended`: when one is complete, too.",
+    )
+
+
+class MailsView(LoggedInView):
+    """Of what the caller gets mails."""
+
+    bodies = {"PUT": MailsShape}
+
+    @extend_schema(responses=MailsShape)
+    def get(self, request: Request) -> Response:
+        return Response(MailsShape(request.user).data)
+
+    @extend_schema(responses=MailsShape)
+    def put(self, request: Request) -> Response:
+        """Choose of what to get mails."""
+        choose_mails(user=user_of(request), **self.read(request))
+        return Response(MailsShape(request.user).data)
+
+
+@example({"url": "https://example.org/hook"})
+class WebhookInput(Input):
+    """A webhook to add."""
+
+    url = serializers.CharField(
+        help_text="Receives a signed POST when one of your evaluations ends or needs your action."
+    )
+
+
+class DeliveryOutput(ModelOutput[OutboxMessage]):
+    """A message to a webhook."""
+
+    state = serializers.CharField(source="standing", help_text="`waiting`, `sent` or `given up`.")
+    event = serializers.JSONField(source="payload.event")
+
+    class Meta:
+        model = OutboxMessage
+        fields = ["id", "event", "state", "tries", "created", "available_at", "sent_at", "given_up_at", "last_error"]
+
+
+_DELIVERY = {
+    "id": ATTEMPT_ID, "event": "evaluation.completed", "state": "sent", "tries": 1, "created": LATER,
+    "available_at": LATER, "sent_at": LATER, "given_up_at": None, "last_error": "",
+}  # fmt: skip
+
+
+@example({
+    "id": ROW_ID, "url": "https://example.org/hook", "active": True, "created": WHEN, "deliveries": [_DELIVERY],
+})  # fmt: skip
+class WebhookOutput(Output):
+    """A webhook with its last messages. Its secret is shown once, when it is added."""
+
+    id = serializers.UUIDField(source="webhook.id")
+    url = serializers.CharField(source="webhook.url")
+    active = serializers.BooleanField(source="webhook.active")
+    created = serializers.DateTimeField(source="webhook.created")
+    deliveries = DeliveryOutput(many=True)
+
+
+@example({"id": ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32})
+class NewWebhookOutput(ModelOutput[Webhook]):
+    """A webhook that was just added."""
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "secret"]
+
+
+class WebhooksView(LoggedInView):
+    """One's webhooks, each with its last messages."""
+
+    bodies = {"POST": WebhookInput}
+
+    @extend_schema(responses=WebhookOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(WebhookOutput(services.with_deliveries(user_of(request)), many=True).data)
+
+    @extend_schema(responses={201: NewWebhookOutput})
+    def post(self, request: Request) -> Response:
+        made = services.add_webhook(owner=user_of(request), **self.read(request))
+        return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
+
+
+class WebhookView(LoggedInView):
+    """One of one's webhooks."""
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, webhook_id: UUID) -> Response:
+        """Remove it: nothing is sent there any more."""
+        if not services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
+            raise NotFound("You have no such webhook.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TestView(LoggedInView):
+    """Trying a webhook out."""
+
+    @extend_schema(responses={202: None})
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        """Send an event `test`, signed like the others."""
+        if not services.send_test(owner=user_of(request), webhook_id=webhook_id):
+            raise NotFound("You have no such webhook.")
+        return Response(status=status.HTTP_202_ACCEPTED)

@@ -1,0 +1,65 @@
+"""The page on which users say what they want to be told of, and how."""
+
+from functools import partial
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from leaderboard.messages import mails
+from leaderboard.messages import webhooks as services
+from leaderboard.messages.web.forms import MailsForm, WebhookForm
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.once import made_from
+from leaderboard.platform.field_errors import FieldErrors
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def webhooks(request: HttpRequest) -> HttpResponse:
+    """List them; a POST adds one and shows its secret this once, so the answer is the page itself and no redirect."""
+    form, made = made_from(request, form=WebhookForm, make=partial(services.add_webhook, owner=user_of(request)))
+    context = {
+        "form": form,
+        "made": made,
+        "told": services.with_deliveries(user_of(request)),
+        "mails": MailsForm(initial={"mails": user_of(request).mails}),
+        "mails_go_out": settings.MAIL_OWNERS,
+    }
+    return render(request, "messages/webhooks.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def choose_mails(request: HttpRequest) -> HttpResponse:
+    """Choose of what to get mails."""
+    try:
+        mails.choose_mails(user=user_of(request), mails=request.POST.get("mails", ""))
+        messages.success(request, "Chosen.")
+    except FieldErrors as problems:
+        messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
+    return redirect("outbox:webhooks")
+
+
+@require_POST
+@login_required
+def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Send a test."""
+    if services.send_test(owner=user_of(request), webhook_id=webhook_id):
+        messages.success(request, "Test event queued. Reload this page to see its delivery.")
+    return redirect("outbox:webhooks")
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Remove a webhook. Doing it twice does no harm."""
+    if services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
+        messages.success(request, "The webhook is removed.")
+    return redirect("outbox:webhooks")

@@ -1,0 +1,100 @@
+"""Rows that are deleted some time after they have served their purpose, and for which of them there is a rule."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db import connection, transaction
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
+from knox.models import AuthToken
+
+from evaluator.execution.engine.collecting import Garbage
+from leaderboard.evaluations.models import Attempt, AttemptState, TaskResult
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.messages.dispatching import old_messages
+from leaderboard.queue.models import AttemptLog, AttemptToken, LogChunk, WorkerSession, WorkerToken
+
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rows that may go."""
+
+    name: str
+    """In the plural, for the operator."""
+    rows: Callable[[], QuerySet[Any]]
+
+
+def collect_rows(*, rule: Rule, dry_run: bool) -> Garbage:
+    """Delete the rows of a rule in batches, or count them. Bytes are those of the rows themselves, without indexes."""
+    found = _measured(rule.rows())
+    while not dry_run and (batch := list(rule.rows().values_list("pk", flat=True)[:_BATCH])):
+        with transaction.atomic():
+            # The rule once more: a row may have become useful again.
+            deleted, _ = rule.rows().filter(pk__in=batch).delete()
+        if not deleted:
+            break
+    return found
+
+
+def _measured(rows: QuerySet[Model]) -> Garbage:
+    table = connection.ops.quote_name(rows.model._meta.db_table)
+    key = connection.ops.quote_name(str(rows.model._meta.pk.column))
+    inner, parameters = rows.order_by().values("pk").query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*), coalesce(sum(pg_column_size(kept.*)), 0) FROM {table} kept WHERE {key} IN ({inner})",  # noqa: S608 - names of models, and a query of the ORM
+            parameters,
+        )
+        count, size = cursor.fetchone()
+    return Garbage(count, int(size))
+
+
+def _long_ago() -> Any:
+    return Now() - timedelta(days=settings.KEEP_ATTEMPT_DAYS)
+
+
+def _over(prefix: str) -> Q:
+    """Evaluations that ended long ago and that no board has ever shown: what was published keeps all of it."""
+    ended = {f"{prefix}state__in": list(FINAL), f"{prefix}finished__lt": _long_ago(), f"{prefix}first_ranked": None}
+    return Q(**ended)
+
+
+def _log_lines() -> QuerySet[LogChunk]:
+    return LogChunk.objects.filter(_over("log__attempt__shard__evaluation__"))
+
+
+def _logs() -> QuerySet[AttemptLog]:
+    left = LogChunk.objects.filter(log=OuterRef("pk"))
+    return AttemptLog.objects.filter(_over("attempt__shard__evaluation__"), ~Exists(left))
+
+
+def _attempts() -> QuerySet[Attempt]:
+    results = TaskResult.objects.filter(attempt=OuterRef("pk"))
+    logs = AttemptLog.objects.filter(attempt=OuterRef("pk"))
+    ended = Attempt.objects.filter(_over("shard__evaluation__"), ended_at__lt=_long_ago())
+    return ended.exclude(state=AttemptState.LIVE).filter(~Exists(results), ~Exists(logs))
+
+
+def _worker_tokens() -> QuerySet[WorkerToken]:
+    """Launchers mint one for each worker. Those of people, which do not expire, stay in their lists."""
+    used = AttemptToken.objects.filter(token=OuterRef("pk"))
+    return WorkerToken.objects.filter(expires_at__lt=_long_ago()).filter(~Exists(used))
+
+
+RULES = (
+    Rule("messages that were sent or given up", old_messages),
+    Rule("expired sessions", lambda: Session.objects.filter(expire_date__lt=Now())),
+    Rule("expired API tokens", lambda: AuthToken.objects.filter(expiry__lt=_long_ago())),
+    Rule("expired sessions of workers", lambda: WorkerSession.objects.filter(expires_at__lt=_long_ago())),
+    Rule("log lines", _log_lines),
+    Rule("logs without lines", _logs),
+    Rule("attempts without results", _attempts),
+    Rule("expired tokens of workers", _worker_tokens),
+)
+"""In this order: what refers to others comes first."""

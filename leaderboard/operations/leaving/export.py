@@ -1,0 +1,189 @@
+"""Everything that the site knows of a person, as one JSON document that is made while it is sent.
+
+    {"format": "planarena-account/1", "username": ..., "exported_at": ..., "account": {...},
+     "api_tokens": [...], "worker_tokens": [...], "teams": [...], ..., "audit": [...]}
+
+Lists are read page by page, each page by a query of its own: however much somebody has, the process holds one page, and
+the database no transaction. What is added meanwhile may be in one list and not in another. No secret is in it: of
+tokens, webhooks and headers only what their owner sees on the site too.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Model, Q, QuerySet
+from django.utils import timezone
+from knox.models import AuthToken
+
+from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
+from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
+from leaderboard.messages.models import Webhook
+from leaderboard.people.models import Invitation, Membership, User
+from leaderboard.planners.models import CheckpointUpload, FilePlan, Planner, PlansFile
+from leaderboard.platform.models import AuditEntry
+from leaderboard.queue.models import WorkerToken
+from leaderboard.quotas.models import QuotaEntry
+
+FORMAT = "planarena-account/1"
+PAGE = 200
+Row = dict[str, Any]
+_encode = DjangoJSONEncoder(ensure_ascii=False).encode
+
+
+def export(user: User) -> Iterator[str]:
+    """The document in pieces, which joined are one JSON object."""
+    head = {"format": FORMAT, "username": user.username, "exported_at": timezone.now(), "account": _account(user)}
+    yield _encode(head)[:-1]
+    for name, rows in _lists(user).items():
+        yield f', "{name}": ['
+        separator = ""
+        for row in rows:
+            yield separator + _encode(row)
+            separator = ", "
+        yield "]"
+    yield "}\n"
+
+
+def _account(user: User) -> Row:
+    fields = (
+        "email", "date_joined", "last_login", "display_name", "affiliation", "link", "bio", "mails", "queue_weight",
+        "is_staff",
+    )  # fmt: skip
+    return {
+        **{field: getattr(user, field) for field in fields},
+        "email_addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
+        "second_factors": list(Authenticator.objects.filter(user=user).values("type", "created_at", "last_used_at")),
+        "linked_accounts": list(
+            SocialAccount.objects.filter(user=user).values("provider", "uid", "extra_data", "date_joined")
+        ),
+    }
+
+
+def _lists(user: User) -> Mapping[str, Iterator[Row]]:
+    """Iterators that read nothing before they are asked."""
+    mine = Q(submission__submitted_by=user)
+    return {
+        "api_tokens": _rows(AuthToken.objects.filter(user=user).select_related("granted"), _api_token),
+        "worker_tokens": _rows(
+            WorkerToken.objects.filter(owner=user), _fields("id", "name", "created", "last_used", "revoked_at")
+        ),
+        "teams": _rows(Membership.objects.filter(user=user).select_related("team"), _membership),
+        "invitations": _rows(
+            Invitation.objects.filter(user=user).select_related("team"),
+            lambda one: {"team": one.team.slug, "created": one.created},
+        ),
+        "webhooks": _rows(
+            Webhook.objects.filter(owner=user), _fields("id", "url", "active", "failures", "failing_since", "created")
+        ),
+        "planners": _rows(Planner.objects.filter(owner=user).select_related("secret"), _planner),
+        "checkpoints": _rows(
+            CheckpointUpload.objects.filter(owner=user),
+            _fields("digest", "bytes", "architecture", "parameters", "weights_bytes", "created"),
+        ),
+        "plans_files": _rows(PlansFile.objects.filter(owner=user), _fields("digest", "count", "created")),
+        "plans": _rows(FilePlan.objects.filter(file__owner=user).select_related("file"), _plan),
+        "submissions": _rows(
+            Submission.objects.filter(submitted_by=user).select_related("planner", "team"), _submission
+        ),
+        "evaluations": _rows(Evaluation.objects.filter(mine).select_related("suite"), _evaluation),
+        "results": _rows(
+            TaskResult.objects.filter(evaluation__submission__submitted_by=user).select_related(
+                "task", "evaluation__season"
+            ),
+            _result,
+        ),
+        "quota": _rows(
+            QuotaEntry.objects.filter(user=user),
+            _fields("suite", "day", "evaluation_id", "amount", "reason", "created"),
+        ),
+        "audit": _rows(
+            AuditEntry.objects.filter(Q(actor_key=user.pk) | Q(target_kind="user", target=str(user.pk))),
+            lambda entry: _audit(entry, user=user),
+        ),
+    }
+
+
+def _rows(found: QuerySet[Any], shown: Callable[[Any], Row]) -> Iterator[Row]:
+    """All rows of a query in the order of their keys, a page at a time."""
+    ordered, last = found.order_by("pk"), None
+    while True:
+        page: list[Model] = list((ordered if last is None else ordered.filter(pk__gt=last))[:PAGE])
+        yield from map(shown, page)
+        if len(page) < PAGE:
+            return
+        last = page[-1].pk
+
+
+def _fields(*names: str) -> Callable[[Model], Row]:
+    return lambda row: {name: getattr(row, name) for name in names}
+
+
+def _api_token(token: AuthToken) -> Row:
+    granted = getattr(token, "granted", None)
+    return {
+        "id": token.token_key,
+        "name": granted.name if granted else "",
+        "scopes": granted.scopes if granted else [],
+        "created": token.created,
+        "expires": token.expiry,
+        "last_used": granted.last_used if granted else None,
+    }
+
+
+def _membership(membership: Membership) -> Row:
+    team = membership.team
+    return {"team": team.slug, "name": team.name, "role": membership.role, "joined": membership.joined}
+
+
+def _planner(planner: Planner) -> Row:
+    names = [field.name for field in Planner._meta.fields if field.name != "owner"]
+    secret = getattr(planner, "secret", None)
+    header = {"name": secret.name, "ending": secret.ending, "updated": secret.updated} if secret else None
+    return {**{name: getattr(planner, name) for name in names}, "secret_header": header}
+
+
+def _plan(plan: FilePlan) -> Row:
+    return {"file": plan.file.digest, "task": plan.task, "plan": plan.plan, "alternatives": plan.alternatives}
+
+
+def _submission(submission: Submission) -> Row:
+    names = ("id", "version", "created", "priority", "visibility", "embargo_until", "public_since")
+    return {
+        **{name: getattr(submission, name) for name in names},
+        "planner": submission.planner.name,
+        "team": submission.team.slug if submission.team else None,
+        "rerun_of": submission.rerun_of_id,
+    }
+
+
+def _evaluation(evaluation: Evaluation) -> Row:
+    names = (
+        "id", "verifies_id", "member_of_id", "perturbation", "repetition",
+        "submission_id", "profile", "profile_digest", "split", "samples", "data_digest",
+        "season_id", "state", "reason", "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance",
+        "summary", "created", "finished",
+        "first_ranked", "hidden_at", "hidden_reason",
+    )  # fmt: skip
+    return {**{name: getattr(evaluation, name) for name in names}, "suite": evaluation.suite.slug}
+
+
+def _result(result: TaskResult) -> Row:
+    """Without sentences, plans and the record: `evaluations/gold.py` decides what of them may be shown."""
+    if withholds_tasks(reader=None, of=result.evaluation):
+        return {"evaluation_id": result.evaluation_id, "withheld": when_tasks_are_shown(result.evaluation)}
+    names = ("evaluation_id", "outcome", "reason", "score", "seconds", "planning_seconds", "prompt_tokens")
+    return {
+        "task": result.task.key,
+        **{name: getattr(result, name) for name in (*names, "completion_tokens", "updated")},
+    }
+
+
+def _audit(entry: AuditEntry, *, user: User) -> Row:
+    names = ("at", "action", "target_kind", "target", "label", "details")
+    # Who else did something to the person is another person's data.
+    by = user.username if entry.actor_key == user.pk else "somebody else"
+    return {"by": by, **{name: getattr(entry, name) for name in names}}

@@ -1,0 +1,77 @@
+"""Who calls the API: people with a token or a password, the operator's workers, and single attempts."""
+
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from allauth.mfa.utils import is_mfa_enabled
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from knox.auth import TokenAuthentication
+from rest_framework.authentication import BasicAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from leaderboard.people.services import note_use
+
+
+class ApiTokenAuthentication(TokenAuthentication):
+    """`Authorization: Bearer pa_...` with a personal token; `Token` is accepted in place of `Bearer`."""
+
+    def authenticate(self, request: Request) -> Any:
+        scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() in {"bearer", "token"} and not value.isascii():
+            # The base class breaks where it is no UTF-8.
+            raise AuthenticationFailed("Invalid token.")
+        if scheme.lower() == "token":
+            return self.authenticate_credentials(value.strip().encode())
+        return super().authenticate(request)  # type: ignore[no-untyped-call]  # knox has no annotations
+
+    def authenticate_credentials(self, token: bytes) -> Any:
+        user, found = super().authenticate_credentials(token)  # type: ignore[no-untyped-call]  # knox has no annotations
+        note_use(found)
+        return user, found
+
+
+class ApiTokenScheme(OpenApiAuthenticationExtension):
+    """Describes the token in the OpenAPI schema."""
+
+    target_class = ApiTokenAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
+        return {"type": "http", "scheme": "bearer", "description": "A personal token, made at `POST tokens/`."}
+
+
+class PasswordAuthentication(BasicAuthentication):
+    """HTTP Basic with user name or e-mail address and password: for making a token only."""
+
+    def authenticate_credentials(self, userid: str, password: str, request: Request | None = None) -> tuple[Any, None]:
+        if request is None:
+            raise AuthenticationFailed("No request.")
+        kind = "email" if "@" in userid else "username"
+        try:
+            # The adapter, not Django's `authenticate`: it slows down who guesses passwords.
+            user = get_adapter().authenticate(request._request, **{kind: userid, "password": password})
+        except ValidationError as error:
+            raise AuthenticationFailed(" ".join(error.messages)) from error
+        if user is None or not user.is_active:
+            raise AuthenticationFailed("User name or password is wrong.")
+        mandatory = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
+        if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():  # type: ignore[misc]  # a `User` at run time
+            raise AuthenticationFailed("Confirm your e-mail address first.")
+        if is_mfa_enabled(user):
+            # Or the password alone would make a token that may do everything.
+            raise AuthenticationFailed("This account has a second factor: sign in, and make the token on its page.")
+        return user, None
+
+
+class PasswordScheme(OpenApiAuthenticationExtension):
+    """Describes HTTP Basic in the OpenAPI schema."""
+
+    target_class = PasswordAuthentication
+    name = "password"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
+        return {"type": "http", "scheme": "basic", "description": "For making a token only."}

@@ -1,0 +1,122 @@
+"""Personal API tokens, and the weights of users. Pages, API and admin use the same functions."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from knox.models import AuthToken
+
+from leaderboard.people.locks import lock_owner
+from leaderboard.people.models import Team, TokenScopes, User
+from leaderboard.people.scopes import DEFAULT_SCOPES, Scope, check_scopes
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.models import Action
+
+DEFAULT_DAYS = 90
+LONGEST_DAYS = 365
+MOST_TOKENS = 20
+LONGEST_TOKEN_NAME = 80
+LARGEST_WEIGHT = 1000
+_USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token that was just made. `token` is shown this once; only its hash is kept."""
+
+    id: str
+    name: str
+    token: str
+    expires: datetime
+    scopes: Sequence[str]
+
+
+def create_token(
+    *, user: User, name: str = "", days: int = DEFAULT_DAYS, scopes: Collection[str] = DEFAULT_SCOPES
+) -> NewToken:
+    """Make a personal token that is good for `scopes` and ends after `days`.
+
+    Raises:
+        FieldErrors: the name, the scopes or the number of days are not possible, or the user has too many tokens.
+    """
+    name = name.strip()
+    if len(name) > LONGEST_TOKEN_NAME or not name.isprintable():
+        raise FieldErrors({"name": [f"A name has at most {LONGEST_TOKEN_NAME} printable characters on one line."]})
+    if errors := check_scopes(scopes):
+        raise FieldErrors(errors)
+    if not 1 <= days <= LONGEST_DAYS:
+        raise FieldErrors({"days": [f"A token lasts 1 to {LONGEST_DAYS} days."]})
+    with transaction.atomic():
+        lock_owner(user)
+        if tokens_of(user).count() >= MOST_TOKENS:
+            raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the maximum: delete one first."]})
+        row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
+        kept = [scope for scope in Scope.values if scope in scopes]
+        granted = TokenScopes.objects.create(token=row, scopes=kept, name=name)
+        _note(action=Action.TOKEN_MADE, row=row, details={"scopes": granted.scopes})
+    return NewToken(id=row.token_key, name=name, token=token, expires=row.expiry, scopes=granted.scopes)
+
+
+def tokens_of(user: User) -> QuerySet[AuthToken]:
+    """The user's tokens that have not ended, newest first, with what they are good for in `granted`.
+
+    `token_key` is the id to revoke one by.
+    """
+    living = AuthToken.objects.filter(user=user, expiry__gt=timezone.now())
+    return living.select_related("granted").order_by("-created")
+
+
+def revoke_token(*, user: User, token_id: str, because: str = "") -> bool:
+    """End a token of the user. False if the user has no such token. The audit log says `because` of what."""
+    with transaction.atomic():
+        row = AuthToken.objects.select_for_update().filter(user=user, token_key=token_id).first()
+        if row is None:
+            return False
+        _note(action=Action.TOKEN_REVOKED, row=row, details={"because": because} if because else None)
+        row.delete()
+    return True
+
+
+def set_weight(*, of: User | Team, weight: int, by: User | None = None) -> None:
+    """Give a user or a team another share of the workers; `by` is None for a command on the operator's own machine.
+
+    Raises:
+        ValueError: the weight is not in [1, 1000].
+    """
+    if not 1 <= weight <= LARGEST_WEIGHT:
+        raise ValueError(f"Give a weight from 1 to {LARGEST_WEIGHT}.")
+    with transaction.atomic():
+        rows = type(of)._default_manager.filter(pk=of.pk)
+        before = rows.select_for_update().get().queue_weight
+        rows.update(queue_weight=weight)
+        record(by=by, action=Action.WEIGHT_SET, target=of, details={"before": before, "after": weight})
+
+
+def scopes_of(token: AuthToken) -> Sequence[str]:
+    """What a token is good for."""
+    granted: TokenScopes | None = getattr(token, "granted", None)
+    return granted.scopes if granted else []
+
+
+def note_use(token: AuthToken) -> None:
+    """Record that a request came with the token: one write a minute, however many requests there are."""
+    granted: TokenScopes | None = getattr(token, "granted", None)
+    now = timezone.now()
+    if granted and (granted.last_used is None or now - granted.last_used > _USE_IS_NOTED_EVERY):
+        TokenScopes.objects.filter(token=granted.token_id).update(last_used=now)
+
+
+def _note(*, action: Action, row: AuthToken, details: dict[str, object] | None = None) -> None:
+    """Tell the audit log of a token by what it begins with: its primary key is the hash that it is known by."""
+    record(
+        by=row.user,
+        action=action,
+        target=row,
+        target_id=row.token_key,
+        label=f"{row.token_key}...",
+        details=details or {},
+    )

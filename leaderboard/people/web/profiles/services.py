@@ -1,0 +1,107 @@
+"""What is shown of people, teams and planners, and to whom: exactly what the evaluations that a reader sees tell."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from django.db.models import Count, DateTimeField, Exists, IntegerField, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from evaluator.scoring.metrics.undecided import ranged
+from leaderboard.boards.contents import contents_of
+from leaderboard.boards.services import latest_snapshots
+from leaderboard.catalog.models import Suite, current_suites
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.submitted import submitted
+from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
+from leaderboard.people.models import Membership, Team, User
+from leaderboard.planners.models import Planner
+from leaderboard.platform.operators import is_operator
+
+
+class BoardResult(NamedTuple):
+    """A row of a board: the best published evaluation of a planner."""
+
+    planner: str
+    owner: str
+    team: str
+    suite: Suite
+    evaluation: str
+    rank: int | None
+    planners: int
+    """On the board."""
+    metric: str
+    """Label of the metric that the board is ranked by."""
+    value: Mapping[str, Any] | None
+    """As `figures.ranged` makes it."""
+
+
+def people(username: str) -> QuerySet[User]:
+    """Who has this name, if anybody. PostgreSQL refuses to look for a NUL, which no name has."""
+    return User.objects.none() if "\x00" in username else User.objects.filter(username=username)
+
+
+def submitted_evaluations(reader: Reader) -> QuerySet[Evaluation]:
+    """What was submitted and the reader sees; verifications stand with what they verify."""
+    return visible_evaluations(reader).filter(submitted())
+
+
+def planners_seen_by(reader: Reader) -> QuerySet[Planner]:
+    """Planners with an evaluation that the reader sees, or that are the reader's own, with `evaluations`, how many, and
+    `latest`, when the last was submitted."""
+    seen = submitted_evaluations(reader).filter(submission__planner=OuterRef("pk")).order_by()
+    grouped = seen.values("submission__planner")
+    annotated = Planner.objects.annotate(
+        evaluations=Coalesce(
+            Subquery(grouped.annotate(count=Count("pk")).values("count"), output_field=IntegerField()), Value(0)
+        ),
+        latest=Subquery(grouped.annotate(last=Max("created")).values("last"), output_field=DateTimeField()),
+    )
+    own = Q() if is_operator(reader) else Q(owner=reader.pk) if reader.pk else Q(pk__in=[])
+    return annotated.filter(Exists(seen) | own).select_related("owner")
+
+
+def teams_seen_by(reader: Reader) -> QuerySet[Team]:
+    """Teams that show their members, that something was submitted for which the reader sees, or that the reader is
+    in."""
+    submitted = Submission.objects.filter(visible_to(reader), team__isnull=False).values("team")
+    if is_operator(reader):
+        return Team.objects.all()
+    mine = Membership.objects.filter(user=reader.pk).values("team") if reader.pk else []
+    return Team.objects.filter(Q(shows_members=True) | Q(pk__in=submitted) | Q(pk__in=mine))
+
+
+def shown_teams_of(user: User, *, reader: Reader) -> QuerySet[Team]:
+    """The teams that a profile names: that show their members, or that the reader is in, too."""
+    own = Q(pk__in=Membership.objects.filter(user=reader.pk).values("team")) if reader.pk else Q(pk__in=[])
+    return Team.objects.filter(own | Q(shows_members=True), memberships__user=user).order_by("name")
+
+
+def board_results(wanted: Callable[[Mapping[str, Any]], bool]) -> list[BoardResult]:
+    """The wanted rows of the newest boards, in the order of the suites: two queries, and one for contents that this
+    process has not read before."""
+    suites = current_suites()
+    snapshots = latest_snapshots(suites=suites)
+    contents = contents_of(snapshots.values())
+    return [
+        _result(suite=suite, row=row, planners=len(contents[snapshots[suite.pk].pk].rows))
+        for suite in suites
+        if suite.pk in snapshots
+        for row in contents[snapshots[suite.pk].pk].rows
+        if wanted(row)
+    ]
+
+
+def _result(*, suite: Suite, row: Mapping[str, Any], planners: int) -> BoardResult:
+    metric = primary_metric(suite)
+    return BoardResult(
+        planner=row["planner"],
+        owner=row["owner"],
+        team=row.get("team", ""),
+        suite=suite,
+        evaluation=row["evaluation"],
+        rank=row["rank"],
+        planners=planners,
+        metric=metric["label"],
+        value=ranged(metrics=row["metrics"], column=suite.ranking_column),
+    )

@@ -1,0 +1,121 @@
+"""Pages of people, teams and planners, and the form in which people tell of themselves."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from evaluator.scoring.metrics.undecided import ranged
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.profile import ProfileData, set_profile
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.profiles import services
+from leaderboard.people.web.profiles.forms import ProfileForm
+from leaderboard.platform.field_errors import FieldErrors
+
+PER_PAGE = 25
+
+
+@require_safe
+def user(request: HttpRequest, username: str) -> HttpResponse:
+    """What a person tells of themselves, and their planners with the best published results."""
+    found = get_object_or_404(services.people(username))
+    if not found.is_active:
+        # Boards name them for ever, and link here: better a sentence than an address that leads nowhere.
+        return render(request, "people/profiles/closed.html", {"person": found})
+    planners = services.planners_seen_by(request.user).filter(owner=found)
+    results = services.board_results(lambda row: row["owner"] == found.username)
+    context = {
+        "person": found,
+        "is_self": request.user.pk == found.pk,
+        "teams": services.shown_teams_of(found, reader=request.user),
+        "evaluations": services.submitted_evaluations(request.user).filter(submission__submitted_by=found).count(),
+        **_planners(request=request, planners=planners, results=results),
+    }
+    return render(request, "people/profiles/user.html", context)
+
+
+@require_safe
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a team tells of itself, and what was published for it."""
+    found = get_object_or_404(services.teams_seen_by(request.user), slug=slug)
+    submitted = services.submitted_evaluations(request.user).filter(submission__team=found)
+    planners = services.planners_seen_by(request.user).filter(pk__in=submitted.values("submission__planner"))
+    results = services.board_results(lambda row: row.get("team") == found.name)
+    context = {
+        "team": found,
+        "is_member": found.memberships.filter(user=request.user.pk).exists(),
+        "members": found.memberships.select_related("user").order_by("joined", "pk") if found.shows_members else None,
+        "evaluations": submitted.count(),
+        **_planners(request=request, planners=planners, results=results),
+    }
+    return render(request, "people/profiles/team.html", context)
+
+
+@require_safe
+def planner(request: HttpRequest, planner_id: int) -> HttpResponse:
+    """What a planner is, where it stands, and all its evaluations that the reader sees, the newest first."""
+    found = get_object_or_404(services.planners_seen_by(request.user), pk=planner_id)
+    evaluations = services.submitted_evaluations(request.user).filter(submission__planner=found)
+    related = evaluations.select_related("suite", "submission__team").order_by("-created", "-pk")
+    page = Paginator(related, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "planner": found,
+        "is_owner": request.user.pk == found.owner_id,
+        "results": services.board_results(lambda row: (row["owner"], row["planner"]) == _name(found)),
+        "page": page,
+        "rows": [_row(evaluation) for evaluation in page.object_list],
+    }
+    return render(request, "people/profiles/planner.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def edit(request: HttpRequest) -> HttpResponse:
+    """Tell something of oneself."""
+    fields = ("display_name", "affiliation", "link", "bio")
+    initial = {field: getattr(request.user, field) for field in fields}
+    form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        try:
+            set_profile(user=user_of(request), data=ProfileData(**form.cleaned_data))
+        except FieldErrors as problems:
+            form.show(problems)
+        else:
+            messages.success(request, "Your profile is updated.")
+            return redirect("profiles:user", username=request.user.username)
+    return render(request, "people/profiles/edit.html", {"form": form}, status=400 if form.errors else 200)
+
+
+def _planners(*, request: HttpRequest, planners: Any, results: list[services.BoardResult]) -> dict[str, Any]:
+    """A page of planners of `planners_seen_by`, the last submitted first, each with its rows on the boards."""
+    page = Paginator(planners.order_by("-latest", "-pk"), PER_PAGE).get_page(request.GET.get("page"))
+    by_name: dict[tuple[str, str], list[services.BoardResult]] = {}
+    for result in results:
+        by_name.setdefault((result.owner, result.planner), []).append(result)
+    return {
+        "page": page,
+        "rows": [{"planner": one, "results": by_name.get(_name(one), [])} for one in page.object_list],
+    }
+
+
+def _name(planner: Any) -> tuple[str, str]:
+    return planner.owner.username, planner.name
+
+
+def _row(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation with the value of its suite's first metric."""
+    metric = primary_metric(evaluation.suite)
+    metrics = (evaluation.summary or {}).get("metrics") or {}
+    return {
+        "evaluation": evaluation,
+        "metric": metric["label"],
+        "value": ranged(metrics=metrics, column=evaluation.suite.ranking_column),
+    }

@@ -1,0 +1,123 @@
+"""The API of uploads: a ticket first, then the bytes, which `leaderboard.platform.uploads.receiving` takes before this
+view."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.people.scopes import Scope
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.planners import checkpoints
+from leaderboard.planners.web.checkpoints_api import CheckpointOutput
+from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, example
+from leaderboard.platform.api.parsers import TooLargeError
+from leaderboard.platform.api.shapes import Input
+from leaderboard.platform.api.views import ApiView
+from leaderboard.platform.http.addresses import address_of
+from leaderboard.platform.models import UploadTicket
+from leaderboard.platform.uploads import services
+from leaderboard.platform.uploads.receiving import RECEIVED
+
+
+@example({"bytes": 712345})
+class UploadInput(Input):
+    """An upload to come."""
+
+    bytes = serializers.IntegerField(min_value=1, help_text="Of the checkpoint's zip, exactly.")
+
+
+@example({
+    "id": ATTEMPT_ID, "url": f"https://arena.example/api/v1/uploads/{ATTEMPT_ID}/",
+    "secret": "pau_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", "expires_at": LATER,
+})  # fmt: skip
+class UploadOutput(serializers.Serializer[Any]):
+    """A ticket for one upload: `PUT` the bytes to `url`, with `Authorization: Bearer` and the secret."""
+
+    id = serializers.UUIDField(read_only=True)
+    url = serializers.CharField(read_only=True, help_text="Where the bytes go.")
+    secret = serializers.CharField(read_only=True, help_text="Shown this once.")
+    expires_at = serializers.DateTimeField(read_only=True, help_text="Until when the upload must have begun.")
+
+
+class UploadsView(ApiView):
+    """Ask for a ticket to upload a checkpoint."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    throttle_scope = "submissions"
+    bodies = {"POST": UploadInput}
+
+    @extend_schema(responses={201: UploadOutput})
+    def post(self, request: Request) -> Response:
+        """A user has at most four uploads open, an address eight; more get 429, and so does everybody while too many
+        bytes are on their way."""
+        size = self.read(request)["bytes"]
+        if size > settings.MAX_CHECKPOINT_BYTES:
+            raise TooLargeError(str(checkpoints.TooLargeError()))
+        ticket = services.ask(owner_id=user_of(request).pk, address=address_of(request._request), size=size)
+        shown = {
+            "id": ticket.row.pk,
+            "url": request.build_absolute_uri(f"{request.path}{ticket.row.pk}/"),
+            "secret": ticket.secret,
+            "expires_at": UploadTicket.objects.get(pk=ticket.row.pk).expires_at,
+        }
+        return Response(UploadOutput(shown).data, status=status.HTTP_201_CREATED)
+
+
+class TicketAuthentication(BaseAuthentication):
+    """`Authorization: Bearer` with a ticket's secret."""
+
+    def authenticate(self, request: Request) -> tuple[Any, UploadTicket]:
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        ticket_id = request.parser_context["kwargs"]["ticket_id"]
+        row = services.find(ticket_id=ticket_id, secret=secret.strip()) if scheme.lower() == "bearer" else None
+        if row is None:
+            raise AuthenticationFailed("There is no such ticket, or it has expired: ask for one at POST uploads/.")
+        return row.owner, row
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the base class's
+        return "Bearer"
+
+
+class AnyBody(BaseParser):
+    """What has been taken already."""
+
+    media_type = "*/*"
+
+    def parse(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Nothing is left to read."""
+        return {}
+
+
+class UploadView(ApiView):
+    """The bytes of an upload."""
+
+    authentication_classes = [TicketAuthentication]
+    permission_classes = LOGGED_IN
+    parser_classes = [AnyBody]
+    throttle_scope = None
+
+    @extend_schema(
+        request={"application/octet-stream": OpenApiTypes.BINARY}, responses={201: CheckpointOutput}, auth=[]
+    )
+    def put(self, request: Request, ticket_id: UUID) -> Response:
+        """Send the zip as it is. An upload that broke off may be sent again from its beginning with the same ticket,
+        within ten minutes; one that is refused ends it."""
+        digest = getattr(request._request, "scope", {}).get(RECEIVED)
+        if digest is None:
+            raise serializers.ValidationError({"file": ["No bytes came with this request."]})
+        try:
+            kept = checkpoints.keep_file(owner=user_of(request), path=services.path_of(ticket_id), digest=digest)
+        finally:
+            services.end(ticket_id)
+        return Response(CheckpointOutput(kept).data, status=status.HTTP_201_CREATED)

@@ -1,0 +1,91 @@
+"""Base classes of request and response bodies."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import Model
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from evaluator.core.did_you_mean import did_you_mean
+
+M = TypeVar("M", bound=Model)
+_MOST_UNKNOWN = 10
+_LONGEST_NAME = 100
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_HALF = "This holds half of a surrogate pair, which is no character."
+
+
+def unknown_names(names: Iterable[Any], *, known: Collection[str], what: str) -> dict[str, list[str]]:
+    """A sentence for each name that is not known, at most ten; `what` the names are of is "field" or "parameter"."""
+    unknown = [str(name) for name in names if name not in known]
+    possible = f"Possible: {', '.join(known)}." if known else "None is possible here."
+    return {
+        name[:_LONGEST_NAME]: [f"Unknown {what}.{did_you_mean(name, known) or f' {possible}'}"]
+        for name in unknown[:_MOST_UNKNOWN]
+    }
+
+
+class Input(serializers.Serializer[Any]):
+    """The body of a request, or an object in it. Refuses unknown fields: a mistyped one must not mean its default."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The checked values, with the errors of all fields at once."""
+        known = [name for name, field in self.fields.items() if not field.read_only]
+        unknown = unknown_names(data, known=known, what="field") if isinstance(data, Mapping) else {}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not isinstance(error.detail, dict):
+                raise
+            raise serializers.ValidationError({**error.detail, **unknown}) from error
+        if unknown:
+            raise serializers.ValidationError(unknown)
+        return values
+
+    @classmethod
+    def read(cls, request: Request) -> dict[str, Any]:
+        """The checked values. Raises DRF's `ValidationError`, by field."""
+        for place in _half_surrogates(request.data):
+            raise serializers.ValidationError({place: [_HALF]})
+        body = cls(data=request.data)
+        body.is_valid(raise_exception=True)
+        return dict(body.validated_data)
+
+
+class Output(serializers.Serializer[Any]):
+    """What the API writes: no field is read from a request."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return _read_only(super().get_fields())
+
+
+class ModelOutput(serializers.ModelSerializer[M]):
+    """The same of a row; `Meta.fields` names what is written."""
+
+    def get_extra_kwargs(self) -> dict[str, Any]:
+        return {name: {"read_only": True} for name in self.Meta.fields}
+
+    def get_fields(self) -> dict[str, Any]:
+        return _read_only(super().get_fields())
+
+
+def _read_only(fields: dict[str, Any]) -> dict[str, Any]:
+    for field in fields.values():
+        field.read_only, field.required = True, False
+    return fields
+
+
+def _half_surrogates(part: Any, *, place: str = "") -> Iterator[str]:
+    """Where halves of surrogate pairs are, such as `"\\ud800"`: no character, no database and no UTF-8 can have it."""
+    if isinstance(part, str) and _SURROGATE.search(part):
+        yield place
+    elif isinstance(part, list):
+        for number, inner in enumerate(part):
+            yield from _half_surrogates(inner, place=f"{place}.{number}".lstrip("."))
+    elif isinstance(part, dict):
+        for name, inner in part.items():
+            if _SURROGATE.search(name):
+                yield place
+            yield from _half_surrogates(inner, place=f"{place}.{name}".lstrip("."))

@@ -1,0 +1,85 @@
+"""Base classes of the API's views for people: nothing that a request says is ignored.
+
+A parameter or field that does not exist is 400 with its name and the name that was probably meant. Workers' calls are
+other views: their contract lets newer workers say more (`gpu_jobs.contract.message`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from django.db.models import Model
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import generics
+from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from leaderboard.platform.api.pagination import Pages
+from leaderboard.platform.api.selection import Selected
+from leaderboard.platform.api.shapes import Input, unknown_names
+
+M = TypeVar("M", bound=Model)
+
+
+_FIELDS = OpenApiParameter(
+    "fields", str, description="Names of fields, separated by commas: the rows have only these. Without it, all."
+)
+
+
+class NoBody(Input):
+    """The body of a call that takes none."""
+
+
+class ApiView(APIView):
+    """Refuses parameters and bodies that the view does not declare. The schema has the declared ones."""
+
+    parameters: Sequence[OpenApiParameter] = ()
+    """Of GET requests."""
+    bodies: Mapping[str, type[Input]] = MappingProxyType({})
+    """By method. Other methods take no body."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """After the checks of who calls."""
+        super().initial(request, *args, **kwargs)
+        if request.method == "OPTIONS":
+            return
+        reads = request.method in SAFE_METHODS
+        declared = self.parameters_of(request) if reads else ()
+        known = [*(one.name for one in declared), str(api_settings.URL_FORMAT_OVERRIDE)]
+        repeatable = {one.name for one in declared if one.many}
+        problems = unknown_names(request.query_params, known=known, what="parameter")
+        for name, values in request.query_params.lists():
+            if name in known and name not in repeatable and len(values) > 1:
+                problems[name] = ["Give this parameter once."]
+        if problems:
+            raise ValidationError(problems)
+        if not reads and request.method not in self.bodies:
+            NoBody.read(request)
+
+    def parameters_of(self, request: Request) -> Iterable[OpenApiParameter]:  # noqa: ARG002 - for views that need it
+        """The parameters that a GET request may have."""
+        return self.query_parameters()
+
+    def query_parameters(self) -> list[OpenApiParameter]:
+        """The parameters of GET requests, for the schema."""
+        selects = [_FIELDS] if isinstance(self, Selected) else []
+        return [*self.parameters, *selects]
+
+    def read(self, request: Request) -> dict[str, Any]:
+        """The checked values of the body. Raises DRF's `ValidationError`, by field."""
+        return self.bodies[str(request.method)].read(request)
+
+
+class ListView(ApiView, generics.ListAPIView[M]):
+    """A list in pages."""
+
+    def parameters_of(self, request: Request) -> Iterable[OpenApiParameter]:
+        yield from super().parameters_of(request)
+        yield from (OpenApiParameter(name) for name in (Pages.cursor_query_param, Pages.page_size_query_param))
+
+
+class RetrieveView(ApiView, generics.RetrieveAPIView[M]):
+    """One row."""

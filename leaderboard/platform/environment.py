@@ -1,0 +1,210 @@
+"""Settings from the environment, with errors that say which variable is wrong and what would be right."""
+
+import contextlib
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from evaluator.core.private_files import private_folder
+
+_CHECKOUT = Path(__file__).resolve().parent.parent.parent
+_SHIPPED = Path(__file__).resolve().parent.parent / "shipped"
+"""Where the build of the wheel puts what lies beside the packages in a checkout, which has no such folder."""
+INSTALLED = _SHIPPED.is_dir()
+"""Whether this is an installation from a wheel."""
+BASE_DIR = Path.cwd() if INSTALLED else _CHECKOUT
+"""Where processes are started, and `.data` is: the checkout; of an installed package the working directory."""
+RESOURCES = _SHIPPED if INSTALLED else _CHECKOUT
+"""The folder of `docs`, `examples` and `frontend`."""
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"", "0", "false", "no", "off"}
+_CONNECTION_OPTIONS = {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name"}
+
+
+class Environment:
+    """Typed reading of environment variables."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+
+    def text(self, name: str, default: str = "") -> str:
+        """The variable's value without surrounding blanks; `default` if it is unset or empty."""
+        return self._variables.get(name, "").strip() or default
+
+    def required(self, name: str, *, purpose: str) -> str:
+        """The variable's value, which must be set.
+
+        Raises:
+            ImproperlyConfigured: it is unset or empty.
+        """
+        value = self.text(name)
+        if not value:
+            raise ImproperlyConfigured(
+                f"{name} is not set: it is {purpose}. Set it, or set PLANARENA_DEMO=1 for a demo on this machine."
+            )
+        return value
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """The variable as yes or no.
+
+        Raises:
+            ImproperlyConfigured: it is neither.
+        """
+        value = self._variables.get(name)
+        if value is None:
+            return default
+        lowered = value.strip().lower()
+        if lowered in _TRUE:
+            return True
+        if lowered in _FALSE:
+            return False
+        raise ImproperlyConfigured(f"{name} is {value!r}: it must be 1 or 0.")
+
+    def integer(self, name: str, *, default: int, least: int = 0) -> int:
+        """The variable as a whole number of at least `least`.
+
+        Raises:
+            ImproperlyConfigured: it is not one.
+        """
+        value = self.text(name)
+        if not value:
+            return default
+        if not value.isdecimal() or int(value) < least:
+            raise ImproperlyConfigured(f"{name} is {value!r}: it must be a whole number of at least {least}.")
+        return int(value)
+
+    def choice(self, name: str, *, default: str, choices: tuple[str, ...]) -> str:
+        """The variable as one of several words.
+
+        Raises:
+            ImproperlyConfigured: it is none of them.
+        """
+        value = self.text(name, default).lower()
+        if value not in choices:
+            raise ImproperlyConfigured(f"{name} is {value!r}: it must be {' or '.join(choices)}.")
+        return value
+
+    def size(self, name: str) -> int:
+        """The variable as bytes, written as in `6GB`; 0 if it is unset or empty.
+
+        Raises:
+            ImproperlyConfigured: it is no size.
+        """
+        from evaluator.execution.engine.opening import parse_size
+
+        value = self.text(name)
+        try:
+            return parse_size(value) if value else 0
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} is wrong: {error}.") from error
+
+    def names(self, name: str) -> list[str]:
+        """The variable as a list separated by commas."""
+        return [part.strip() for part in self.text(name).split(",") if part.strip()]
+
+    def data_dir(self) -> Path:
+        """The folder for everything that this installation writes: PLANARENA_DATA, else `.data` in `BASE_DIR`."""
+        return Path(self.text("PLANARENA_DATA", str(BASE_DIR / ".data"))).resolve()
+
+
+def upload_folder(folder: Path) -> str | None:
+    """The folder that uploads are written to, made if need be.
+
+    None, for the system's own folder for temporary files, where this process cannot write there: not all have uploads.
+    """
+    try:
+        private_folder(folder)
+    except OSError:
+        return None
+    return str(folder)
+
+
+def parse_database_url(url: str, *, variable: str = "DATABASE_URL") -> dict[str, Any]:
+    """Django's database settings for a `postgresql://` URL; `?host=/folder` names a unix socket.
+
+    Args:
+        url: the value of the variable.
+        variable: its name, for errors.
+
+    Raises:
+        ImproperlyConfigured: the URL is of another kind, names no database or has an option that is not known.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(
+            f"{variable} starts with {parts.scheme or url[:12]!r}: PlanArena runs on PostgreSQL only, so it must be "
+            "postgresql://user:password@host:port/name."
+        )
+    name = unquote(parts.path.lstrip("/"))
+    if not name:
+        raise ImproperlyConfigured(f"{variable} names no database: it must end with /name.")
+    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    host = query.pop("host", "") or unquote(parts.hostname or "")
+    if unknown := set(query) - _CONNECTION_OPTIONS:
+        raise ImproperlyConfigured(
+            f"{variable} has the option {sorted(unknown)[0]!r}; "
+            f"known are host, {', '.join(sorted(_CONNECTION_OPTIONS))}."
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": str(parts.port or ""),
+        "OPTIONS": dict(query),
+    }
+
+
+def kept_secret(path: Path) -> str:
+    """A random secret that is made on first use and kept in a file that only its owner may read."""
+    private_folder(path.parent)
+    if not path.exists():
+        # Written aside and linked, so that of several processes that start together all read the same, whole secret.
+        descriptor, draft = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        Path(draft).unlink()
+    return path.read_text()
+
+
+def is_contact(text: str) -> bool:
+    """Whether a text is nothing, an e-mail address, or the address of a page; on one line in any case."""
+    return re.fullmatch(r"|https://[^\s<>\"]+|[^\s@<>\":/]+@[^\s@<>\":/]+\.[^\s@<>\":/]+", text) is not None
+
+
+def store_url(where: str) -> str:
+    """`PLANARENA_STORE` if it names a bucket; empty if it names a folder or nothing.
+
+    Raises:
+        ImproperlyConfigured: it is the address of something else.
+    """
+    if "://" not in where:
+        return ""
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9][A-Za-z0-9._-]*)*/?", where):
+        raise ImproperlyConfigured("PLANARENA_STORE must be a folder, or s3://bucket/prefix.")
+    return where.rstrip("/")
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of a site's address, as browsers compare them; empty of nothing.
+
+    Raises:
+        ImproperlyConfigured: it is no address of a site.
+    """
+    if not address:
+        return ""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", parts.netloc):
+        raise ImproperlyConfigured(f"{address!r} must begin with https:// or http:// and a host name.")
+    return f"{parts.scheme}://{parts.netloc.lower()}"

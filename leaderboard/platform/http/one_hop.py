@@ -1,0 +1,111 @@
+"""Requests, answered in one hop to a thread.
+
+Django's ASGI handler starts a thread for each request and switches to it for each hook of each middleware. That took a
+third of a page's time, and more under load, since a request waits for its turn at every switch. Here the whole chain of
+middlewares runs in one thread of a pool, as under WSGI.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from contextvars import copy_context
+from typing import IO, Any, NamedTuple
+
+from asgiref.sync import sync_to_async
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import get_script_prefix
+from django.db import close_old_connections
+from django.http import FileResponse, HttpResponseBase
+from django.urls import set_script_prefix
+
+from leaderboard.platform.http.spooling import SpoolingHandler
+
+WORKER_CALLS = "/api/v1/worker/"
+"""How the addresses of workers' calls begin."""
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class OneHop(SpoolingHandler):
+    """Answers requests whose views are synchronous. What they stream is sent by the event loop, and may be
+    asynchronous."""
+
+    def __init__(self, *, threads: int, name: str) -> None:
+        """Args:
+        threads: how many requests are answered at the same time; the others wait for one of these.
+        name: of the threads.
+        """
+        super().__init__()
+        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
+
+    def load_middleware(self, is_async: bool = False) -> None:  # noqa: ARG002 - Django's handler asks for the other
+        """Build the chain of middlewares, without changes of threads."""
+        super().load_middleware(is_async=False)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, whose body `BoundedBodies` bounds."""
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with closing(body):
+            # A caller that goes away meanwhile is no reason to stop half-way: a thread cannot be stopped anyway.
+            run = asyncio.get_running_loop().run_in_executor
+            answer = await run(self._threads, copy_context().run, self._answered, scope, body)
+            if isinstance(answer, _Answer):
+                await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+                await send({"type": "http.response.body", "body": answer.body})
+            else:
+                await self._stream(answer, receive=receive, send=send)
+
+    def _answered(self, scope: Scope, body: IO[bytes]) -> _Answer | HttpResponseBase:
+        """The answer, or a response that is still to be streamed."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        request, response = self.create_request(scope, body)
+        if request is not None:
+            response = self.get_response(request)
+        assert response is not None
+        response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's handlers do
+        if response.streaming:
+            # What is streamed is made elsewhere, with connections of its own.
+            close_old_connections()
+            return response
+        # Closing tells Django's listeners that the request is over: connections go back to the pool.
+        with closing(response):
+            headers = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
+            cookies = (cookie.output(header="").encode("ascii").strip() for cookie in response.cookies.values())
+            headers += [(b"Set-Cookie", cookie) for cookie in cookies]
+            return _Answer(status=response.status_code, headers=headers, body=b"".join(response))
+
+    async def _stream(self, response: HttpResponseBase, *, receive: Receive, send: Send) -> None:
+        """Send a response piece by piece, until it ends or nobody reads it any more."""
+        if isinstance(response, FileResponse):
+            response.block_size = self.chunk_size
+        sending = asyncio.create_task(self.send_response(response, send))
+        leaving = asyncio.create_task(self._until_gone(receive))
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            if not sending.done():
+                sending.cancel()
+            await asyncio.wait((sending, leaving))
+            await sync_to_async(response.close)()
+        if not sending.cancelled():
+            # Raises what the stream raised.
+            sending.result()
+
+    async def _until_gone(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass

@@ -1,0 +1,156 @@
+"""What a cluster asks to know whether a process lives and may have requests. Neither tells anything to strangers."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import psycopg
+from django.conf import settings
+from django.db import connections
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from leaderboard.platform.bounded_check import BoundedCheck
+from leaderboard.platform.direct import parameters_of
+from leaderboard.platform.health import Facts, health, is_ready
+from leaderboard.platform.http.one_hop import Receive, Scope, Send
+from leaderboard.platform.storage.bucket import store_problem
+from leaderboard.platform.storage.disk_space import full_volumes
+
+LIVE, READY = "/health/live", "/health/ready"
+_DATABASE_SECONDS = 2
+"""psycopg waits at least so long for a connection."""
+_STORAGE_SECONDS = 4.0
+_ALIVE = "alive\n"
+
+
+class Storage(NamedTuple):
+    """What keeps the site from storing something."""
+
+    full_disks: Sequence[str]
+    problem: str
+    """Of the bucket; empty: none."""
+
+
+class _DatabaseProbe:
+    """A connection of its own, so that requests which wait for the pool's do not make the database look away."""
+
+    def __init__(self) -> None:
+        self._connection: psycopg.Connection[tuple[object, ...]] | None = None
+
+    def problem(self) -> str:
+        """Why the database does not answer; empty if it does."""
+        try:
+            if self._connection is None:
+                self._connection = psycopg.connect(**_parameters(), autocommit=True)
+            self._connection.execute("SELECT 1")
+        except psycopg.Error as error:
+            self.close()
+            # Its first line names the server's address, which readers need not know.
+            return type(error).__name__
+        return ""
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _parameters() -> dict[str, Any]:
+    # A server that vanished is noticed by the kernel, and the connection is made again.
+    return {
+        **parameters_of(connections.settings["default"]), "connect_timeout": _DATABASE_SECONDS,
+        "tcp_user_timeout": 1000 * _DATABASE_SECONDS, "keepalives_idle": 5, "keepalives_interval": 2,
+        "keepalives_count": 2,
+    }  # fmt: skip
+
+
+_database = _DatabaseProbe()
+DATABASE = BoundedCheck(
+    _database.problem,
+    name="database-probe",
+    deadline=_DATABASE_SECONDS,
+    late=f"no answer within {_DATABASE_SECONDS} seconds",
+    keep=lambda: settings.KEEP_PAGES_SECONDS,
+)
+"""Why the database does not answer; empty if it does."""
+STORAGE = BoundedCheck(
+    lambda: Storage(full_volumes(), store_problem()),
+    name="storage-probe",
+    deadline=_STORAGE_SECONDS,
+    late=Storage((), f"no answer within {_STORAGE_SECONDS:g} seconds"),
+    keep=lambda: settings.KEEP_PAGES_SECONDS,
+)
+"""What keeps the site from storing something."""
+
+
+def forget_probes() -> None:
+    """Close what probes keep open."""
+    DATABASE.forget()
+    STORAGE.forget()
+    _database.close()
+
+
+class Probes:
+    """ASGI middleware, outside all others: answers probes in the event loop, whatever the threads of the site do."""
+
+    def __init__(self, site: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        """Args:
+        site: answers everything else.
+        """
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a probe, or let the site answer."""
+        path = scope["path"] if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} else ""
+        if path == LIVE:
+            status, text = 200, _ALIVE
+        elif path == READY:
+            disks = _with_disks(scope["query_string"].decode("latin-1"))
+            storage = await STORAGE.result_in_loop() if disks else Storage((), "")
+            status, text = _readiness(await DATABASE.result_in_loop(), storage)
+        else:
+            await self._site(scope, receive, send)
+            return
+        body = text.encode()
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+        ]  # fmt: skip
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+@never_cache
+@require_safe
+def live(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """200 while the process answers, whatever is away: to start again would not bring that back. The server of the site
+    answers before any view (`Probes`)."""
+    return HttpResponse(_ALIVE, content_type="text/plain")
+
+
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """200 if the database answers, the disks have room and the bucket takes data, else 503.
+
+    With `?disks=0` disks and bucket do not matter: a site without room serves pages, and tells workers to keep their
+    results.
+    """
+    storage = STORAGE.result() if _with_disks(request.META["QUERY_STRING"]) else Storage((), "")
+    status, text = _readiness(DATABASE.result(), storage)
+    return HttpResponse(text, content_type="text/plain", status=status)
+
+
+def _with_disks(query: str) -> bool:
+    return parse_qs(query).get("disks") != ["0"]
+
+
+def _readiness(database_problem: str, storage: Storage) -> tuple[int, str]:
+    facts = Facts(database_problem=database_problem, full_disks=storage.full_disks, store_problem=storage.problem)
+    findings = health(facts)
+    if is_ready(findings, disks=True):
+        return 200, "ready\n"
+    return 503, "".join(f"{finding.detail}\n" for finding in findings)

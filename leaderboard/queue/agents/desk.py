@@ -1,0 +1,119 @@
+"""The rows of an evaluation's turns as the desk of its agent. Waiting costs a query now and then, and no thread."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+
+from evaluator.core.turns import TurnRequest, TurnResponse
+from evaluator.planners.agents.desk import Ended, Nothing
+from evaluator.planners.agents.tools import NEXT_TASK
+from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.queue.agents import turns
+from leaderboard.queue.agents.presence import note_presence
+from leaderboard.queue.models import AgentTurn
+
+WAIT_SECONDS = 25.0
+"""For which a call waits at most: many clients and proxies give up after 30."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_NO_WORKER = f"No worker is free yet. Your call is recorded: call {NEXT_TASK}, which gives the task with its result."
+T = TypeVar("T")
+
+
+async def in_database(function: Callable[[], T]) -> T:
+    """Run a function that asks the database in a thread, and give its connection back: no request of Django's ends."""
+
+    def run() -> T:
+        try:
+            return function()
+        finally:
+            connection.close()
+
+    found: T = await sync_to_async(run, thread_sensitive=False)()
+    return found
+
+
+@dataclass(slots=True)
+class DatabaseDesk:
+    """The turns of one evaluation, for one call."""
+
+    evaluation_id: UUID
+    wait_seconds: float = WAIT_SECONDS
+    _rows: dict[str, AgentTurn] = field(default_factory=dict)
+    """By the keys of their requests."""
+
+    async def hand_out(self) -> TurnRequest | Nothing:
+        """See `Desk`."""
+        row = await self._wait(lambda: turns.hand_out(self.evaluation_id) or self._over())
+        if isinstance(row, AgentTurn):
+            return self._noted(row)
+        waiting = f"No worker is free yet, or the task is being prepared: call {NEXT_TASK} again."
+        return Nothing(row or waiting)
+
+    async def open_turn(self) -> TurnRequest | None:
+        """See `Desk`."""
+
+        def found() -> AgentTurn | str | None:
+            held = turns.held_turn(self.evaluation_id)
+            if held is None:
+                return "none"
+            return held if held.answered_at is None else None
+
+        row = await self._wait(found)
+        return self._noted(row) if isinstance(row, AgentTurn) else None
+
+    async def answer(self, *, request: TurnRequest, response: TurnResponse) -> bool:
+        """See `Desk`."""
+        row = self._rows[request.key]
+        return await in_database(lambda: turns.answer(turn=row, response=response))
+
+    async def following(self, request: TurnRequest) -> TurnRequest | Ended:
+        """See `Desk`."""
+        row = self._rows[request.key]
+        after = await self._wait(lambda: turns.following(row) or self._over())
+        if isinstance(after, AgentTurn):
+            return self._noted(after) if after.pk != row.pk else Ended(after.end, is_error=after.end_is_error)
+        return Ended(after or _NO_WORKER)
+
+    async def progress(self) -> str:
+        """See `Desk`."""
+
+        def counted() -> str:
+            evaluation = Evaluation.objects.get(pk=self.evaluation_id)
+            done = TaskResult.objects.filter(evaluation=evaluation, outcome__gt="").count()
+            return f"{done} of {evaluation.tasks_total} tasks are done. {evaluation.reason_text}".strip()
+
+        return await in_database(counted)
+
+    def _over(self) -> str:
+        """Why no task follows, as a sentence; empty as long as some may."""
+        state = Evaluation.objects.values_list("state", flat=True).get(pk=self.evaluation_id)
+        if state in {one.value for one in FINAL}:
+            return f"All tasks are done: the evaluation is {state}. There is nothing left to do."
+        open_shards = Shard.objects.filter(evaluation=self.evaluation_id).exclude(state=ShardState.DONE)
+        if not open_shards.exists():
+            return "All tasks are done, and their scores are being computed. There is nothing left to do."
+        return ""
+
+    def _noted(self, row: AgentTurn) -> TurnRequest:
+        request = turns.request_of(row)
+        self._rows[request.key] = row
+        return request
+
+    async def _wait(self, found: Callable[[], AgentTurn | str | None]) -> AgentTurn | str | None:
+        """What `found` gives once it gives anything; None if nothing came in time. The agent is here meanwhile."""
+        until, pause = time.monotonic() + self.wait_seconds, _FIRST_PAUSE
+        while True:
+            value = await in_database(found)
+            if value or time.monotonic() >= until:
+                if time.monotonic() >= until - self.wait_seconds / 2:
+                    await in_database(lambda: note_presence(self.evaluation_id))
+                return value
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)

@@ -1,0 +1,32 @@
+"""Worker tokens in the admin."""
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from leaderboard.people.signed_in import user_of
+from leaderboard.platform.web.admin import ReadOnlyAdmin, site
+from leaderboard.queue.models import WorkerToken
+from leaderboard.queue.workers.tokens import revoke_worker_token
+
+
+@admin.register(WorkerToken, site=site)
+class WorkerTokenAdmin(ReadOnlyAdmin):
+    """Tokens of the operator's workers (no owner) and of researchers' own."""
+
+    exclude = ("token_hash",)
+    list_display = ("name", "owner", "suite", "evaluation", "created", "last_used", "expires_at", "revoked_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter), ("owner", admin.EmptyFieldListFilter))
+    list_select_related = ("owner",)
+    search_fields = ("name", "owner__username")
+    ordering = ("-created",)
+    actions = ("revoke",)
+
+    @admin.action(description="Revoke")
+    def revoke(self, request: HttpRequest, tokens: QuerySet[WorkerToken]) -> None:
+        """End the tokens; what is leased with them is leased again."""
+        for token in tokens.select_related("owner"):
+            if revoke_worker_token(owner=token.owner, token_id=token.pk, by=user_of(request)):
+                messages.success(request, f"{token.name}: revoked. What was leased with it is leased again.")
+            else:
+                messages.warning(request, f"{token.name}: was revoked before.")

@@ -1,0 +1,135 @@
+"""The API about workers, for people: their own workers' tokens, and the log of an evaluation."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.evaluations.models import Attempt
+from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
+from leaderboard.platform.api.pagination import Pages
+from leaderboard.platform.api.shapes import Input, Output
+from leaderboard.platform.api.views import ListView
+from leaderboard.queue.web.presenters import shown_attempt
+from leaderboard.queue.workers import logs
+from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
+
+
+@example({"name": "desktop"})
+class WorkerTokenInput(Input):
+    """A worker token to make."""
+
+    name = serializers.CharField(max_length=80, help_text="What it is for, such as the name of a machine.")
+
+
+@example({"id": ROW_ID, "name": "desktop", "created": WHEN, "last_used": None})
+class WorkerTokenOutput(Output):
+    """A worker token. Its text is shown once, when it is made."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    created = serializers.DateTimeField()
+    last_used = serializers.DateTimeField(allow_null=True)
+
+
+@example({"id": ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40})
+class NewWorkerTokenOutput(Output):
+    """A worker token that was just made."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    token = serializers.CharField()
+
+
+class WorkerTokensView(LoggedInView):
+    """Tokens of one's own workers: they lease only evaluations that one submitted for them (`own_worker`)."""
+
+    throttle_scope = "tokens"
+    bodies = {"POST": WorkerTokenInput}
+
+    @extend_schema(responses=WorkerTokenOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(WorkerTokenOutput(worker_tokens_of(user_of(request)), many=True).data)
+
+    @extend_schema(responses={201: NewWorkerTokenOutput})
+    def post(self, request: Request) -> Response:
+        made = create_worker_token(owner=user_of(request), **self.read(request))
+        return Response(NewWorkerTokenOutput(made).data, status=status.HTTP_201_CREATED)
+
+
+class WorkerTokenView(LoggedInView):
+    """One of one's own worker tokens."""
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, token_id: UUID) -> Response:
+        """Revoke it: what is leased with it goes back to be leased again."""
+        if not revoke_worker_token(owner=user_of(request), token_id=token_id):
+            raise NotFound("You have no such worker token.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class LineOutput(Output):
+    """One line of a log."""
+
+    at = serializers.DateTimeField()
+    level = serializers.CharField()
+    text = serializers.CharField()
+
+
+@example({
+    "id": ATTEMPT_ID, "shard": 0, "number": 1, "worker": "worker-1", "state": "completed", "reason": "",
+    "leased_at": WHEN, "ended_at": LATER, "cut": False,
+    "lines": [{"at": WHEN, "level": "INFO", "text": "asking the planner for 8 plans"}],
+})  # fmt: skip
+class AttemptOutput(Output):
+    """One try at a shard, with what its worker said."""
+
+    id = serializers.UUIDField()
+    shard = serializers.IntegerField()
+    number = serializers.IntegerField()
+    worker = serializers.CharField()
+    state = serializers.CharField()
+    reason = serializers.CharField()
+    leased_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    cut = serializers.BooleanField(help_text="Whether there were more lines than are kept.")
+    lines = LineOutput(many=True)
+
+    def to_representation(self, instance: Attempt) -> dict[str, Any]:
+        return super().to_representation(shown_attempt(instance))
+
+
+class LogPages(Pages):
+    """Few attempts a page: each may have a log of `PLANARENA_MAX_LOG_CHARACTERS`."""
+
+    page_size = 20
+    max_page_size = 20
+
+
+class LogView(ListView[Attempt]):
+    """What the workers said, attempt by attempt, the newest first, at most 20 a page. For the evaluation's owner and
+    staff."""
+
+    pagination_class = LogPages
+    serializer_class = AttemptOutput
+    ordering = ("-leased_at", "-id")
+    permission_classes = LOGGED_IN
+
+    def get_queryset(self) -> QuerySet[Attempt]:
+        if getattr(self, "swagger_fake_view", False):
+            return Attempt.objects.none()
+        related = visible_evaluations(self.request.user).select_related("submission")
+        evaluation = get_object_or_404(related, pk=self.kwargs["evaluation_id"])
+        if not logs.may_read(user=self.request.user, evaluation=evaluation):
+            raise PermissionDenied("Only the owner of an evaluation and staff may read its log.")
+        return logs.attempts_of(evaluation)

@@ -1,0 +1,63 @@
+"""Jobs in the API: accepted with 202 and an address, where the owner reads how far they are."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.urls import reverse
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.people.scopes import Scope
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.platform.api.examples import LATER, ROW_ID, WHEN
+from leaderboard.platform.api.shapes import Output
+from leaderboard.queue.jobs import services
+from leaderboard.queue.models import Job, JobState
+
+POLL_SECONDS = 1
+"""`Retry-After` of a job that has not ended."""
+JOB_EXAMPLE: dict[str, Any] = {
+    "id": ROW_ID, "state": "done", "created": WHEN, "started": WHEN, "finished": LATER, "problem": None,
+}  # fmt: skip
+
+
+class JobOutput(Output):
+    """How far a job is. Subclasses add `result`."""
+
+    id = serializers.UUIDField()
+    state = serializers.ChoiceField(
+        choices=JobState.choices, help_text="`waiting`, `running`, `done` or `failed`; the last two are final."
+    )
+    created = serializers.DateTimeField()
+    started = serializers.DateTimeField(allow_null=True)
+    finished = serializers.DateTimeField(allow_null=True, help_text="It can be read for an hour after this.")
+    problem = serializers.JSONField(
+        allow_null=True,
+        help_text="Of one that failed: `status`, `code`, `detail` and perhaps `errors`, as in a problem document.",
+    )
+
+
+def accepted(job: Job, *, shown: dict[str, Any], route: str) -> Response:
+    """202 with the address of the job."""
+    headers = {"Location": reverse(route, args=[job.pk]), "Retry-After": str(POLL_SECONDS)}
+    return Response(shown, status=status.HTTP_202_ACCEPTED, headers=headers)
+
+
+class JobView(LoggedInView):
+    """One's own job of a kind."""
+
+    scope = Scope.SUBMIT
+    kind: ClassVar[services.JobKind]
+    output: ClassVar[type[JobOutput]]
+
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`. Only its owner sees it, for
+        an hour after it ended."""
+        job = services.find(owner=user_of(request), kind=self.kind.name, job_id=job_id)
+        if job is None:
+            raise NotFound("You have no such job, or it ended more than an hour ago.")
+        headers = {} if job.has_ended else {"Retry-After": str(POLL_SECONDS)}
+        return Response(self.output(job, context={"request": request}).data, headers=headers)

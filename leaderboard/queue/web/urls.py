@@ -1,0 +1,14 @@
+"""Addresses of the pages."""
+
+from django.urls import path
+
+from leaderboard.queue.web import token_views, views
+
+app_name = "workers"
+
+urlpatterns = [
+    path("worker-tokens/", token_views.tokens, name="tokens"),
+    path("worker-tokens/<id:token_id>/revoke/", token_views.revoke, name="revoke"),
+    path("evaluations/<id:evaluation_id>/log/", views.log, name="log"),
+    path("evaluations/<id:evaluation_id>/log/tail/", views.log_tail, name="tail"),
+]

@@ -1,0 +1,141 @@
+"""Leasing shards."""
+
+import time
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evaluator.core.suites.hidden import HIDDEN
+from gpu_jobs.contract.attempt import GivenUp
+from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeasedPlanner, LeaseRequest
+from gpu_jobs.tracing.spans import traceparent
+from leaderboard.catalog.library import NotReadyError
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import Planner
+from leaderboard.planners.secret_headers import HeaderUnreadableError
+from leaderboard.platform.tracing.evaluations import lease_span
+from leaderboard.queue.leasing import leases, next_shard
+from leaderboard.queue.web.worker_api.messages import answer, validated
+from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAuthentication
+from leaderboard.queue.workers.tokens import Holder, note_lease
+
+_SLICED_HEARTBEAT_SECONDS = 5
+_HEARTBEATS_PER_SLICE = 4
+"""So that a slice is never longer by more than a quarter."""
+_WORK_LEFT = OpenApiParameter(
+    WORK_LEFT_HEADER,
+    str,
+    OpenApiParameter.HEADER,
+    response=[204],
+    enum=["0", "1"],
+    description="For a request that names an evaluation: `1` while shards of it are not done, `0` if none is left.",
+)
+
+
+class LeaseView(APIView):
+    """Gives a shard to a worker."""
+
+    authentication_classes = [WorkerAuthentication]
+    permission_classes = [HasWorkerSession]
+    throttle_scope = None
+    holder: Holder
+    """Set by the permission."""
+
+    @extend_schema(
+        operation_id="worker_lease",
+        parameters=[_WORK_LEFT],
+        request=LeaseRequest,
+        responses={200: Lease, 204: OpenApiResponse(description="No shard may be leased now.")},
+    )
+    def post(self, request: Request) -> HttpResponse | Response:
+        wanted = validated(LeaseRequest, request.data)
+        lease = next_lease(holder=self.holder, wanted=wanted)
+        return _nothing_due(holder=self.holder, wanted=wanted) if lease is None else answer(lease)
+
+
+class OwnersSecretError(Exception):
+    """A planner's secrets are its owner's and the operator's; other workers may run what needs none."""
+
+    def __init__(self) -> None:
+        super().__init__("only a worker of its planner's owner may run this, since it gets the planner's secrets")
+
+
+def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
+    """The next lease for a worker; None if nothing is due that it may run."""
+    started = time.time_ns()
+    found = leases.lease(
+        worker=holder.name(wanted.worker),
+        suites=wanted.suites,
+        evaluation_id=wanted.evaluation,
+        scope=holder.scope,
+        token=wanted.token,
+        pool=holder.pool(suites=wanted.suites, evaluation_id=wanted.evaluation),
+    )
+    if found is None or not note_lease(attempt_id=found.attempt.pk, holder=holder):
+        return None
+    try:
+        with lease_span(found.attempt, evaluation=found.evaluation.pk, started=started):
+            return _as_sent(found, holder=holder)
+    except (HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
+        leases.give_up(attempt_id=found.attempt.pk, how=GivenUp.FAILED, detail=str(error))
+        return None
+
+
+def _nothing_due(*, holder: Holder, wanted: LeaseRequest) -> Response:
+    """204, and for a worker of one evaluation whether to wait for more."""
+    headers = {}
+    if wanted.evaluation is not None:
+        # In the holder's scope: strangers learn nothing about evaluations that they may not lease.
+        left = leases.is_work_left(evaluation_id=wanted.evaluation, suites=wanted.suites, scope=holder.scope)
+        headers[WORK_LEFT_HEADER] = "1" if left else "0"
+    return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
+
+
+def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
+    evaluation = lease.evaluation
+    return Lease(
+        attempt=str(lease.attempt.pk),
+        token=lease.token,
+        expires_in=settings.LEASE_SECONDS,
+        heartbeat_seconds=_heartbeat_seconds(evaluation),
+        evaluation=str(evaluation.pk),
+        suite=evaluation.suite.slug,
+        suite_digest=evaluation.suite.digest,
+        profile=evaluation.profile,
+        profile_digest=evaluation.profile_digest,
+        split=evaluation.split,
+        samples=evaluation.samples,
+        data_digest=evaluation.data_digest,
+        season=evaluation.season_id or "",
+        commitment=evaluation.provenance.get("commitment", ""),
+        needs_seed=evaluation.split == HIDDEN,
+        perturbation=evaluation.perturbation,
+        repetition=evaluation.repetition,
+        planner=_planner(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
+        tasks=tuple(lease.tasks),
+        traceparent=traceparent(),
+    )
+
+
+def _heartbeat_seconds(evaluation: Evaluation) -> int:
+    """How often the worker says that it lives. Foreign planners give way at heartbeats (`time_slices`)."""
+    seconds = min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)
+    if kind_of(evaluation.submission.planner).has_canary:
+        seconds = min(seconds, _SLICED_HEARTBEAT_SECONDS)
+        if settings.SLICE_SECONDS:
+            seconds = min(seconds, settings.SLICE_SECONDS // _HEARTBEATS_PER_SLICE)
+    return max(1, seconds)
+
+
+def _planner(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> LeasedPlanner:
+    kind = kind_of(planner)
+    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+        raise OwnersSecretError
+    return kind.lease(planner=planner, tasks=tasks)

@@ -1,0 +1,136 @@
+"""The API for reliability profiles."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import Reader, visible_evaluations
+from leaderboard.people.scopes import Scope
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.platform.api.examples import EVALUATION_ID, LATER, ROW_ID, WHEN, example, example_of
+from leaderboard.platform.api.responses import CONFLICT, NO_QUOTA, NOT_READY
+from leaderboard.platform.api.shapes import ModelOutput, Output
+from leaderboard.platform.api.views import ApiView
+from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.services import cancel_profile, request_profile
+from leaderboard.submissions.web.api.acting import MayAct
+
+_INTERVAL = {"mean": 0.75, "low": 0.67, "high": 0.82, "count": 120}
+
+
+@example({
+    "id": ROW_ID, "perturbation": "framed", "repetition": 1, "state": "completed",
+    "reason_text": "Completed as part of a reliability profile. No board shows it.", "tasks_total": 120,
+})  # fmt: skip
+class ProfileMemberOutput(ModelOutput[Evaluation]):
+    """An evaluation that a profile is measured from."""
+
+    perturbation = serializers.CharField(help_text="How its requests are changed; empty: not at all.")
+    repetition = serializers.IntegerField(help_text="Which run it is; the evaluation itself is the first plain one.")
+
+    class Meta:
+        model = Evaluation
+        fields = ["id", "perturbation", "repetition", "state", "reason_text", "tasks_total"]
+
+
+@example({"perturbation": "", "repetition": 5, "why": "Cancelled by its owner."})
+class GapOutput(Output):
+    """A run that the profile has no figures of."""
+
+    perturbation = serializers.CharField()
+    repetition = serializers.IntegerField()
+    why = serializers.CharField()
+
+
+@example({
+    "evaluation": EVALUATION_ID, "state": "measured", "requested_at": WHEN, "measured_at": LATER,
+    "members": [example_of(ProfileMemberOutput)], "gaps": [],
+    "profile": {"version": "reliability/4", "runs": 5, "tasks": 120, "dimensions": {"success": _INTERVAL}},
+})  # fmt: skip
+class ReliabilityOutput(ModelOutput[ReliabilityProfile]):
+    """The reliability profile of an evaluation's planner."""
+
+    evaluation = serializers.UUIDField(source="evaluation_id")
+    state = serializers.SerializerMethodField(
+        help_text="`measuring` until every run has ended and the figures are computed, then `measured`."
+    )
+    members = ProfileMemberOutput(many=True, source="evaluation.members")
+    gaps = GapOutput(many=True, help_text="Runs without figures; asking for the profile again runs only these.")
+    profile = serializers.JSONField(
+        source="figures",
+        help_text="The figures, as `planarena evaluate --reliability` writes them; null: none were computed yet.",
+    )
+
+    class Meta:
+        model = ReliabilityProfile
+        fields = ["evaluation", "state", "requested_at", "measured_at", "members", "gaps", "profile"]
+
+    @extend_schema_field(serializers.ChoiceField(choices=["measuring", "measured"]))
+    def get_state(self, profile: ReliabilityProfile) -> str:
+        return "measuring" if profile.measured_at is None else "measured"
+
+
+class ReliabilityView(ApiView):
+    """The reliability profile of an evaluation's planner."""
+
+    scope = Scope.SUBMIT
+
+    def get_permissions(self) -> list[Any]:
+        if self.request.method == "POST":
+            return [permission() for permission in (*LOGGED_IN, MayAct)]
+        return list(super().get_permissions())
+
+    def get_throttles(self) -> list[Any]:
+        self.throttle_scope = "submissions" if self.request.method == "POST" else None
+        return list(super().get_throttles())
+
+    @extend_schema(responses=ReliabilityOutput)
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        """404 where it was not asked for."""
+        return Response(_shown(reader=request.user, evaluation_id=evaluation_id))
+
+    @extend_schema(responses={201: ReliabilityOutput, 409: CONFLICT, 429: NO_QUOTA, 503: NOT_READY})
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        """Run the planner again, and on perturbed requests. Each run counts towards the quota like a submission; none
+        is ranked. Where a profile has gaps, only these are run again."""
+        evaluation = _evaluation(reader=request.user, evaluation_id=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        request_profile(evaluation, by=user_of(request))
+        return Response(_shown(reader=request.user, evaluation_id=evaluation_id), status=status.HTTP_201_CREATED)
+
+
+class CancelReliabilityView(ApiView):
+    """End the runs of a profile that are under way."""
+
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
+
+    @extend_schema(responses={200: ReliabilityOutput, 409: CONFLICT})
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        """What has ended is measured; the rest is a gap."""
+        evaluation = _evaluation(reader=request.user, evaluation_id=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        cancel_profile(evaluation, by=user_of(request))
+        return Response(_shown(reader=request.user, evaluation_id=evaluation_id))
+
+
+def _evaluation(*, reader: Reader, evaluation_id: UUID) -> Evaluation:
+    related = visible_evaluations(reader).select_related(
+        "suite", "submission__planner", "submission__submitted_by", "submission__team"
+    )
+    return get_object_or_404(related, pk=evaluation_id)
+
+
+def _shown(*, reader: Reader, evaluation_id: UUID) -> dict[str, Any]:
+    members = Prefetch("evaluation__members", Evaluation.objects.order_by("created", "pk"))
+    found = ReliabilityProfile.objects.filter(evaluation__in=visible_evaluations(reader)).prefetch_related(members)
+    shown: dict[str, Any] = ReliabilityOutput(get_object_or_404(found, pk=evaluation_id)).data
+    return shown

@@ -1,0 +1,226 @@
+"""The API for entering planners, for what was entered, and for who sees it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils.crypto import salted_hmac
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.evaluations.acting import acted_on_by, may_act
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
+from leaderboard.evaluations.submitted import submitted as were_submitted
+from leaderboard.evaluations.visibility import Reader, visible_to
+from leaderboard.people.models import User
+from leaderboard.people.scopes import Scope
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.platform.api.errors import by_field
+from leaderboard.platform.api.examples import example, example_of
+from leaderboard.platform.api.responses import NO_QUOTA, NOT_READY, REUSED
+from leaderboard.platform.api.selection import Selected
+from leaderboard.platform.api.views import ListView, RetrieveView
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.queue.models import Job
+from leaderboard.queue.web.jobs_api import JOB_EXAMPLE, JobOutput, JobView, accepted
+from leaderboard.submissions import services
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER
+from leaderboard.submissions.idempotency import Prepared, submit_once
+from leaderboard.submissions.own_workers import submit_for_own_worker
+from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
+from leaderboard.submissions.releasing import set_visibility
+from leaderboard.submissions.web.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
+
+_STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
+
+
+KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Up to 255 characters of your own. The same request with the same key within 24 hours gives the first "
+    "answer's submission, with `Idempotent-Replayed: true`, and submits nothing.",
+)
+
+
+@example({**JOB_EXAMPLE, "result": example_of(SubmissionOutput)})
+class PendingSubmissionOutput(JobOutput):
+    """A submission that is being checked and, once it is done, the submission."""
+
+    result = serializers.SerializerMethodField(help_text="Of a job that is done.")
+
+    @extend_schema_field(SubmissionOutput(allow_null=True))
+    def get_result(self, job: Job) -> dict[str, Any] | None:
+        request: Request = self.context["request"]
+        made = submissions_for(request.user).filter(pk=submission_of(job)).first() if job.result else None
+        return dict(SubmissionOutput(made, context=self.context).data) if made else None
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        """With errors under the names that the fields have in the body."""
+        shown = super().to_representation(instance)
+        if shown["problem"] is not None and "errors" in shown["problem"]:
+            errors = dict(by_field(_nested(FieldErrors(shown["problem"]["errors"]))))
+            detail = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in errors.items())
+            shown["problem"] = {**shown["problem"], "errors": errors, "detail": detail}
+        return shown
+
+
+class PendingSubmissionView(JobView):
+    """One's own submission that is being checked."""
+
+    kind = SUBMISSION
+    output = PendingSubmissionOutput
+
+    @extend_schema(responses=PendingSubmissionOutput)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`."""
+        return super().get(request, job_id)
+
+
+class SubmissionsView(Selected, ListView[Submission]):
+    """Submit a planner, or list one's own submissions and those of one's teams."""
+
+    serializer_class = SubmissionOutput
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    throttle_scope = "submissions"
+    bodies = {"POST": SubmissionInput}
+    ordering = NEWEST_FIRST
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        if getattr(self, "swagger_fake_view", False):
+            return Submission.objects.none()
+        return submissions_for(self.request.user).filter(acted_on_by(user_of(self.request)))
+
+    @extend_schema(
+        parameters=[KEY],
+        responses={
+            201: SubmissionOutput, 202: PendingSubmissionOutput, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY,
+        },
+    )  # fmt: skip
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
+        """Of a model of a hub, which is asked first, 202 with the address of a job whose result is the submission."""
+        asked = self.read(request)
+        try:
+            beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
+            data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
+            if asks_others(data.planner.kind):
+                return self._accepted(request, data=data, asked=asked)
+            submit = submit_for_own_worker if asked["own_worker"] else services.submit
+            return submitted(
+                request=request,
+                asked=_as_json(asked),
+                prepare=lambda: services.validate(user=user_of(request), data=data),
+                submit=submit,
+            )
+        except FieldErrors as error:
+            raise FieldValidationError(_nested(error)) from error
+
+    def _accepted(self, request: Request, *, data: services.SubmissionData, asked: Mapping[str, Any]) -> Response:
+        found = accept_submission(
+            user=user_of(request),
+            data=data,
+            own_worker=asked["own_worker"],
+            key=request.headers.get("Idempotency-Key"),
+            asked=[request.path, _as_json(asked)],
+        )
+        if isinstance(found, Submission):
+            return _made(request, submission=found, replayed=True)
+        shown = dict(PendingSubmissionOutput(found, context={"request": request}).data)
+        return accepted(found, shown=shown, route="api:pending-submission")
+
+
+def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
+    """The planner as it was entered; content that came with it is kept."""
+    values = {name: value for name, value in entered.items() if name != "kind"}
+    data = PlannerData(kind=entered["kind"], values=values)
+    return KINDS[data.kind].received(data=data, owner=user)
+
+
+def submitted(
+    *, request: Request, asked: Any, prepare: Callable[[], Prepared], submit: Callable[[Prepared], Submission]
+) -> Response:  # fmt: skip
+    """Submit once for each `Idempotency-Key`, and answer with the submission."""
+    once = submit_once(
+        user=user_of(request),
+        key=request.headers.get("Idempotency-Key"),
+        request=[request.path, asked],
+        prepare=prepare,
+        submit=submit,
+    )
+    return _made(request, submission=once.submission, replayed=once.repeated)
+
+
+def _made(request: Request, *, submission: Submission, replayed: bool) -> Response:
+    shown = SubmissionOutput(submissions_for(request.user).get(pk=submission.pk), context={"request": request})
+    headers = {"Idempotent-Replayed": "true"} if replayed else {}
+    return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
+
+
+def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
+    until = asked["embargo_until"]
+    planner = {name: _sealed(value) if name in SECRETS else value for name, value in asked["planner"].items()}
+    return {**asked, "embargo_until": until and until.isoformat(), "planner": planner}
+
+
+def _sealed(secret: str) -> str:
+    return secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
+
+
+_OUTSIDE = frozenset({"suites", "Idempotency-Key", *(field.name for field in BESIDE_THE_PLANNER)})
+
+
+def _nested(error: FieldErrors) -> dict[str, Any]:
+    """The errors under the names that the fields have in the body: most are the planner's."""
+    outside = {field: texts for field, texts in error.errors.items() if field in _OUTSIDE}
+    planner = {field: texts for field, texts in error.errors.items() if field not in outside}
+    return {**({"planner": planner} if planner else {}), **outside}
+
+
+def submissions_for(reader: Reader) -> QuerySet[Submission]:
+    """The submissions that the reader sees."""
+    shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader=reader))
+    return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
+        Prefetch("evaluations", queryset=evaluations_for(reader).filter(were_submitted()))
+    )
+
+
+class SubmissionView(Selected, RetrieveView[Submission]):
+    """One submission, but for the planner's address. What is not public is seen by who may act on it and by staff."""
+
+    serializer_class = SubmissionOutput
+    lookup_url_kwarg = "submission_id"
+    scope = Scope.SUBMIT
+    bodies = {"PATCH": VisibilityInput}
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        return submissions_for(self.request.user)
+
+    @extend_schema(responses={200: SubmissionOutput, 409: _STAYS_PUBLIC})
+    def patch(self, request: Request, submission_id: UUID) -> Response:
+        """Say who sees it from now on. Everything may be made public at any time; what a published snapshot of a board
+        holds stays public."""
+        if not request.user.is_authenticated:
+            raise NotAuthenticated
+        submission = get_object_or_404(submissions_for(request.user), pk=submission_id)
+        if not may_act(user=request.user, submission=submission):
+            raise PermissionDenied("You may not act on this submission.")
+        entered = self.read(request)
+        try:
+            set_visibility(submission, **entered, by=request.user)
+        except FieldErrors as error:
+            raise FieldValidationError(error.errors) from error
+        after = submissions_for(request.user).get(pk=submission_id)
+        return Response(SubmissionOutput(after, context={"request": request}).data)

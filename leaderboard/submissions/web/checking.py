@@ -1,0 +1,171 @@
+"""Validating the form while the user types: by the rules of submitting, without side effects.
+
+An empty field is no error until the user has changed it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from evaluator.core.plans_file import PlansFile as PlansContent
+from leaderboard.catalog.library import library
+from leaderboard.catalog.models import Suite
+from leaderboard.people.models import User
+from leaderboard.people.teams import teams_of
+from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
+from leaderboard.planners.data import NAME, PlannerData
+from leaderboard.planners.kinds import fields_of
+from leaderboard.planners.kinds.plans import PLANS_DIGEST
+from leaderboard.planners.models import Planner
+from leaderboard.planners.services import check_name, find_planner
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
+from leaderboard.submissions import services
+from leaderboard.submissions.web.forms import SubmitForm
+
+_READ_AT_MOST = 300
+"""Plans of a file that are parsed while its owner waits."""
+_SHOWN_BESIDE_ANOTHER = {PLANS_DIGEST.name: "plans_file"}
+"""Hidden fields, and the visible fields that show their errors."""
+
+
+class Found(NamedTuple):
+    """The messages of a field."""
+
+    field: str
+    errors: Sequence[str] = ()
+    good: str = ""
+    caution: str = ""
+    """A warning: it may be submitted, but is probably a mistake."""
+
+
+def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
+    """The messages of every field of the form; most have none.
+
+    Args:
+        form: bound.
+        changed: name of the field that was just changed.
+        content: the plans file that came with it.
+    """
+    form.is_valid()
+    data = form.data_entered()
+    errors = {**form.errors, **_problems(user=user, form=form, data=data, content=content)}
+    errors = {_SHOWN_BESIDE_ANOTHER.get(name, name): texts for name, texts in errors.items()}
+    for name, texts in _used_up(user=user, data=data).items():
+        errors.setdefault(name, texts)
+    good = dict(_good_news(user=user, data=data, content=content))
+    shown = [name for name, field in form.fields.items() if not field.widget.is_hidden]
+    return [
+        Found(
+            field=name,
+            errors=[str(text) for text in errors.get(name, ())] if name == changed or _entered(form, name) else [],
+            good="" if name in errors else good.get(name, ""),
+            caution="" if name in errors or content is None or name != "plans_file" else _doubts(content, data=data),
+        )
+        for name in shown
+    ]
+
+
+def _entered(form: SubmitForm, name: str) -> bool:
+    return bool(form.data.getlist(name) and any(form.data.getlist(name))) or name in form.files
+
+
+def _problems(
+    *, user: User, form: SubmitForm, data: services.SubmissionData, content: PlansContent | None
+) -> Mapping[str, Sequence[str]]:
+    found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
+    if content is not None:
+        # It is stored, and gets its digest, only when it is submitted.
+        for name in ("plans_file", PLANS_DIGEST.name):
+            found.pop(name, None)
+        found |= _problems_of_file(content=content, suites=data.suites)
+    if data.planner.kind and "name" not in found and form.cleaned_data.get("name"):
+        found |= check_name(data=data.planner, planner=find_planner(owner=user, name=data.planner[NAME]))
+    return found
+
+
+def _problems_of_file(*, content: PlansContent, suites: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    try:
+        for suite in suites:
+            plans_files.check_tasks(content, suite=suite)
+    except FieldErrors as problems:
+        return problems.errors
+    return {}
+
+
+def _used_up(*, user: User, data: services.SubmissionData) -> Mapping[str, Sequence[str]]:
+    """Quotas that leave no room for this submission."""
+    quotas = quotas_of(user=user, suites=data.suites)
+    if data.team:
+        quotas += quotas_of_teams(teams=list(teams_of(user).filter(slug=data.team)), suites=data.suites)
+    if short := [quota for quota in quotas if quota.left is not None and quota.left < _needed(quota, data)]:
+        return {"suites": [_no_room(short[0])]}
+    return {}
+
+
+def _needed(quota: Quota, data: services.SubmissionData) -> int:
+    return 1 if quota.suite else len(data.suites)
+
+
+def _no_room(quota: Quota) -> str:
+    whose = f"The team {quota.team} has" if quota.team else "You have"
+    of = f" of {quota.suite}" if quota.suite else ""
+    left = f"only {quota.left}" if quota.left else "none"
+    return f"{whose} {left} of {quota.limit} evaluations{of} left today; more from {quota.free_at:%Y-%m-%d %H:%M} UTC."
+
+
+def _good_news(*, user: User, data: services.SubmissionData, content: PlansContent | None) -> Iterator[tuple[str, str]]:
+    planner = data.planner
+    is_named = NAME.is_given(planner[NAME])
+    there = find_planner(owner=user, name=planner[NAME]) if is_named else None
+    if is_named:
+        again = "You already have this planner: this adds an evaluation."
+        yield NAME.name, again if there else "This name is available."
+    if planner[ENDPOINT_URL]:
+        yield ENDPOINT_URL.name, "Allowed; checked again at each call."
+    if HEADER_NAME in fields_of(planner.kind):
+        yield from _header_news(planner, there=there)
+    if content is not None:
+        yield "plans_file", plans_news(content, suites=data.suites)
+
+
+def _header_news(planner: PlannerData, *, there: Planner | None) -> Iterator[tuple[str, str]]:
+    kept = None if there is None else secret_headers.kept_header(there)
+    if kept is None:
+        return
+    if planner[REMOVE_HEADER]:
+        yield REMOVE_HEADER.name, f"{kept.name} will be removed when you submit."
+    elif planner[HEADER_VALUE]:
+        yield HEADER_VALUE.name, f"It replaces {kept.name} when you submit."
+    else:
+        yield HEADER_NAME.name, f"{kept.in_words()}: it stays as it is."
+
+
+def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
+    """How much of a suite a plans file answers, and whether its plans can be read."""
+    count = len(content.plans)
+    if len(suites) != 1 or not Suite.objects.filter(slug=suites[0], current=True, conditions__experts=False).exists():
+        return f"{count} plan{'' if count == 1 else 's'}."
+    slug = suites[0]
+    total = plans_files.tasks_of(slug).count()
+    left_out = f"; {total - count} are missing and count as unanswered" if total > count else ""
+    return f"{count} of {total} tasks of {slug} have a plan{left_out}."
+
+
+def _doubts(content: PlansContent, *, data: services.SubmissionData) -> str:
+    """A warning about plans that no parser reads and plans without steps. They may be submitted."""
+    suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
+    if suite is None:
+        return ""
+    tried = dict(list(content.plans.items())[:_READ_AT_MOST])
+    found = library().read_plans(suite=suite.slug, plans={task: given.plan for task, given in tried.items()})
+    of = f" of the first {len(tried)}" if len(tried) < len(content.plans) else ""
+    said = []
+    if found.unreadable:
+        task, why = next(iter(found.unreadable.items()))
+        said.append(f"{len(found.unreadable)}{of} cannot be read and will score 0. {task}: {why}.")
+    if found.empty:
+        said.append(
+            f"{len(found.empty)}{of} {'has' if len(found.empty) == 1 else 'have'} no steps, such as {found.empty[0]}."
+        )
+    return " ".join(said)

@@ -1,0 +1,279 @@
+"""The submit form. It reads input and shows errors; the rules are in `services.py`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django import forms
+from django.conf import settings
+from django.forms.boundfield import BoundField, BoundWidget
+from django.urls import reverse_lazy
+
+from evaluator.core.plans_file import MAX_BYTES
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.episodes.registry import episode_of
+from evaluator.episodes.turns.feedback import Bounds
+from evaluator.planners.offline import offline_planners
+from leaderboard.catalog.models import Suite, current_suites
+from leaderboard.catalog.seasons import REHEARSAL, open_seasons
+from leaderboard.people.models import Team, User
+from leaderboard.people.web.forms import ServiceForm
+from leaderboard.planners import checkpoints
+from leaderboard.planners.call_fields import CALL_TEMPLATE
+from leaderboard.planners.data import DESCRIPTION, NAME, PlannerData
+from leaderboard.planners.declared import DECLARED
+from leaderboard.planners.fields import FIELD_TEMPLATE, Field
+from leaderboard.planners.kinds import SECRETS
+from leaderboard.planners.kinds.base import Kind
+from leaderboard.planners.kinds.bundled import BUNDLED_NAME
+from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
+from leaderboard.planners.kinds.plans import PLANS_DIGEST
+from leaderboard.planners.models import CheckpointUpload
+from leaderboard.planners.uploading import ReceivedFile
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION, VISIBILITY
+from leaderboard.submissions.services import SubmissionData
+from leaderboard.submissions.web.visibility_form import VisibilityFields
+
+CHECK_ADDRESS = reverse_lazy("planners:check")
+UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, "checkpoint_file": CHECKPOINT_DIGEST}
+"""Inputs for files, with the field of a kind that their digest becomes."""
+_TYPED = frozenset({"text", "url", "number", "password"})
+"""Types of inputs that change with every key; textareas have no type."""
+FOLDED: Mapping[str, Sequence[str]] = {
+    "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
+    "about": ("description", *(field.name for field in DECLARED)),
+    "more": ("team", "version", "priority", "own_worker"),
+}
+"""The fields of each part of the page that is folded at first."""
+_FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE})
+_UNCHECKED = frozenset({"checkpoint_file"})
+"""Fields that are only checked on submission: a checkpoint is too large to be sent twice."""
+
+
+class Block(NamedTuple):
+    """A part of the page for a field, or for neighbours that are shown together."""
+
+    template: str
+    field: BoundField
+
+
+class Group(NamedTuple):
+    """Choices under a heading that can be folded."""
+
+    title: str
+    choices: list[BoundWidget]
+    is_open: bool
+
+
+class SubmitForm(VisibilityFields, ServiceForm):
+    """A planner of one kind, which defines the fields of the planner, and its suites.
+
+    Its view calls `offer_checkpoints`, and `keep_checkpoint` when something was sent.
+    """
+
+    plans_file = forms.FileField(
+        label="Plans file",
+        help_text=f"JSON or JSON lines, at most {MAX_BYTES // 1024**2} MiB: one plan per task of one suite that "
+        "judges plans.",
+        required=False,
+        allow_empty_file=True,
+        widget=forms.FileInput(attrs={"accept": ".json,.jsonl,application/json"}),
+    )
+    checkpoint_file = forms.FileField(
+        label="Checkpoint",
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers download it.",
+        required=False,
+        widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
+    )
+    suites = forms.MultipleChoiceField(
+        label="Suites",
+        help_text="Plans are executed by expert models, judged without execution, or carried out turn by turn.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
+    version = VERSION.form_field()
+    season = forms.ChoiceField(label=SEASON.label, help_text=SEASON.page_help or "", required=False)
+    priority = PRIORITY.form_field()
+    own_worker = OWN_WORKER.form_field()
+
+    def __init__(self, *args: Any, kind: Kind, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        own = [field for field in kind.fields if field.on_page]
+        self.planner_fields = [*own, *(field for field in (NAME, DESCRIPTION) if field not in own)]
+        self.fields |= {field.name: field.form_field() for field in self.planner_fields}
+        for upload in (name for name, digest in UPLOADS.items() if digest not in own):
+            del self.fields[upload]
+        kind.fit_form(self.fields)
+        self.fields["visibility"].widget = forms.Select(choices=VISIBILITY.choices)
+        self.order_fields(_order(self.planner_fields))
+        self.teams = teams
+        self.current_suites = current_suites()
+        if teams:
+            self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
+        else:
+            del self.fields["team"]
+        if settings.SPLIT == HIDDEN:
+            self._offer("season", _seasons())
+        else:
+            del self.fields["season"]
+        self.offer_checkpoints(user)
+        self._offer_suites()
+        for name, of_form in self.fields.items():
+            _check_as_one_types(name=name, field=of_form)
+
+    def names_offered(self, field: str) -> list[str]:
+        """The values of a field's choices."""
+        choices: Any = self._choice_field(field).choices
+        return [str(value) for value, _ in choices]
+
+    def _offer(self, field: str, choices: list[tuple[str, str]]) -> None:
+        self._choice_field(field).choices = choices
+
+    def _offer_suites(self) -> None:
+        """Accept all current suites, so that the kind can say why one is refused, and show those that it takes."""
+        fitting = [suite for suite in self.current_suites if not self.kind.refusal(suite)]
+        self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
+        shown: Any = self.fields["suites"].widget
+        shown.choices = [(suite.slug, _label(suite)) for suite in fitting]
+        self.fields["suites"].initial = [suite.slug for suite in fitting[:1]]
+
+    def _choice_field(self, name: str) -> forms.ChoiceField:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        return field
+
+    def bundled_groups(self) -> list[Group]:
+        """The choices of bundled planners by group. The group of the chosen one is open, or the first."""
+        planners = offline_planners()
+        groups: dict[str, list[BoundWidget]] = {}
+        for choice in self[BUNDLED_NAME.name]:
+            groups.setdefault(planners[choice.data["value"]].group, []).append(choice)
+        chosen = planners.get(str(self[BUNDLED_NAME.name].value()))
+        opened = chosen.group if chosen else next(iter(groups))
+        return [Group(title, choices, title == opened) for title, choices in groups.items()]
+
+    def wrong_fields(self) -> list[BoundField]:
+        """The fields with errors, in the order of the form."""
+        return [field for field in self if field.errors]
+
+    def opened(self) -> dict[str, bool]:
+        """Which parts of `FOLDED` are shown unfolded: those with an error, or with something that was entered."""
+        entered = {*self.errors, *self.changed_data} if self.is_bound else set()
+        return {part: not entered.isdisjoint(fields) for part, fields in FOLDED.items()}
+
+    def planner_blocks(self) -> Iterator[Block]:
+        """The blocks with the kind's fields that are not folded."""
+        shown = [field for field in self.planner_fields if field.template and field.template not in _FOLDED_TEMPLATES]
+        for template, fields in groupby(shown, key=lambda field: field.template):
+            for field in fields if template == FIELD_TEMPLATE else [next(fields)]:
+                yield Block(template=template, field=self[field.name])
+
+    def planner_entered(self) -> PlannerData:
+        """The entered planner."""
+        values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in self.planner_fields}
+        return PlannerData(kind=self.kind.kind.value, values=values)
+
+    def data_entered(self) -> SubmissionData:
+        """The entered submission, for `services.validate`."""
+        entered = self.cleaned_data
+        return SubmissionData(
+            planner=self.planner_entered(),
+            suites=entered.get("suites", []),
+            team=entered.get("team", ""),
+            version=VERSION.from_form(entered.get("version")),
+            season=entered.get("season", ""),
+            priority=PRIORITY.from_form(entered.get("priority")),
+            **self.visibility_entered(),
+        )
+
+    def offer_checkpoints(self, owner: User) -> None:
+        """Offer the owner's uploaded checkpoints."""
+        if CHECKPOINT_DIGEST.name not in self.fields:
+            return
+        uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
+        self.fields[CHECKPOINT_DIGEST.name].widget.choices = [("", "None of these"), *uploads]
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there is an uploaded checkpoint to choose."""
+        return len(self.fields[CHECKPOINT_DIGEST.name].widget.choices) > 1
+
+    def keep_checkpoint(self, owner: User) -> None:
+        """Store an uploaded checkpoint even if other fields have errors, so that it is not sent again."""
+        file = self.files.get("checkpoint_file")
+        if file is None or CHECKPOINT_DIGEST.name not in self.fields:
+            return
+        assert isinstance(file, ReceivedFile)
+        problems: dict[str, list[str]] = {}
+        try:
+            digest = checkpoints.keep_upload(owner=owner, file=file).digest
+        except checkpoints.TooLargeError as error:
+            problems = {checkpoints.FIELD: [str(error)]}
+        except FieldErrors as error:
+            problems = error.errors
+        else:
+            self.data: Any = self.data.copy()
+            self.data[CHECKPOINT_DIGEST.name] = digest
+        for text in (text for texts in problems.values() for text in texts):
+            # The first access to `errors` validates the form, which would remove this error.
+            assert self.errors is not None
+            self.add_error("checkpoint_file", text)
+
+    def remember_plans(self, digest: str) -> None:
+        """Return the digest of the stored file in the hidden field."""
+        self.data = self.data.copy()
+        self.data[PLANS_DIGEST.name] = digest
+        self.cleaned_data[PLANS_DIGEST.name] = digest
+
+
+def _order(fields: Sequence[Field[Any]]) -> list[str]:
+    """The order of a form's fields on the page and in the list of errors."""
+    asked = [field.name for field in fields if field.template and field.template not in _FOLDED_TEMPLATES]
+    return [*asked, *UPLOADS, NAME.name, VISIBILITY.name, EMBARGO_UNTIL.name, "suites"]
+
+
+def _upload_label(upload: CheckpointUpload) -> str:
+    size = upload.bytes / 1024**2
+    return f"{upload.architecture}, {size:,.1f} MB, uploaded {upload.created:%Y-%m-%d %H:%M}, {upload.digest[:12]}"
+
+
+def _seasons() -> list[tuple[str, str]]:
+    names = list(open_seasons().values_list("name", flat=True))
+    return [*((name, f"Season {name}") for name in names), (REHEARSAL, "Rehearsal on public data")]
+
+
+def _limits(slug: str) -> str:
+    """The limits of an episode, after a comma; empty where this release does not know the suite."""
+    try:
+        bounds = getattr(episode_of(slug), "bounds", None)
+    except LookupError:
+        return ""
+    if not isinstance(bounds, Bounds):
+        return ""
+    return f", at most {bounds.turns} turns, {bounds.actions} actions and {bounds.seconds:.0f} seconds per task"
+
+
+def _label(suite: Suite) -> str:
+    if suite.in_turns:
+        return f"{suite.title}: in turns{_limits(suite.slug)}"
+    return f"{suite.title}: {'executed' if suite.runs_experts else 'judged'}"
+
+
+def _check_as_one_types(*, name: str, field: forms.Field) -> None:
+    """Let htmx validate the form when this field changes, and show the result beside it."""
+    described = f"id_{name}_status" + (f" id_{name}_helptext" if field.help_text else "")
+    attributes = {"aria-describedby": described}
+    if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
+        typed = getattr(field.widget, "input_type", "text") in _TYPED
+        left_out = [other for other in (*UPLOADS, *SECRETS) if other != name]
+        attributes |= {
+            "hx-post": str(CHECK_ADDRESS),
+            "hx-trigger": "input changed delay:500ms, change" if typed else "change",
+            # Neither files nor the secret are sent again and again.
+            "hx-params": f"not {','.join(left_out)}",
+        }
+        if isinstance(field.widget, forms.FileInput):
+            attributes["hx-encoding"] = "multipart/form-data"
+    field.widget.attrs.update(attributes)

@@ -1,0 +1,18 @@
+"""Addresses of the pages."""
+
+from django.urls import path
+
+from leaderboard.submissions.web import views
+
+app_name = "planners"
+
+urlpatterns = [
+    path("submit/", views.choose, name="submit"),
+    path("submit/check/", views.check, name="check"),
+    path("submit/test/", views.test_call, name="test"),
+    path("endpoint-tests/<id:job_id>/", views.endpoint_test, name="endpoint-test"),
+    path("submit/<slug:kind>/", views.submit, name="submit-kind"),
+    path("submissions/<id:submission_id>/remove-header/", views.remove_header, name="remove-header"),
+    path("submissions/pending/<id:job_id>/", views.pending, name="pending"),
+    path("submissions/", views.submissions, name="submissions"),
+]

@@ -1,0 +1,379 @@
+"""The submit form, and the list of a user's submissions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from evaluator.core.plans_file import MAX_BYTES
+from leaderboard.catalog.library import TryLaterError
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.submitted import submitted
+from leaderboard.people.models import Team
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.teams import teams_of
+from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
+from leaderboard.planners.kinds.plans import PLANS_DIGEST
+from leaderboard.planners.models import Planner
+from leaderboard.planners.uploading import ReceivedFile
+from leaderboard.planners.web.presenters import shown_trial
+from leaderboard.platform.api.throttling import seconds_to_wait
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.queue.estimates.expectation import expected_of_new
+from leaderboard.queue.estimates.length import queue_now
+from leaderboard.queue.jobs.services import TooManyJobsError, find, request_of
+from leaderboard.queue.models import Job
+from leaderboard.quotas.seasons import SeasonQuotaError, limit_of_open_seasons
+from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
+from leaderboard.submissions import services
+from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST, accept_test, trial_of
+from leaderboard.submissions.listing import listed, submissions_of
+from leaderboard.submissions.own_workers import submit_for_own_worker
+from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
+from leaderboard.submissions.readiness import report
+from leaderboard.submissions.web import checking
+from leaderboard.submissions.web.forms import SubmitForm
+
+SUBMISSIONS_PER_PAGE = 25
+_SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
+"""Fields in errors of services, and their names in the form."""
+
+
+@sensitive_post_parameters(*SECRETS)
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def choose(request: HttpRequest) -> HttpResponse:
+    """Offer the kinds of planners. Forms of all kinds may be posted here too, with their `kind`, and `?kind=` leads to
+    a kind's form: its address before each kind had a page."""
+    kind = request.GET.get("kind", "")
+    if request.method == "POST" and request.POST.get("kind", "") in KINDS:
+        return _submitted(request, kind=request.POST["kind"])
+    if request.method != "POST" and kind in KINDS:
+        return redirect("planners:submit-kind", kind=kind)
+    status = 400 if request.method == "POST" else 200
+    return render(request, "submissions/choose.html", {"kinds": KINDS.values()}, status=status)
+
+
+@sensitive_post_parameters(*SECRETS)
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def submit(request: HttpRequest, kind: str) -> HttpResponse:
+    """Submit a planner of a kind. The form shows errors with status 400, or 413 if a file is too large, 429 if the
+    quota is used up, 409 if that of the season is, and 503 if the site cannot evaluate at present."""
+    if kind not in KINDS:
+        raise Http404
+    if request.method == "POST":
+        return _submitted(request, kind=kind)
+    return _page(request, form=_form(request, kind=kind))
+
+
+def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
+    form = _form(request, kind=kind)
+    too_large = _too_large(form)
+    form.keep_checkpoint(user_of(request))
+    form.offer_checkpoints(user_of(request))
+    form.is_valid()
+    if not too_large:
+        _take_plans(request, form=form)
+    status = 413 if too_large else 400
+    if too_large == "plans_file":
+        form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
+    if form.errors:
+        _show_the_rest(request, form=form)
+    elif asks_others(form.kind.kind):
+        status, job = _accepted(request, form=form)
+        if job is not None:
+            return redirect("planners:pending", job_id=job.pk)
+    else:
+        status, submission = _entered(request, form=form)
+        if submission is not None:
+            return _to_evaluation(request, submission=submission)
+    return _page(request, form=form, status=status)
+
+
+def _to_evaluation(request: HttpRequest, *, submission: Submission) -> HttpResponse:
+    messages.success(request, "Submitted. This page follows the evaluation.")
+    first = submission.evaluations.filter(submitted()).order_by("created").values_list("pk", flat=True)[0]
+    return redirect("evaluations:detail", evaluation_id=first)
+
+
+def _accepted(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Job | None]:
+    """Accept the form as a job, or add the reason for a refusal to it. Returns the status and the job."""
+    try:
+        job = accept_submission(
+            user=user_of(request),
+            data=form.data_entered(),
+            own_worker=bool(form.cleaned_data["own_worker"]),
+            form=QueryDict.urlencode(request.POST),
+        )
+    except FieldErrors as problems:
+        form.show(_renamed(problems))
+        return 400, None
+    except TooManyJobsError as error:
+        form.add_error(None, str(error))
+        return error.status, None
+    assert isinstance(job, Job), "only a key finds an earlier submission"
+    return 302, job
+
+
+@never_cache
+@require_safe
+@login_required
+def pending(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One's own submission that is being checked: a page that refreshes itself, then leads to the evaluation, or is the
+    form with what is wrong. htmx asks for the state, and is told to load the page once that has ended."""
+    job = find(owner=user_of(request), kind=SUBMISSION.name, job_id=job_id)
+    if job is None:
+        raise Http404
+    if "HX-Request" in request.headers:
+        return HttpResponse(status=204, headers={"HX-Refresh": "true"} if job.has_ended else {})
+    if not job.has_ended:
+        return render(request, "submissions/pending.html", {"job": job})
+    if job.problem is None:
+        submission = Submission.objects.filter(pk=submission_of(job)).first()
+        if submission is None:
+            raise Http404
+        return _to_evaluation(request, submission=submission)
+    return _form_with_problem(request, job=job, problem=job.problem)
+
+
+def _form_with_problem(request: HttpRequest, *, job: Job, problem: Mapping[str, Any]) -> HttpResponse:
+    posted = QueryDict(request_of(job)["form"]) if job.request else QueryDict()
+    kind = posted.get("kind", "")
+    if kind not in KINDS:
+        # It came through the API, or was never started.
+        return render(request, "submissions/pending.html", {"job": job}, status=problem["status"])
+    form = SubmitForm(
+        posted, None, kind=KINDS[kind], user=user_of(request), teams=list(teams_of(user_of(request)))
+    )  # fmt: skip
+    form.is_valid()
+    if "errors" in problem:
+        form.show(_renamed(FieldErrors(problem["errors"])))
+    else:
+        form.add_error(None, problem["detail"])
+    return _page(request, form=form, status=problem["status"])
+
+
+@sensitive_post_parameters(*SECRETS)
+@require_POST
+@login_required
+def check(request: HttpRequest) -> HttpResponse:
+    """Validate the form while the user types, for htmx: messages by field, and the expected start. Changes nothing.
+    Rate limit: 429 with Retry-After."""
+    if wait := seconds_to_wait(request, scope="checks"):
+        return HttpResponse(status=429, headers={"Retry-After": str(wait)})
+    form = _form(request, kind=_posted_kind(request))
+    changed = request.headers.get("HX-Trigger-Name", "")
+    content, problems = None, {}
+    if (file := request.FILES.get("plans_file")) is not None:
+        try:
+            content = plans_files.read(file.read(MAX_BYTES + 1))
+        except FieldErrors as error:
+            problems = error.errors
+    found = checking.check(user=user_of(request), form=form, changed=changed, content=content)
+    found = [one._replace(errors=problems[one.field], good="") if one.field in problems else one for one in found]
+    context = {"found": found, "expected": _expected(request, form=form)}
+    return render(request, "submissions/check.html", context)
+
+
+@sensitive_post_parameters(*SECRETS)
+@require_POST
+@login_required
+def test_call(request: HttpRequest) -> HttpResponse:
+    """Have the entered endpoint called once, and show how far the test is: as a fragment for htmx, else as the page,
+    with a link to the test."""
+    form = _form(request, kind=_posted_kind(request))
+    form.is_valid()
+    status, tested = _tested(request, form=form)
+    if "HX-Request" in request.headers:
+        # With its own status htmx would not show it.
+        return render(request, "submissions/endpoint_test.html", tested)
+    # Errors in other fields are shown on submission.
+    form.errors.clear()
+    return _page(request, form=form, status=status, **tested)
+
+
+def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
+    """Status and what the page shows of a test call: the test, or why there is none."""
+    if wait := seconds_to_wait(request, scope="endpoint-tests"):
+        return 429, {"test_problems": [f"Too many tests in the last minute: try again in {wait} seconds."]}
+    suites = form.cleaned_data.get("suites") or [""]
+    try:
+        job = accept_test(user=user_of(request), data=form.planner_entered(), suite=suites[0])
+    except FieldErrors as error:
+        return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
+    except TooManyJobsError as error:
+        return error.status, {"test_problems": [str(error)]}
+    return 202, _shown_test(job)
+
+
+def _shown_test(job: Job) -> dict[str, Any]:
+    """What the fragment shows of a test, however far it is."""
+    if not job.has_ended:
+        return {"test_under_way": job}
+    if job.problem is not None:
+        return {"test_problems": [job.problem["detail"]]}
+    trial = trial_of(job)
+    assert trial is not None, "a job that ended has a problem or a result"
+    return {"trial": shown_trial(trial)}
+
+
+@never_cache
+@require_safe
+@login_required
+def endpoint_test(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One's own test call: as a fragment for htmx, else as a page, which refreshes itself until the test has ended."""
+    job = find(owner=user_of(request), kind=ENDPOINT_TEST.name, job_id=job_id)
+    if job is None:
+        raise Http404
+    template = (
+        "submissions/endpoint_test.html" if "HX-Request" in request.headers else "submissions/endpoint_test_page.html"
+    )
+    return render(request, template, _shown_test(job))
+
+
+def _posted_kind(request: HttpRequest) -> str:
+    """The kind that the form names in a hidden field.
+
+    Raises:
+        BadRequest: there is no such kind; answered with 400.
+    """
+    if (kind := request.POST.get("kind", "")) not in KINDS:
+        raise BadRequest("unknown kind of planner")
+    return kind
+
+
+def _form(request: HttpRequest, *, kind: str) -> SubmitForm:
+    teams = list(teams_of(user_of(request)))
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    return SubmitForm(*sent, kind=KINDS[kind], user=user_of(request), teams=teams)
+
+
+def _too_large(form: SubmitForm) -> str:
+    """Name of the form's field whose file is too large to be read; empty if none is."""
+    plans, checkpoint = form.files.get("plans_file"), form.files.get("checkpoint_file")
+    if "plans_file" in form.fields and plans is not None and (plans.size or 0) > MAX_BYTES:
+        return "plans_file"
+    if "checkpoint_file" in form.fields and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
+        return "checkpoint_file"
+    return ""
+
+
+def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
+    """Store a plans file even if other fields have errors: browsers do not send files again."""
+    file = request.FILES.get("plans_file")
+    if file is None or "plans_file" not in form.fields:
+        return
+    try:
+        content = plans_files.read(file.read())
+    except FieldErrors as problems:
+        form.show(problems)
+    else:
+        form.remember_plans(plans_files.keep(owner=user_of(request), content=content).digest)
+
+
+def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
+    """Add the errors that the services find, so that the user sees all at once."""
+    found = _renamed(FieldErrors(services.problems(user=user_of(request), data=form.data_entered()))).errors
+    said = set(form.errors)
+    if "checkpoint_file" in said:
+        # A missing checkpoint follows from the error in its file.
+        said.add(CHECKPOINT_DIGEST.name)
+    form.show(FieldErrors({field: texts for field, texts in found.items() if field not in said}))
+
+
+def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:
+    """Submit the form, or add the reason for a refusal to it. Returns the status and the submission."""
+    enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
+    try:
+        return 302, enter(services.validate(user=user_of(request), data=form.data_entered()))
+    except FieldErrors as problems:
+        form.show(_renamed(problems))
+        return 400, None
+    except TryLaterError as error:
+        report(error)
+        form.add_error(None, error.for_people)
+        return 503, None
+    except (QuotaExceededError, SeasonQuotaError) as error:
+        form.add_error(None, str(error))
+        return error.status, None
+
+
+def _renamed(problems: FieldErrors) -> FieldErrors:
+    return FieldErrors({_SAY_ELSEWHERE.get(field, field): texts for field, texts in problems.errors.items()})
+
+
+def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
+    suites = form.names_offered("suites")
+    context = {
+        "form": form,
+        "kind": form.kind,
+        "heading": f"Submit {form.kind.noun[:1].lower()}{form.kind.noun[1:]}",
+        "quotas": quotas_of(user=user_of(request), suites=suites),
+        "team_quotas": _team_quotas(teams=form.teams, suites=suites),
+        "season_limit": limit_of_open_seasons(),
+        "queue": queue_now(),
+        "expected": _expected(request, form=form),
+        "kept_plans": _kept_plans(request, form=form),
+        **more,
+    }
+    return render(request, "submissions/submit.html", context, status=status)
+
+
+def _team_quotas(*, teams: Sequence[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
+    """The quotas of each team, in one query for all."""
+    found = quotas_of_teams(teams=teams, suites=suites) if teams else []
+    return [(team, [quota for quota in found if quota.team == team.slug]) for team in teams]
+
+
+def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
+    """Expected start and end for the first chosen suite, in words; empty for self-hosted workers."""
+    if form.is_bound:
+        slugs, own, priority = form.data.getlist("suites"), form.data.get("own_worker"), form.data.get("priority", "")
+    else:
+        slugs, own, priority = form.fields["suites"].initial or [], False, "normal"
+    suite = next((suite for suite in form.current_suites if suite.slug in slugs), None)
+    if suite is None or own:
+        return ""
+    return expected_of_new(user=user_of(request), suite=suite, priority=priority).in_words()
+
+
+def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
+    """A sentence about the plans file that was stored with an earlier version of the form."""
+    digest = form.data.get(PLANS_DIGEST.name, "") if form.is_bound else ""
+    file = plans_files.find(owner=user_of(request), digest=digest) if digest else None
+    if file is None:
+        return ""
+    plans = f"{file.count} plan{'' if file.count == 1 else 's'}"
+    return f"Your file with {plans} is stored: you need not choose it again."
+
+
+@require_POST
+@login_required
+def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
+    """Delete the secret header of the user's own planner."""
+    planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+    if secret_headers.take_away(planner=planner, by=user_of(request)):
+        messages.success(request, f"The secret header of {planner.name} is removed.")
+    return redirect("planners:submissions")
+
+
+@require_safe
+@login_required
+def submissions(request: HttpRequest) -> HttpResponse:
+    """The reader's own submissions and those of their teams, newest first."""
+    own = submissions_of(user_of(request))
+    page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "rows": [listed(submission) for submission in page.object_list]}
+    return render(request, "submissions/submissions.html", context)

@@ -1,0 +1,208 @@
+"""`planarena`, the console script of the installed package: sends each command to the part that has it.
+
+Importing this needs no package besides the standard library, so that `--version`, `--help` and the sentence about a
+missing extra work in every installation.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from difflib import get_close_matches
+from importlib import metadata
+from typing import NoReturn
+
+from evaluator import __version__
+from evaluator.core.commands.streams import settle_streams
+from evaluator.core.commands.table import COMPLETE, listed, top_level
+from evaluator.core.provenance import SHIPPED, version_line
+
+OWN_PACKAGES = ("evaluator", "gpu_jobs", "leaderboard")
+WORKER, SITE = "worker", "site"
+PROGRAMS: Mapping[str, str] = {
+    "worker": "A worker that evaluates for a site.",
+    "manage": "Django's management commands.",
+    "demo": "The whole arena on this machine; --port chooses its port, --once ends after its evaluations.",
+}
+"""Commands that are programs of their own, each with its help."""
+CHECKOUT: Mapping[str, str] = {
+    "test": "Install what the tests need, then run linters, type checks and all tests.",
+    "dev": "The site for working on it: reloads, with Vite's development server.",
+    "wheel": "Build the wheel of planarena into a folder; by default: wheels.",
+    "lock": "Write the hashes of all packages after a change of pyproject.toml or constraints.txt.",
+}
+"""Commands that only a checkout has. All but `dev` are parts of its script and come here if mistyped only."""
+EXTRA_OF: Mapping[str, str] = {
+    **{name: entry.extra for name, entry in top_level().items()},
+    "worker": WORKER,
+    "manage": SITE,
+    "demo": SITE,
+    "dev": SITE,
+}
+"""The extra of pyproject.toml that has what a command needs. A command of the library needs only a part of it,
+depending on its arguments: it runs, and what is missing is named when it is missed."""
+_ALSO: Mapping[str, str] = {"demo": WORKER, "dev": WORKER}
+"""A second one: these start workers too."""
+_SECTIONS: Mapping[str, str] = {
+    "client": "With a site",
+    "plans": "The library",
+    "agents": "With agents",
+    "worker": "What executes plans",
+    "train": "Training",
+    "site": "A site",
+}
+_IS_CHECKOUT = not SHIPPED.is_dir()
+_BAD_USAGE = 2
+_EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    settle_streams()
+    sys.exit(run(sys.argv[1:]))
+
+
+def usage(*, is_checkout: bool = _IS_CHECKOUT) -> str:
+    """What `planarena --help` prints."""
+    summaries = {**{name: entry.summary for name, entry in top_level().items()}, **PROGRAMS}
+    sections = [
+        f"{title} (planarena[{extra}])\n"
+        + listed((name, summary) for name, summary in summaries.items() if EXTRA_OF[name] == extra)
+        for extra, title in _SECTIONS.items()
+    ]
+    if is_checkout:
+        sections.append("This checkout\n" + listed(CHECKOUT.items()))
+    head = f"Usage: {'./' if is_checkout else ''}planarena COMMAND        each command has --help\n"
+    return "\n".join([head, *sections, listed([("--version", "Version and commit.")])])
+
+
+def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> int:
+    """Run one command and return its exit code.
+
+    `environment` must be the process's own, from which Django's settings read.
+    """
+    if COMPLETE in environment:
+        _library(arguments)
+    if not arguments or arguments[0] in {"-h", "--help", "help"}:
+        sys.stdout.write(usage())
+        return 0 if arguments else _BAD_USAGE
+    if arguments[0] in {"-V", "--version", "version"}:
+        sys.stdout.write(version_line(__version__) + "\n")
+        return 0
+    if sentence := refusal(arguments):
+        return _fail(sentence)
+    command = _command(arguments)
+    extras = [EXTRA_OF[command], *([_ALSO[command]] if command in _ALSO else [])]
+    if (command in PROGRAMS or command == "dev") and (missing := missing_packages(extras)):
+        return _fail(_sentence(command=command, extras=extras, missing=missing))
+    try:
+        return _dispatch(command=command, arguments=arguments, environment=environment)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if not package or package in OWN_PACKAGES:
+            raise
+        return _fail(_sentence(command=command, extras=extras, missing=[package]))
+
+
+def check() -> None:
+    """Exit with a sentence if the arguments name no command, as the script of a checkout asks before it installs."""
+    if sentence := refusal(sys.argv[1:], known=[*EXTRA_OF, *CHECKOUT]):
+        sys.exit(_fail(sentence))
+
+
+def refusal(arguments: Sequence[str], *, known: Collection[str] = tuple(EXTRA_OF)) -> str:
+    """Why arguments name no command, with those that are spelled like it; empty: they name one."""
+    command = _command(arguments)
+    if command in known:
+        return ""
+    near = get_close_matches(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())])
+    meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return f"there is no command {command or arguments[0]!r}. {meant}planarena --help lists them."
+
+
+def _command(arguments: Sequence[str]) -> str:
+    return next((word for word in arguments if not word.startswith("-")), "")
+
+
+def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:
+    """Hand over to the part that has the command. Each loads only what it needs."""
+    if not _IS_CHECKOUT:
+        # For the processes that this one starts: `python -m` would look for modules in the working directory first.
+        environment.setdefault("PYTHONSAFEPATH", "1")
+    if command == "worker":
+        _become_worker(arguments)
+    if EXTRA_OF[command] != SITE:
+        _library(arguments)
+    from leaderboard.platform.managing import run as manage
+
+    environment.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.platform.settings")
+    environment["PLANARENA_PROGRAM"] = "planarena manage" if command == "manage" else "planarena"
+    if command != "manage":
+        environment["PLANARENA_DEMO"] = "1"
+    return manage(arguments[1:] if command == "manage" else arguments)
+
+
+def _library(arguments: Sequence[str]) -> NoReturn:
+    from evaluator.cli.main import main as library
+
+    library(arguments)
+
+
+def _become_worker(arguments: Sequence[str]) -> NoReturn:
+    """Go on as `python -m gpu_jobs`: a worker starts itself again without its secrets, by that name."""
+    os.execv(sys.executable, [sys.executable, "-m", "gpu_jobs", *arguments])  # noqa: S606 - our own program
+
+
+def missing_packages(extras: Sequence[str]) -> list[str]:
+    """Packages that these extras of the installed planarena need and that are not installed; [] in a checkout."""
+    try:
+        required = metadata.requires("planarena") or []
+    except metadata.PackageNotFoundError:
+        return []
+    wanted, seen = list(extras), set[str]()
+    missing = []
+    while wanted:
+        extra = wanted.pop(0)
+        seen.add(extra)
+        for requirement in required:
+            marked = _EXTRA.search(requirement)
+            if (marked[1] if marked else "") not in {extra, ""}:
+                continue
+            name = _name_of(requirement)
+            if name == "planarena":
+                inner = requirement.partition("[")[2].partition("]")[0]
+                wanted += [one for one in inner.split(",") if one not in seen]
+            elif not _installed(name):
+                missing.append(name)
+    return list(dict.fromkeys(missing))
+
+
+def _name_of(requirement: str) -> str:
+    found = _NAME.match(requirement)
+    return found[0] if found else requirement
+
+
+def _installed(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _sentence(*, command: str, extras: Sequence[str], missing: Sequence[str]) -> str:
+    shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    return (
+        f"planarena {command} needs packages that are not installed ({shown}). Install them with: "
+        f"pip install 'planarena[{','.join(extras)}]'"
+    )
+
+
+def _fail(sentence: str) -> int:
+    sys.stderr.write(f"planarena: {sentence}\n")
+    return _BAD_USAGE
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""An arbiter settles what the rules leave undecided, and nothing else."""
+
+import json
+
+import pytest
+
+from evaluator.controlllm.toolbench.judging import ToolJudge, judge_digest
+from evaluator.controlllm.toolbench.meaning.verdict import Pair
+from evaluator.controlllm.toolbench.settling import settlement
+from evaluator.core.records import MOST_PAIRS, ResultRecord
+from evaluator.core.suites.registry import suite_of
+from evaluator.episodes.base import Setting
+from evaluator.episodes.registry import episode_of
+from evaluator.planners.bundled import GoldPlanner
+from evaluator.scoring.arbiters.naming import named
+from evaluator.scoring.arbiters.protocol import Question, Settled
+from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, serving
+from tests.evaluator.scoring.arbiters.test_cross_encoder import make
+from tests.fakes.planners import ClumsyPlanner
+from tests.leaderboard.planning import make_questions_undecided
+
+SUITE = suite_of("toolmini")
+TASKS = ["QA/0", "QA/1", "count_object/0", "image_QA/0"]
+RULES = {"SE_low": 0.0, "SE_high": 1.0}
+
+
+class FakeArbiter:
+    def __init__(self, verdict="same", **settled):
+        self.asked: list[Question] = []
+        self._settled = Settled(verdict=verdict, **settled)
+
+    def identity(self):
+        return {"name": "fake"}
+
+    def settle(self, questions):
+        self.asked += questions
+        return [self._settled for _ in questions]
+
+
+def records(arbiter, planner=None, tasks=TASKS) -> dict[str, ResultRecord]:
+    from evaluator.episodes.judgement import JudgementEvaluator
+
+    evaluator = JudgementEvaluator(suite=SUITE, judge=ToolJudge(arbiter=arbiter))
+    return {record.task: record for record in evaluator.run(planner=planner or GoldPlanner(SUITE), tasks=tasks)}
+
+
+def figures(record: ResultRecord) -> tuple[float | None, dict[str, float]]:
+    return record.score, {name: record.indicators[name] for name in ("SE", "undecided", "SE_low", "SE_high")}
+
+
+def test_without_an_arbiter_undecided_counts_0_and_the_record_has_the_pairs(monkeypatch):
+    make_questions_undecided(monkeypatch)
+    found = records(None)
+    assert figures(found["QA/0"]) == (0.0, {"SE": 0.0, "undecided": 1.0, **RULES})
+    assert found["QA/0"].indicators["SE_best"] == 0.0
+    assert [pair.verdict for pair in found["QA/0"].pairs] == ["undecided"]
+    assert found["QA/0"].arbiter == {}
+    assert figures(found["count_object/0"]) == (1.0, {"SE": 1.0, "undecided": 0.0, "SE_low": 1.0, "SE_high": 1.0})
+    assert found["count_object/0"].pairs == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "SE", "undecided"), [("same", 1.0, 0.0), ("different", 0.0, 0.0), ("undecided", 0.0, 1.0)]
+)
+def test_a_verdict_settles_se_and_the_range_by_the_rules_stays(monkeypatch, verdict, SE, undecided):
+    make_questions_undecided(monkeypatch)
+    arbiter = FakeArbiter(verdict, answers=("0.5",), problem="" if verdict != "undecided" else "It does not know.")
+    found = records(arbiter)["QA/0"]
+    assert figures(found) == (SE, {"SE": SE, "undecided": undecided, **RULES})
+    (pair,) = found.pairs
+    assert (pair.verdict, pair.answers, found.arbiter) == (verdict, ["0.5"], {"name": "fake"})
+    assert (pair.problem == "It does not know.") == (verdict == "undecided")
+
+
+def test_it_is_asked_about_undecided_pairs_alone(monkeypatch):
+    arbiter = FakeArbiter("different")
+    found = records(arbiter, tasks=[task.key for task in SUITE.tasks])
+    by_rules = records(None, tasks=[task.key for task in SUITE.tasks])
+    decided = {key for key, record in by_rules.items() if not record.indicators["undecided"]}
+    assert {key: figures(found[key]) for key in decided} == {key: figures(by_rules[key]) for key in decided}
+    assert len(arbiter.asked) == sum(len(record.pairs) for record in by_rules.values())
+
+
+def test_it_is_not_asked_where_a_plan_fails_anyway(monkeypatch):
+    make_questions_undecided(monkeypatch)
+    arbiter = FakeArbiter("same")
+    planner = ClumsyPlanner(suite=SUITE, mistakes={"QA/0": "nothing"})
+    assert figures(records(arbiter, planner=planner, tasks=["QA/0"])["QA/0"])[0] == 0.0
+    assert arbiter.asked == []
+
+
+def test_no_plan_asks_without_end():
+    pairs = [Pair(kind="question", wanted="w", given=str(number), why="y") for number in range(100)]
+    arbiter = FakeArbiter("same")
+    found = settlement(undecided=pairs, arbiter=arbiter)
+    assert (len(arbiter.asked), len(found.for_record())) == (MOST_PAIRS, MOST_PAIRS)
+
+
+def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):
+    episode = episode_of("toolmini")
+    folder = make(tmp_path / "model", labels={0: "x"}, outputs=[3.0])
+    names = [named(f"dir:{folder}", threshold=0.9), named(f"dir:{folder}", threshold=0.8), named("chat:http://h/v1#m")]
+    digests = {episode.rules_digest("none", arbiter=name) for name in (None, *names)}
+    assert len(digests) == 4
+    assert episode.rules_digest("none") == judge_digest()
+    executed = episode_of("openagi")
+    assert executed.rules_digest("lilliput", arbiter=names[0]) == executed.rules_digest("lilliput")
+
+
+def test_an_evaluation_asks_the_endpoint_of_its_setting(monkeypatch):
+    make_questions_undecided(monkeypatch)
+    with serving() as server:
+        setting = Setting(arbiter=named(server.name), arbiter_key="secret")
+        evaluator = episode_of("toolmini").evaluator(suite=SUITE, setting=setting)
+        found = {record.task: record for record in evaluator.run(planner=GoldPlanner(SUITE), tasks=TASKS)}
+    assert found["QA/0"].score == 1.0
+    assert found["QA/0"].arbiter["name"] == MODEL
+    assert found["QA/0"].pairs[0].answers == ["same", "same", "same"]
+    facts = evaluator.facts()
+    assert facts["arbiter"] == found["QA/0"].arbiter
+    assert facts["judge"] == episode_of("toolmini").rules_digest("none", arbiter=setting.arbiter)
+    assert "secret" not in json.dumps([facts, *(record.model_dump(mode="json") for record in found.values())])
+
+
+def test_a_failing_endpoint_stops_no_evaluation(monkeypatch):
+    make_questions_undecided(monkeypatch)
+    with serving() as server:
+        server.script = [400]
+        evaluator = episode_of("toolmini").evaluator(suite=SUITE, setting=Setting(arbiter=named(server.name)))
+        found = {record.task: record for record in evaluator.run(planner=GoldPlanner(SUITE), tasks=TASKS)}
+    assert figures(found["QA/0"]) == (0.0, {"SE": 0.0, "undecided": 1.0, **RULES})
+    assert "answered 400" in found["QA/0"].pairs[0].problem
+    assert figures(found["count_object/0"])[0] == 1.0

@@ -1,0 +1,179 @@
+"""Memory: experts leave by least recent use, and a batch that does not fit is halved, once."""
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from evaluator.core.expert import ExpertSpec
+from evaluator.core.plans.model import Plan, Step
+from evaluator.execution.engine.jobs import FailureKind, Job
+from evaluator.execution.engine.pool import ExpertPool
+from evaluator.execution.engine.run import Engine
+from evaluator.execution.engine.store import MemoryStore
+from evaluator.execution.experts.profile import Profile
+from tests.fakes.experts import FakeExpert, FakePool, invert, mirror
+
+
+class Weighing(FakeExpert):
+    """Says how many bytes it occupies."""
+
+    def __init__(self, nbytes):
+        super().__init__(invert)
+        self.nbytes = nbytes
+
+
+def spec(tool, **changes):
+    return ExpertSpec(
+        tool=tool, id=f"fake/{tool}", implementation="fake", path=Path("nowhere"), weights_digest="0", **changes
+    )
+
+
+def pool(sizes, *, budget, load=None):
+    profile = Profile(name="fake", digest="fake", experts={tool: spec(tool) for tool in sizes}, scorers={})
+    return ExpertPool(profile=profile, budget=budget, load=load or (lambda *, spec, device: Weighing(sizes[spec.tool])))
+
+
+def test_without_a_budget_every_expert_is_loaded_once_and_stays():
+    experts = pool({"a": 10, "b": 10}, budget=None)
+    assert experts.expert("a") is experts.expert("a")
+    experts.expert("b")
+    assert experts.resident == ("a", "b")
+    assert experts.loads == {"a": 1, "b": 1}
+
+
+def test_the_expert_used_longest_ago_leaves_first():
+    experts = pool({"a": 40, "b": 40, "c": 40}, budget=100)
+    for tool in ("a", "b", "a", "c"):
+        experts.expert(tool)
+    assert experts.resident == ("a", "c")
+    experts.expert("b")
+    assert experts.resident == ("c", "b")
+    assert experts.loads == {"a": 1, "b": 2, "c": 1}
+
+
+def test_an_expert_larger_than_the_budget_is_loaded_alone():
+    experts = pool({"small": 10, "huge": 500}, budget=100)
+    experts.expert("small")
+    experts.expert("huge")
+    assert experts.resident == ("huge",)
+
+
+def test_where_the_device_has_less_than_the_budget_says_all_others_leave_and_it_is_tried_again():
+    full = {"a": True}
+
+    def load(*, spec, device):
+        if spec.tool == "b" and full.pop("a", False):
+            raise MemoryError
+        return Weighing(10)
+
+    experts = pool({"a": 10, "b": 10}, budget=100, load=load)
+    experts.expert("a")
+    experts.expert("b")
+    assert experts.resident == ("b",)
+
+
+def test_another_batch_size_means_another_expert():
+    built = []
+
+    def load(*, spec, device):
+        built.append(spec.batch_size)
+        return Weighing(1)
+
+    experts = pool({"a": 1}, budget=None, load=load)
+    for size in (None, None, 4, 4):
+        experts.expert("a", batch_size=size)
+    assert built == [16, 4]
+    assert experts.resident == ("a",)
+
+
+class Fitting(FakeExpert):
+    """Has memory for batches of at most `room` items."""
+
+    def __init__(self, room):
+        super().__init__(invert)
+        self.room = room
+
+    def run(self, batch):
+        if len(batch) > self.room:
+            self.batches.append(-len(batch))
+            raise MemoryError("too much")
+        return super().run(batch)
+
+
+def jobs(engine, count=6, size=(4, 4), tool="invert"):
+    plan = Plan(steps=(Step("s1", tool, {"image": "$image"}, {"image": "s1.image"}),), answers=("s1.image",))
+    pictures = [engine.keep(Image.new("RGB", size, (level, 0, 0))) for level in range(count)]
+    return [Job(task="t", sample=n, plan=plan, resources={"image": picture}) for n, picture in enumerate(pictures)]
+
+
+def test_a_batch_that_does_not_fit_is_halved_until_it_does_and_that_is_remembered():
+    expert = Fitting(room=2)
+    engine = Engine(pool=FakePool({"invert": expert}, batch_size=8), store=MemoryStore())
+    assert all(result.answer for result in engine.run(jobs(engine)))
+    assert expert.batches == [-8, -4, 2, 2, 2]
+    assert all(result.answer for result in engine.run(jobs(engine, count=8)[6:]))
+    assert expert.batches == [-8, -4, 2, 2, 2, 2]
+    assert engine.calls == {"invert": 8}
+
+
+def test_idle_experts_leave_before_a_batch_is_halved():
+    """Their memory may be all that is missing, and a smaller batch has other keys and may have other bytes."""
+    experts = FakePool({"mirror": FakeExpert(mirror), "invert": Fitting(room=2)}, batch_size=4)
+
+    class Crowded(Fitting):
+        def run(self, batch):
+            self.room = 2 if "mirror" in experts.loaded else 4
+            return super().run(batch)
+
+    crowded = experts.experts["invert"] = Crowded(room=2)
+    engine = Engine(pool=experts, store=MemoryStore())
+    list(engine.run(jobs(engine, count=1, tool="mirror")))
+    list(engine.run(jobs(engine, count=4)))
+    assert crowded.batches == [-4, 4]
+    assert experts.loaded == ["invert"]
+
+
+def test_results_of_a_smaller_batch_have_a_key_of_their_own_and_are_found_again():
+    store = MemoryStore()
+    keys = []
+    for room, kept in ((8, MemoryStore()), (2, store), (2, store)):
+        engine = Engine(pool=FakePool({"invert": Fitting(room)}, batch_size=8), store=kept)
+        (result,) = engine.run(jobs(engine)[:1])
+        keys.append(result.steps[0].key)
+    assert keys[0] != keys[1] == keys[2]
+    assert result.steps[0].cached
+
+
+def test_an_item_that_does_not_fit_alone_fails_alone_and_says_why():
+    def hungry(item):
+        if item["image"].getpixel((0, 0))[0] == 1:
+            raise MemoryError
+        return invert(item)
+
+    engine = Engine(pool=FakePool({"invert": FakeExpert(hungry)}, batch_size=4), store=MemoryStore())
+    results = {result.job.sample: result for result in engine.run(jobs(engine, count=3))}
+    assert [results[n].answer is None for n in range(3)] == [False, True, False]
+    assert results[1].failure.kind is FailureKind.MEMORY
+    assert results[1].failure.message == "invert failed: the device's memory does not hold a batch of one item"
+
+
+@pytest.mark.parametrize("error", [MemoryError("no room"), OSError("no file"), AttributeError("defect")])
+def test_an_expert_that_cannot_be_loaded_costs_only_its_tool(error):
+    class Pool(FakePool):
+        asked = 0
+
+        def expert(self, tool, *, batch_size=None):
+            if tool == "invert":
+                self.asked += 1
+                raise error
+            return super().expert(tool, batch_size=batch_size)
+
+    experts = Pool({"invert": FakeExpert(invert), "mirror": FakeExpert(mirror)})
+    engine = Engine(pool=experts, store=MemoryStore())
+    sizes = [(4, 4), (8, 8)]
+    both = [job for size in sizes for job in jobs(engine, count=2, size=size)] + jobs(engine, count=1, tool="mirror")
+    results = list(engine.run(both))
+    assert sorted(result.answer is not None for result in results) == [False, False, False, False, True]
+    assert experts.asked == 1
+    assert "fake/invert could not be loaded" in next(r.failure.message for r in results if r.failure)

@@ -1,0 +1,151 @@
+"""Writes in the background: nothing is handed out unwritten, and nothing that failed is taken for written."""
+
+import threading
+
+import pytest
+
+from evaluator.core.records import ArtefactReference
+from evaluator.core.values.coding import Artefact, encode
+from evaluator.execution.engine.artefacts import Artefacts
+from evaluator.execution.engine.store import LocalStore, MemoryStore
+from evaluator.execution.engine.writing import WritesBehind
+
+
+class GatedStore(MemoryStore):
+    """Lets nothing through before it is told to; may refuse."""
+
+    parallel_writes = 2
+
+    def __init__(self):
+        super().__init__()
+        self.gate = threading.Event()
+        self.refuses = False
+        self.order = []
+
+    def put(self, artefact):
+        assert self.gate.wait(timeout=30)
+        if self.refuses:
+            raise OSError("no space left")
+        self.order.append(artefact.digest)
+        return super().put(artefact)
+
+    def put_step(self, *, key, outputs):
+        assert self.gate.wait(timeout=30)
+        self.order.append(key)
+        super().put_step(key=key, outputs=outputs)
+
+
+@pytest.fixture
+def gated():
+    store = GatedStore()
+    yield store
+    store.gate.set()
+
+
+def _reference(artefact):
+    return ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
+
+
+def test_what_is_under_way_can_be_read(gated):
+    behind, artefact = WritesBehind(gated), encode("a red circle")
+    behind.put(artefact)
+    assert not gated.has(artefact.digest)
+    assert behind.has(artefact.digest)
+    assert behind.get(artefact.digest) == artefact
+
+
+def test_written_says_whether_the_first_writes_are_over(gated):
+    behind = WritesBehind(gated)
+    behind.put(encode("one"))
+    asked = behind.asked
+    assert not behind.written(asked)
+    gated.gate.set()
+    behind.flush()
+    assert behind.written(asked)
+    assert gated.has(encode("one").digest)
+
+
+def test_a_step_is_never_there_before_its_objects(gated):
+    behind, artefact = WritesBehind(gated), encode("a blue star")
+    behind.put(artefact)
+    behind.put_step(key="k", outputs={"text": _reference(artefact)})
+    gated.gate.set()
+    behind.flush()
+    assert gated.order.index(artefact.digest) < gated.order.index("k")
+    assert gated.get_step("k") == {"text": _reference(artefact)}
+
+
+def test_a_failed_write_is_told_and_is_tried_again_by_the_next_run(gated):
+    behind, artefact = WritesBehind(gated), encode("a green ring")
+    gated.refuses = True
+    gated.gate.set()
+    behind.put(artefact)
+    with pytest.raises(OSError, match="no space left"):
+        behind.flush()
+    with pytest.raises(OSError, match="no space left"):
+        behind.written(0)
+    behind.close()
+    gated.refuses = False
+    behind.put(artefact)
+    behind.flush()
+    assert gated.has(artefact.digest)
+
+
+def test_who_puts_more_than_memory_should_hold_waits(gated, monkeypatch):
+    monkeypatch.setattr("evaluator.execution.engine.writing.WAITING_BYTES", 3)
+    behind, entered = WritesBehind(gated), threading.Event()
+    behind.put(encode("four"))
+
+    def another():
+        behind.put(encode("more"))
+        entered.set()
+
+    thread = threading.Thread(target=another)
+    thread.start()
+    assert not entered.wait(timeout=0.2)
+    gated.gate.set()
+    assert entered.wait(timeout=30)
+    thread.join()
+    behind.flush()
+    assert gated.has(encode("more").digest)
+
+
+def test_many_writes_reach_the_disk(tmp_path):
+    store = LocalStore(tmp_path)
+    behind = WritesBehind(store)
+    for number in range(300):
+        artefact = encode(f"text {number % 100}")
+        behind.put(artefact)
+        behind.put_step(key=f"{number:064x}", outputs={"text": _reference(artefact)})
+    behind.flush()
+    assert all(store.get_step(f"{number:064x}") is not None for number in range(300))
+
+
+class CountingStore(MemoryStore):
+    """Counts reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def get(self, digest: str) -> Artefact:
+        self.reads += 1
+        return super().get(digest)
+
+
+def test_values_beyond_the_limit_are_read_from_the_store_again_and_the_last_used_stay():
+    store = CountingStore()
+    artefacts = Artefacts(store=store, cache_bytes=80)
+    first, second, third = (artefacts.keep(letter * 10) for letter in "abc")
+    assert (artefacts.value(third), artefacts.value(second), store.reads) == ("c" * 10, "b" * 10, 0)
+    assert (artefacts.value(first), store.reads) == ("a" * 10, 1)
+    assert (artefacts.value(second), store.reads) == ("b" * 10, 1)
+    assert (artefacts.value(third), store.reads) == ("c" * 10, 2)
+
+
+def test_a_value_larger_than_the_limit_is_read_each_time_and_evicts_nothing():
+    store = CountingStore()
+    artefacts = Artefacts(store=store, cache_bytes=80)
+    small, large = artefacts.keep("a"), artefacts.keep("b" * 21)
+    assert [artefacts.value(large) for _ in range(2)] == ["b" * 21] * 2
+    assert (artefacts.value(small), store.reads) == ("a", 2)

@@ -1,0 +1,209 @@
+"""Artefacts by their media type, and what was found in them, without a database."""
+
+import json
+
+import numpy as np
+import pytest
+
+from evaluator.core.records import ArtefactReference, SampleResult, StepRun
+from evaluator.core.values.coding import Artefact, MediaType, Value, array_to_image, encode
+from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks  # fmt: skip
+from evaluator.execution.engine.store import MemoryStore
+from leaderboard.evaluations.web.tasks.artefacts_shown import (
+    MAX_TEXT,
+    MOST_BOXES,
+    Reading,
+    kind_of,
+    png_size,
+    read_boxes,
+)
+from leaderboard.evaluations.web.tasks.findings_shown import MOST_DRAWN
+from leaderboard.evaluations.web.tasks.samples_shown import samples_page
+
+BOXES = '[{"box":[0.1,0.2,0.5,0.6],"label":"red circle","score":0.93}]'
+"""As `evaluator.execution.experts.detection.boxes_as_text` writes them."""
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+def keep(store: MemoryStore, value: Value) -> ArtefactReference:
+    artefact = encode(value)
+    return ArtefactReference(digest=store.put(artefact), media_type=artefact.media_type)
+
+
+def picture(store: MemoryStore, *, height: int, width: int) -> ArtefactReference:
+    return keep(store, array_to_image(np.zeros((height, width, 3), dtype=np.float32)))
+
+
+def test_what_an_artefact_is_shown_as_follows_from_its_media_type():
+    kinds = {
+        "image/png": "image", "text/plain; charset=utf-8": "text", "audio/wav": "audio", "video/mp4": "video",
+        "application/octet-stream": "file", "": "file",
+    }  # fmt: skip
+    assert {media_type: kind_of(media_type) for media_type in kinds} == kinds
+
+
+def test_texts_are_cut_said_to_be_lost_or_at_addresses_for_staff(store: MemoryStore):
+    reading = Reading(store=store, split="public")
+    long, short = keep(store, "ä" * 5000), keep(store, "ä" * MAX_TEXT)
+    shown = reading.show(name="text", reference=long, alt="A text")
+    assert (len(shown.text), shown.characters) == (MAX_TEXT + 2, 5000)
+    assert reading.show(name="text", reference=short, alt="A text").characters == 0
+    gone = ArtefactReference(digest="0" * 64, media_type="text/plain; charset=utf-8")
+    assert "not in the store" in reading.show(name="a", reference=gone, alt="").text
+    hidden = Reading(store=store, split="hidden").show(name="text", reference=keep(store, "secret"), alt="")
+    assert hidden.url.startswith("/hidden-objects/")
+
+
+def test_boxes_that_a_detector_wrote_are_drawn_over_its_picture_in_its_shape(store: MemoryStore):
+    shown = reading(store).show_output(
+        name="boxes",
+        kind="",
+        reference=keep(store, BOXES),
+        over=picture(store, width=64, height=32),
+        alt="Boxes",
+    )
+    assert shown.kind == "overlay"
+    assert (shown.overlay.width, shown.overlay.height) == (256, 128)
+    (box,) = shown.overlay.boxes
+    assert (box.number, box.label, box.score) == (1, "red circle", "0.93")
+    assert (box.x, box.y, box.width, box.height) == (25.6, 25.6, 102.4, 51.2)
+
+
+def test_sides_outside_the_picture_end_at_its_edge_and_turned_ones_have_no_size(store: MemoryStore):
+    entries = [
+        {"label": "a", "score": 1, "box": [-0.5, 0.5, 1.5, 2]},
+        {"label": "b", "score": 0, "box": [0.9, 0.9, 0.1, 0.1]},
+    ]
+    overlay = _overlay(store, json.dumps(entries))
+    first, second = overlay.boxes
+    assert (first.x, first.y, first.width, first.height) == (0, 128, 256, 128)
+    assert (second.width, second.height) == (0, 0)
+    entries = [{"label": "a", "score": 0.5, "box": [0, 0, 1, 1]}] * (MOST_BOXES + 7)
+    overlay = _overlay(store, json.dumps(entries))
+    assert (len(overlay.boxes), overlay.left_out) == (MOST_BOXES, 7)
+
+
+def _overlay(store: MemoryStore, text: str):
+    over = picture(store, width=8, height=8)
+    reading = Reading(store=store, split="public")
+    return reading.show_output(name="boxes", kind="", reference=keep(store, text), over=over, alt="").overlay
+
+
+def test_what_is_no_list_of_boxes_stays_a_text_and_what_is_no_png_counts_as_a_square(store: MemoryStore):
+    for text in (
+        "a red circle",
+        "{}",
+        '[{"label": "a"}]',
+        '[{"label": "a", "score": 1, "box": [0, 0, 1]}]',
+        '[{"label": "a", "score": true, "box": [0, 0, 1, 1]}]',
+        '[{"label": 1, "score": 1, "box": [0, 0, 1, 1]}]',
+        "[[1]]",
+    ):
+        assert (read_boxes(text), _overlay(store, text)) == (None, None), text
+    for data in (b"", b"\x89PNG\r\n\x1a\n", b"GIF89a" + b"\0" * 40):
+        assert png_size(data) == (1, 1)
+
+
+def test_a_mask_lies_over_the_picture_that_it_was_made_of(store: MemoryStore):
+    over, mask = picture(store, width=10, height=10), picture(store, width=10, height=11)
+    shown = reading(store).show_output(name="mask", kind="mask", reference=mask, over=over, alt="A mask")
+    assert (shown.overlay.picture, shown.overlay.mask) == (f"/objects/{over.digest}", f"/objects/{mask.digest}")
+    plain = reading(store).show_output(name="image", kind="image", reference=mask, over=over, alt="A picture")
+    assert plain.kind == "image"
+    assert reading(store).show_output(name="mask", kind="mask", reference=mask, over=None, alt="").kind == "image"
+
+
+PIXELS = np.zeros((32, 64), dtype=np.bool_)
+PIXELS[4:6, 10:14] = True
+PIXELS[5, 20] = True
+
+
+def reading(store: MemoryStore) -> Reading:
+    return Reading(store=store, split="public")
+
+
+def test_labels_are_shown_as_text_with_their_scores(store: MemoryStore):
+    found = Labels((Label("red star", 0.875), Label("ring", 0.1)))
+    shown = reading(store).show(name="category", reference=keep(store, found), alt="Classes")
+    assert (shown.kind, shown.text) == ("text", "red star (0.88), ring (0.10)")
+    nothing = reading(store).show(name="category", reference=keep(store, Labels(())), alt="Classes")
+    assert nothing.text == "(nothing)"
+
+
+def test_boxes_are_frames_over_the_picture_in_its_shape(store: MemoryStore):
+    over = picture(store, height=32, width=64)
+    found = keep(store, Boxes((64, 32), (Box("red star", 1.5, 2, 20, 30, 0.9),)))
+    shown = reading(store).show(name="object", reference=found, alt="Boxes", over=over)
+    assert (shown.kind, shown.overlay.width, shown.overlay.height) == ("overlay", 256, 128)
+    assert over.digest in shown.overlay.picture
+    drawn = shown.overlay.found
+    assert (drawn.width, drawn.height, drawn.left_out) == (64, 32, 0)
+    assert [tuple(one) for one in drawn.items] == [(1, "red star", "0.90", "", "M1.5 2H20V30H1.5Z")]
+
+
+def test_masks_are_regions_of_exactly_their_pixels(store: MemoryStore):
+    found = keep(store, Masks((64, 32), (Mask("red star", PIXELS), Mask("", PIXELS & False))))
+    shown = reading(store).show(name="mask", reference=found, alt="Masks")
+    assert shown.overlay.picture == ""
+    drawn = shown.overlay.found
+    assert drawn.items[0].border.count("M") == 8  # two rectangles, and none between the rows of the first
+    assert "M10 4h4" in drawn.items[0].border
+    assert "M14 4v2" in drawn.items[0].border
+    assert [one.path for one in drawn.items] == ["M10 4h4v1h-4zM10 5h4v1h-4zM20 5h1v1h-1z", ""]
+    assert drawn.items[1].label == "unnamed"
+
+
+def test_a_page_draws_a_limited_number(store: MemoryStore):
+    many = Boxes((64, 32), (Box("a", 0, 0, 1, 1),) * (MOST_DRAWN + 7))
+    shown = reading(store).show(name="object", reference=keep(store, many), alt="Boxes")
+    assert (len(shown.overlay.found.items), shown.overlay.found.left_out) == (MOST_DRAWN, 7)
+    chequered = (np.indices((400, 400)).sum(axis=0) % 2).astype(np.bool_)
+    shown = reading(store).show(
+        name="mask", reference=keep(store, Masks((400, 400), (Mask("a", chequered),))), alt="Masks"
+    )
+    assert (len(shown.overlay.found.items), shown.overlay.found.left_out) == (0, 1)
+
+
+def test_what_a_worker_sent_that_is_no_findings_is_a_file(store: MemoryStore):
+    for data in (b"", b"[]", b"\xff\xfe", b"[" * 50_000, json.dumps({"kind": "boxes"}).encode()):
+        artefact = Artefact(data=data, media_type=MediaType.FINDINGS)
+        reference = ArtefactReference(digest=store.put(artefact), media_type=artefact.media_type)
+        shown = reading(store).show(name="object", reference=reference, alt="Boxes")
+        assert (shown.kind, shown.overlay, shown.text) == ("file", None, "")
+
+
+def test_what_was_selected_is_drawn_over_the_picture_that_it_was_found_in(store: MemoryStore):
+    first, second = (
+        picture(store, height=32, width=64),
+        keep(store, array_to_image(np.ones((32, 64, 3), dtype=np.float32))),
+    )
+    found = keep(store, Boxes((64, 32), (Box("red star", 1, 2, 20, 30), Box("ring", 3, 3, 9, 9))))
+    left = keep(store, Boxes((64, 32), (Box("ring", 3, 3, 9, 9),)))
+
+    def run(step: str, tool: str, inputs, outputs) -> StepRun:
+        unused = {"expert": "", "key": "", "cached": False, "seconds": 0}
+        return StepRun(step=step, tool=tool, inputs=inputs, outputs=outputs, **unused)
+
+    condition = keep(store, "ring")
+    sample = SampleResult(
+        index=0,
+        score=1,
+        inputs={"a.png": first, "b.png": second},
+        reference=left,
+        answer=left,
+        steps=[
+            run("s1", "object_detection", {"image": second}, {"object": found}),
+            run("s2", "select_bbox", {"bbox_list": found, "condition": condition}, {"result": left}),
+        ],
+    )
+    page = samples_page(samples=[sample], number=None, reading=reading(store), catalogue=None)
+    (shown,) = page.samples
+    over = [output.overlay.picture for step in shown.steps for output in step.outputs if output.overlay]
+    assert len(over) == 2
+    assert all(second.digest in address for address in over)
+    answer = shown.answers[0].answer
+    assert second.digest in answer.overlay.picture

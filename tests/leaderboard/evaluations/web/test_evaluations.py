@@ -1,0 +1,135 @@
+"""The evaluation page and what its owner does there."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.leaderboard.evaluations.web.factories import (
+    make_evaluation,
+    make_planner,
+    make_results,
+    make_suite,
+    make_user,
+)
+from tests.leaderboard.evaluations.web.reading import tasks
+from tests.memory import forget_everything
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def evaluation() -> Evaluation:
+    """A completed evaluation of `ada`: 27 scored, 2 planner faults, 1 infrastructure fault, 155 not run."""
+    made = make_evaluation(planner=make_planner(owner=make_user(), name="mine"), suite=make_suite())
+    make_results(made, samples=0)
+    return made
+
+
+def address(evaluation: Evaluation, rest: str = "") -> str:
+    return f"/evaluations/{evaluation.pk}/{rest}"
+
+
+def test_the_address_filters_sorts_and_paginates_tasks(client: Client, evaluation: Evaluation):
+    for parameters, expected in (
+        ({"outcome": "planner_fault", "degradation": "noise"}, ["9"]),
+        ({"reason": "endpoint_unavailable"}, ["5"]),
+        ({"metric": "CLIP"}, ["105", "106"]),
+        ({"q": "#12"}, ["12"]),
+        ({"outcome": "no-such-outcome"}, []),
+    ):
+        html = client.get(address(evaluation), parameters).content.decode()
+        assert tasks(html) == expected
+        assert f"{len(expected)} of 185 shown" in html
+        assert ("No task matches." in html) == (not expected)
+    worst = client.get(address(evaluation), {"sort": "score"}).content.decode()
+    assert tasks(worst)[:2] == ["3", "9"]
+    assert tasks(client.get(address(evaluation), {"page": "4"}).content.decode())[-1] == "184"
+    assert tasks(client.get(address(evaluation), {"page": "x"}).content.decode())[0] == "0"
+
+
+def test_a_running_evaluation_is_followed_live_and_works_without_javascript(client: Client):
+    suite = make_suite()
+    planner = make_planner(owner=make_user())
+    running = make_evaluation(planner=planner, suite=suite, state="running", reason_text="Workers are running.")
+    make_results(running, samples=0, upto=20)
+    html = client.get(address(running)).content.decode()
+    assert f'data-events="/evaluations/{running.pk}/events/"' in html
+    assert '<noscript><meta http-equiv="refresh"' in html
+    assert '<progress max="185" value="20"' in html
+    assert "Workers are running." in html
+    assert "Waiting" in html, "tasks without a result are listed, too"
+    done = client.get(address(make_evaluation(planner=planner, suite=suite))).content.decode()
+    assert "data-events" not in done
+
+
+def test_only_the_owner_is_offered_what_the_state_allows():
+    stranger, owner, suite = make_user("eve"), make_user(), make_suite()
+    readers = [Client(), Client(), Client()]
+    readers[1].force_login(stranger)
+    readers[2].force_login(owner)
+    for state, offered in (
+        ("on_hold", {"resume", "accept", "cancel"}),
+        ("running", {"cancel"}),
+        ("queued", {"cancel"}),
+        ("completed", {"rerun"}),
+        ("cancelled", {"rerun"}),
+        ("failed", {"rerun"}),
+    ):
+        evaluation = make_evaluation(planner=make_planner(owner=owner, name=state), suite=suite, state=state)
+        pages = [reader.get(address(evaluation)).content.decode() for reader in readers]
+        found = [set(re.findall(rf'action="/evaluations/{evaluation.pk}/(\w+)/"', html)) for html in pages]
+        assert found == [set(), set(), offered | {"visibility"}], state
+
+
+def test_the_owner_acts_on_an_evaluation_on_hold(client: Client):
+    owner, suite = make_user(), make_suite()
+    client.force_login(owner)
+    for action, state in (("resume", "queued"), ("accept", "aggregating"), ("cancel", "cancelled")):
+        evaluation = make_evaluation(planner=make_planner(owner=owner, name=action), suite=suite, state="on_hold")
+        make_results(evaluation, samples=0, upto=6)
+        page = client.post(address(evaluation, f"{action}/"), follow=True)
+        assert page.redirect_chain == [(address(evaluation), 302)]
+        evaluation.refresh_from_db()
+        assert evaluation.state == state
+        assert b'class="messages"' in page.content
+
+
+def test_an_endpoint_address_is_shown_to_its_owner_only(client: Client):
+    owner = make_user()
+    planner = make_planner(owner=owner, name="remote", endpoint_url="https://secret.example.org/plan")
+    evaluation = make_evaluation(planner=planner, suite=make_suite())
+    make_results(evaluation, samples=0, upto=3)
+    pages = (address(evaluation), address(evaluation, "tasks/0/"), "/boards/openagi/", "/")
+    for reader in (None, make_user("eve")):
+        if reader:
+            client.force_login(reader)
+        for page in pages:
+            assert b"secret.example.org" not in client.get(page).content
+    client.force_login(owner)
+    assert b"https://secret.example.org/plan" in client.get(address(evaluation)).content
+
+
+def test_scores_are_broken_down_by_kind_of_task_with_links_that_filter(client: Client, evaluation: Evaluation):
+    html = client.get(address(evaluation)).content.decode()
+    part = html[html.index("By kind of task") :]
+    assert "Scores by degradation" in part
+    assert 'href="?degradation=noise#results"' in part
+    assert "Scores by structure" not in part, "all tasks that have a score are linear"
+
+
+def test_what_is_kept_of_a_page_is_neither_of_other_filters_nor_from_before_a_result(
+    client: Client, evaluation: Evaluation
+):
+    whole = client.get(address(evaluation)).content.decode()
+    faulty = client.get(address(evaluation), {"outcome": "planner_fault"}).content.decode()
+    assert tasks(faulty) == ["3", "9"] != tasks(whole)
+    moving = make_evaluation(planner=make_planner(owner=make_user("bob")), suite=evaluation.suite, state="running")
+    make_results(moving, samples=0)
+    before = client.get(address(moving)).content.decode()
+    TaskResult.objects.filter(evaluation=moving, outcome="planner_fault").update(outcome="scored", score=0.123)
+    after = client.get(address(moving)).content.decode()
+    assert ("0.123" in before, "0.123" in after) == (False, True)
+    forget_everything()
+    assert client.get(address(moving)).content.decode() == after
