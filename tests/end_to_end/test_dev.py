@@ -11,7 +11,7 @@ from tests.end_to_end.arena import data_folder, left_of
 from tests.processes import ROOT, Program, clean_environment, free_port
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
-EDITED = ROOT / "leaderboard" / "site" / "clock.py"
+EDITED = ROOT / "leaderboard" / "platform" / "clock.py"
 
 
 @pytest.fixture(scope="module")
