@@ -97,7 +97,8 @@ def not_installed(dockerfile: Path) -> set[str]:
     locked = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", text, re.M)}
     found = {"leaderboard"} if dockerfile.stem == "worker" else set()
     for module, packages in metadata.packages_distributions().items():
-        if not {canonicalize_name(name) for name in packages} & locked:
+        # What an editable installation has of ours is copied.
+        if not {canonicalize_name(name) for name in packages} & {*locked, "planarena"}:
             found.add(module)
     return found
 
