@@ -1,10 +1,8 @@
 """The command line: one module for each group of commands.
 
-- `main`: entry point of `python -m evaluator`; `program`: the table of commands, read without importing them
-- `evaluate`, `suites`, `planners`, `tools`, `profiles`, `bench`, `scoring`, `judging`, `validity`, `sbom`, `lilliput`,
-  `train`: the commands
-- `usage`: errors and options that commands share; `execution_settings`: options of commands that execute plans
-- `listing`: tables; `progress_view`: progress of an evaluation; `quiet`: log levels of libraries
+- `main`: entry point of `python -m evaluator`; `walking`: all commands, imported
+- `progress_view`: progress of an evaluation; `quiet`: log levels of libraries
+- the others: commands. `evaluator.core.commands` has what they share, and the papers have commands of their own.
 
 Nothing is imported here: a command loads what it needs when it runs.
 """

@@ -1,1 +1,1 @@
-"""Execution."""
+"""Executing plans: experts with their profiles, and the engine."""

@@ -1,1 +1,1 @@
-"""Interactive suites of LUMOS: the planner sees the result of each action before the next."""
+"""LUMOS (Yin et al., 2024): suites in turns, strategies and training."""

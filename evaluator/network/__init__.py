@@ -1,1 +1,1 @@
-"""What all clients of the product share about HTTP servers that answer badly."""
+"""Clients of other machines: guarded connections, retries, downloads, the hub."""

@@ -1,1 +1,1 @@
-"""OpenAGI's requests, generated from their grammar, with gold plans."""
+"""OpenAGI (Ge et al., 2023): its requests with gold plans, generated seasons, strategies, training."""

@@ -1,9 +1,10 @@
-"""How the shipped weights were made: the experts of the miniature world, and lilliput-planner.
+"""The kit for training that the papers and the miniature world's experts share.
 
-Nothing outside this package imports it, except the commands that start a training run.
+Only training and the commands that start it import it.
 
-- `experts`: the models of the miniature world; `planners`: lilliput-planner and its comparison
-- `loop`: the resumable training loop; `history`: the record of a run; `export`: weights, configurations and lock file
+- `loop`: the resumable training loop; `history`: the record of a run; `runs`: going on only from one's own
+- `export`: weights, configurations and lock file; `checkpoints`: folders of planners
+- `special_tokens`: tokens and files of tokenizers; `t5`: first weights; `causal`: small causal networks
 
 Nothing is imported here: all of it needs torch.
 """

@@ -1,4 +1,4 @@
-"""Tokens that every planner's vocabulary has, and writing tokenizers."""
+"""Special tokens of every trained planner, and the files of its tokenizer."""
 
 import json
 from pathlib import Path

@@ -24,13 +24,17 @@ number of rows that are significantly better, `rank_high` the number of rows les
 Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row
 without the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test:
 the row's `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the
-others open. `normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op`
-(0) and `gold` (1), with its interval; `{"missing": "a sentence"}` where these are missing. `runs` are the published
-runs of the same planner under the board's conditions: a row shows the latest of them (policy `latest`), or the mean
-over all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are the standard deviation
-and the range of the runs' primary means; they and `identical` are absent for a single run. A metric that no task
-measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in those, that the
-planner's owner measured with a worker of their own and a worker of this site has verified.
+others open.
+
+`normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op` (0) and `gold`
+(1), with its interval; `{"missing": "a sentence"}` if there is no such row.
+
+`runs` are the published runs of the same planner under the board's conditions: a row shows the latest of them (policy
+`latest`), or the mean over all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are
+the standard deviation and the range of the runs' primary means; they and `identical` are absent for a single run.
+
+A metric that no task measured is left out of `metrics`, or null. Only rows that the planner's owner measured with a
+worker of their own, and a worker of this site has verified, have `"run_by_owner": true`.
 """
 
 from bisect import bisect_right

@@ -1,1 +1,1 @@
-"""Causes."""
+"""Why tasks are below the gold score: found again when gold changes, and counted for boards."""

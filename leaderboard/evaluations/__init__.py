@@ -1,1 +1,1 @@
-"""The domain: submissions, evaluations, their states, and who may see and change them."""
+"""Submissions, evaluations, their states and results, and who may see and change them."""

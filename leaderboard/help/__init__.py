@@ -1,1 +1,1 @@
-"""Help."""
+"""The documentation, the reference of the API and the search."""

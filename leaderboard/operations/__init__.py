@@ -1,1 +1,1 @@
-"""Operations."""
+"""Running the site: backups, monitoring, closing accounts, the demo."""

@@ -1,1 +1,1 @@
-"""The ground floor: settings, environment, encryption, clock, ASGI application, Celery, embedded PostgreSQL."""
+"""What every room needs and what knows nothing of the arena: settings, HTTP, storage, coordination."""

@@ -27,7 +27,7 @@ class Channel(filesystem.Channel):
         try:
             return list(super().get_table(exchange))
         except ValueError:
-            # Damaged: the next binding writes it anew.
+            # Damaged: the next binding replaces it.
             return []
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str | None, queue: str) -> None:

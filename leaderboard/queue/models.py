@@ -193,7 +193,7 @@ class AgentTurn(models.Model):
     response = models.TextField(blank=True)
     """A `TurnResponse` as JSON; empty until it is answered."""
     end = models.TextField(blank=True)
-    """What the agent is told at the end of the task, where this was its last turn."""
+    """The message to the agent at the end of the task, if this was its last turn."""
     end_is_error = models.BooleanField(default=False)
 
     class Meta:

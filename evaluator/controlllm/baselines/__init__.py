@@ -1,1 +1,1 @@
-"""Baselines."""
+"""HuggingGPT, GPT4Tools, VisProg, ViperGPT and Visual ChatGPT as strategies."""

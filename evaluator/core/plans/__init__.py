@@ -1,1 +1,1 @@
-"""Plans: what a planner answers, how it is read and printed, and what can be wrong with it."""
+"""Plans: their model, their checks, and the literals and envelopes of their texts."""

@@ -4,7 +4,7 @@
 - `model`, `tokens`, `pretraining`: lilliput-planner itself
 - `splits`: which tasks are learnt from; `lessons`, `supervised`, `finetuning`: learning their gold plans
 - `episodes`, `estimators/`, `reinforce`, `rltf`, `feedback_run`, `curves`: learning from what plans score
-- `lora`: training few parameters; `checkpoints`: folders of planners; `runs`: going on only from one's own
+- `lora`: training few parameters
 - `study`, `table`: the comparison of schemes; `shipping`: planners of a study become shipped weights
 
 Nothing is imported here: most of it needs torch.

@@ -2,11 +2,9 @@
 
 Nothing is imported here: some modules need torch, and a name alone must not load it.
 
-- `protocol`: calls, answers, failures; what a model is
+- `evaluator.core.language_model`: calls, answers, failures; what a model is
 - `choosing`: models by name; `errors`: why there is none
-- `admission`: what a submitted model must be like, checked before anything loads it
-- `tokenizer_admission`: which settings of its tokenizer are used; `tokenizer_loading`: building it from them
-- `hub_lookup`: a hub's model before it is fetched; `checkpoint_zip`: an uploaded one before it is unpacked
+- `evaluator.sandbox.admission`: what a submitted model must be like, checked before anything loads it
 - `local`: checkpoints on this machine; `fetching`: from a hub; `network`: a model with its tokenizer and prompts
 - `batching`: which calls are answered together; `generation`, `sampling`, `scoring`: how; `continuous`: on a GPU
 - `automaton`: a constraint as data

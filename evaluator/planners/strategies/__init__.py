@@ -1,1 +1,1 @@
-"""The planner systems of the papers as strategies over any language model."""
+"""The registry of strategies, and what several of them share. Each paper has its own."""

@@ -1,1 +1,1 @@
-"""."""
+"""Metrics of plans and results, their intervals, and paired tests."""

@@ -1,1 +1,1 @@
-"""Template tags of the comparison page."""
+"""Template tags of figures, outcomes and comparisons."""

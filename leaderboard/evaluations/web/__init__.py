@@ -1,1 +1,1 @@
-"""Pages of evaluations, tasks and workers. Reads only."""
+"""Pages of evaluations and tasks, comparisons and sharing. Read-only."""

@@ -1,1 +1,1 @@
-"""Web."""
+"""Pages of the documentation and the search."""

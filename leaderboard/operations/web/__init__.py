@@ -1,1 +1,1 @@
-"""Web."""
+"""Pages and API of operations."""

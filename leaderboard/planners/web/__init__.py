@@ -1,1 +1,1 @@
-"""Web."""
+"""API and admin of planners: uploads, checkpoints, secret headers."""

@@ -1,1 +1,1 @@
-"""Templatetags."""
+"""Template tags of every page."""

@@ -1,1 +1,1 @@
-"""Web."""
+"""The admin site."""

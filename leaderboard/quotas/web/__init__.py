@@ -1,1 +1,1 @@
-"""Web."""
+"""API and admin of quotas."""

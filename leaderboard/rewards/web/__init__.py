@@ -1,1 +1,1 @@
-"""Web."""
+"""The API of rewards."""

@@ -1,1 +1,1 @@
-"""Web."""
+"""Pages, forms and API of submissions."""

@@ -1,1 +1,1 @@
-"""Documents."""
+"""Pages of the documentation."""

@@ -1,1 +1,1 @@
-"""Search."""
+"""The search page."""

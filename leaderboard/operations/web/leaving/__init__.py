@@ -1,1 +1,1 @@
-"""Leaving."""
+"""Pages and API for closing an account."""

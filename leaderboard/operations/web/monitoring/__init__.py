@@ -1,1 +1,1 @@
-"""Monitoring."""
+"""The status page, health and metrics."""

@@ -1,4 +1,4 @@
-"""Forms in which people and teams tell of themselves. The rules stand in `people/profile.py`."""
+"""Forms in which people and teams describe themselves. `people/profile.py` has the rules."""
 
 from django import forms
 
