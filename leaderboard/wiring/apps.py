@@ -17,6 +17,6 @@ class Wiring(AppConfig):
         from leaderboard.wiring.callbacks import register
 
         register()
-        autodiscover_modules("web.admin", "web.audit_admin", "web.jobs_admin")
+        autodiscover_modules("web.admin")
         register_converters()
         look_seldom()

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from leaderboard.platform.models import AuditEntry
 from leaderboard.platform.operators import is_operator
 
 if TYPE_CHECKING:
@@ -150,3 +151,17 @@ class ReadOnlyInline(_ForOperators, TabularInline):
         """All of them in one query."""
         rows = super().get_queryset(request)
         return rows.select_related(*self.related) if self.related else rows
+
+
+@admin.register(AuditEntry, site=site)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Who did what; search by user name, or by the id of an evaluation, submission, token, ..."""
+
+    list_display = ("at", "who", "action", "target_kind", "label", "target", "details")
+    list_filter = ("action", "target_kind")
+    search_fields = ("=actor", "=target", "label")
+    date_hierarchy = "at"
+
+    @admin.display(description="who", ordering="actor")
+    def who(self, entry: AuditEntry) -> str:
+        return entry.actor or "(command line)"

@@ -1,4 +1,4 @@
-"""Worker tokens in the admin."""
+"""Worker tokens and jobs in the admin."""
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from leaderboard.people.signed_in import user_of
 from leaderboard.platform.web.admin import ReadOnlyAdmin, site
-from leaderboard.queue.models import WorkerToken
+from leaderboard.queue.models import Job, WorkerToken
 from leaderboard.queue.workers.tokens import revoke_worker_token
 
 
@@ -30,3 +30,15 @@ class WorkerTokenAdmin(ReadOnlyAdmin):
                 messages.success(request, f"{token.name}: revoked. What was leased with it is leased again.")
             else:
                 messages.warning(request, f"{token.name}: was revoked before.")
+
+
+@admin.register(Job, site=site)
+class JobAdmin(ReadOnlyAdmin):
+    """What users' jobs wait for. Requests and results are shown to their owners only."""
+
+    exclude = ("request", "result")
+    list_display = ("created", "kind", "owner", "state", "started", "finished", "deadline")
+    list_filter = ("kind", "state")
+    list_select_related = ("owner",)
+    search_fields = ("=id", "owner__username")
+    ordering = ("-created",)
