@@ -15,6 +15,7 @@ from leaderboard import platform as site
 from leaderboard.platform.environment import Environment, kept_secret, parse_database_url
 from leaderboard.platform.vite import with_vite
 
+ROOT = Path(__file__).resolve().parents[3]
 COMPLETE = {
     "DATABASE_URL": "postgresql://localhost/arena",
     "PLANARENA_SECRET_KEY": "s" * 50,
@@ -179,3 +180,27 @@ def test_the_policy_lets_vite_in_and_nobody_else(settings):
     for name in ("default-src", "object-src", "base-uri", "form-action", "frame-ancestors"):
         assert after[name] == list(before[name])
     assert "'unsafe-inline'" not in str(before)
+
+
+def test_a_queue_process_loads_every_task_and_each_scheduled_one_exists():
+    """In a process of its own: here the tests have imported what a room forgot to name."""
+    program = (
+        "import django; django.setup()\n"
+        "from django.conf import settings\n"
+        "from leaderboard.platform.celery import app\n"
+        "app.loader.import_default_modules()\n"
+        "print(*app.tasks, *(f'beat:{one[\"task\"]}' for one in settings.CELERY_BEAT_SCHEDULE.values()))"
+    )
+    variables = {"DJANGO_SETTINGS_MODULE": "tests.mypy_settings", "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    written = {
+        f"{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}.{name}"
+        for path in (ROOT / "leaderboard").rglob("tasks.py")
+        for name in re.findall(r"^@task\b[^\n]*\n(?:@[^\n]*\n)*def (\w+)", path.read_text(), re.M)
+    }
+    scheduled = {name.removeprefix("beat:") for name in loaded if name.startswith("beat:")}
+    assert written
+    assert scheduled
+    assert (written - loaded, scheduled - loaded) == (set(), set())
