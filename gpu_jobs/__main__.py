@@ -33,7 +33,7 @@ from pathlib import Path
 from uuid import UUID
 
 from evaluator.core.private_files import keep_private
-from evaluator.core.process_settings import settle_process
+from evaluator.core.process import settle_process
 from evaluator.execution.engine.opening import open_store, parse_size
 from evaluator.network.egress_policy import EgressPolicyError, egress_policy
 from evaluator.sandbox.programs.support import support

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import ResultRecord
-from evaluator.core.values.coding import PICTURES, Artefact
+from evaluator.core.values import PICTURES, Artefact
 
 HIDDEN = b"***"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"

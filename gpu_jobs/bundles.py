@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 
 CONTENT_TYPE = "application/x-planarena-bundle"
 MOST_BYTES = 8 * 1024 * 1024

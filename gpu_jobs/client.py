@@ -11,7 +11,7 @@ import httpx
 from pydantic import SecretStr, ValidationError
 
 from evaluator.core.records import ResultRecord
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.network.transient import asked_to_wait, is_transient
 from gpu_jobs import bundles
 from gpu_jobs.contract.agents import TurnAnswer, TurnRequest

@@ -11,7 +11,7 @@ from typing import Self
 
 from evaluator.core import canonical_json
 from evaluator.core.records import Outcome, Reason, ResultRecord
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
 from gpu_jobs import bundles
 from gpu_jobs.artefact_redaction import with_digests

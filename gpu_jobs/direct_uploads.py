@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.network.transient import asked_to_wait, is_transient
 from gpu_jobs.client import ApiClient, RefusedError
 from gpu_jobs.contract.lease import Lease

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import ResultRecord
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from gpu_jobs.artefact_redaction import redacted
 from gpu_jobs.worker_secrets import names_a_secret
 

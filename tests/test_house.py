@@ -18,7 +18,7 @@ SUITE_NAMES = re.compile(
     r"|_(?:openagi|tool100|tool2k|toolmini|toolworld|toolbench|gsm8k|svamp|intercode)\b"
 )
 """A suite in the code: its slug, an import from its folder, or an identifier. Strategies, such as `openagi/zero-shot`,
-and `evaluator.core.tools.openagi` are named after the paper and not after its suite."""
+and `evaluator.core.tools.catalogues` are named after the paper and not after its suite."""
 SUITE_FOLDERS = (
     "evaluator/arc/",
     "evaluator/controlllm/",
@@ -28,7 +28,7 @@ SUITE_FOLDERS = (
 )
 NAMES_OF_SUITES = {
     "leaderboard/platform/api/examples.py": "an example in the reference of the API",
-    "evaluator/core/tools/openagi.py": "the catalogue is named after its benchmark",
+    "evaluator/core/tools/catalogues.py": "the catalogue is named after its benchmark",
     "leaderboard/operations/demo/progress.py": "the suite of the demo",
     "leaderboard/help/documents/chapters.py": "a chapter's file",
 }

@@ -13,10 +13,10 @@ from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
 from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
-from evaluator.core.episode_summary import EpisodeFigures, figures_of, summary_of
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite, shown_columns
 from evaluator.core.suites.hidden import suite_on_split
+from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, Setting, SettingError
 from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
 from evaluator.episodes.registry import episode_of

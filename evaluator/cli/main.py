@@ -1,4 +1,4 @@
-"""The program `planarena` without a site: all groups of commands, `--version` and `--verbose`."""
+"""The program `planarena`: all groups of commands, `--version` and `--verbose`, and completion by shells."""
 
 import os
 import sys
@@ -12,14 +12,16 @@ import typer
 from evaluator import __version__
 from evaluator.cli.progress_lines import ProgressLines
 from evaluator.cli.quiet import VERBOSE, only_downloads, quieten
-from evaluator.core.commands.completion import complete
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.lazy import AllCommands
 from evaluator.core.commands.options import VerboseOption
-from evaluator.core.commands.streams import settle_streams
 from evaluator.core.commands.table import COMPLETE, top_level
-from evaluator.core.process_settings import settle_process
+from evaluator.core.process import settle_process, settle_streams
 from evaluator.core.provenance import version_line
+
+PROGRAM = "planarena"
+_SHELLS = ("bash", "zsh", "fish")
+
 
 app = typer.Typer(cls=AllCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -38,6 +40,30 @@ def planarena(
     verbose: VerboseOption = False,
 ) -> None:
     """PlanArena: evaluate planners."""
+
+
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="|".join(_SHELLS), help="The shell that reads the script.")],
+) -> None:
+    """Print a script that completes commands and options.
+
+    In bash: `source <(planarena completion bash)`, also in ~/.bashrc. In zsh the same, after compinit. In fish:
+    `planarena completion fish | source`.
+    """
+    if shell not in _SHELLS:
+        raise typer.BadParameter(f"the shells are {', '.join(_SHELLS)}, not {shell!r}", param_hint="SHELL")
+    # Imported here: no other command needs it.
+    from typer._completion_shared import get_completion_script
+
+    sys.stdout.write(get_completion_script(prog_name=PROGRAM, complete_var=COMPLETE, shell=shell) + "\n")
+
+
+def complete() -> None:
+    """Let the program answer the script's questions."""
+    # The options --install-completion and --show-completion, which this command replaces, would do it for Typer.
+    from typer._completion_classes import completion_init
+
+    completion_init()
 
 
 _WITH_OWN_LINES = frozenset({"evaluate", "mcp"})

@@ -11,7 +11,6 @@ import typer
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, writable_folder
-from evaluator.core.commands.streams import as_printable_json
 from evaluator.core.commands.usage import (
     chosen_suite,
     in_short_lines,
@@ -21,6 +20,7 @@ from evaluator.core.commands.usage import (
     write_bytes,
     write_text,
 )
+from evaluator.core.process import as_printable_json
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet
 from evaluator.core.suites.registry import fetching_modules, suite_names, suite_of
@@ -164,8 +164,7 @@ def describe_suite(
     url: Annotated[str, typer.Option(help="Page of the data set. Default: that of its release.")] = "",
 ) -> None:
     """Print a suite's metadata as a data set: Croissant 1.0, JSON-LD."""
-    from evaluator.core.suites.croissant import REQUESTS, as_text, croissant, request_lines
-    from evaluator.core.suites.metadata import metadata_of
+    from evaluator.core.suites.metadata import REQUESTS, as_text, croissant, metadata_of, request_lines
 
     chosen = chosen_suite(suite)
     try:

@@ -10,9 +10,8 @@ import typer
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag
 from evaluator.core.commands.usage import out, print_json, usage_error
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.graph import tools_graph_svg
-from evaluator.core.tools.openagi import OPENAGI
 from evaluator.core.tools.types import Catalogue
 
 CATALOGUES = {catalogue.name: catalogue for catalogue in (CONTROLLLM, OPENAGI)}

@@ -3,7 +3,7 @@
 import typer
 
 from evaluator.core.commands.lazy import SiteCommands
-from evaluator.core.commands.streams import settle_streams
+from evaluator.core.process import settle_streams
 
 app = typer.Typer(cls=SiteCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

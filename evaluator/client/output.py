@@ -19,7 +19,7 @@ from evaluator.client.shapes import TABLE_FORMS, Evaluation, TableForm, TaskRow
 from evaluator.client.verdict import Verdict
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import printable
-from evaluator.core.commands.streams import as_printable_json
+from evaluator.core.process import as_printable_json
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluator.client.shapes import Evaluation, TaskRow
 from evaluator.client.verdict import Check, Verdict
-from evaluator.core.episode_summary import EpisodeFigures, figures_of
+from evaluator.core.transcripts import EpisodeFigures, figures_of
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

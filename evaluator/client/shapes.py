@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from evaluator.core.episode_summary import EpisodeSummary
+from evaluator.core.transcripts import EpisodeSummary
 
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"

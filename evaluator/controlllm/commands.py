@@ -27,7 +27,7 @@ from evaluator.core.commands.usage import (
     usage_error,
     write_json,
 )
-from evaluator.core.did_you_mean import did_you_mean
+from evaluator.core.naming import did_you_mean
 from evaluator.core.suites.base import Suite, shown_columns
 from evaluator.network.released_files import FetchError
 from evaluator.scoring.arbiters.options import (

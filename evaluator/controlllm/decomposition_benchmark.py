@@ -14,7 +14,7 @@ from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerRequest, request_for
 from evaluator.core.suites.base import Suite
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import Tool
 from evaluator.episodes.judgement import all_tools
 from evaluator.scoring.metrics.decomposition import FIELDS, judge_decomposition, right_fields

@@ -14,7 +14,7 @@ from evaluator.controlllm.toolbench.world import SLUG as WORLD
 from evaluator.controlllm.toolbench.world.judging import WorldJudge
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import Entry, suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.judged import JudgedPlans

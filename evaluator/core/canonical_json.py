@@ -1,4 +1,4 @@
-"""Canonical JSON: the one form that is hashed."""
+"""Forms that are hashed: canonical JSON, and framed texts, of which no two different lists read the same."""
 
 import hashlib
 import json
@@ -80,3 +80,21 @@ def _exact(text: str) -> int:
     if len(text) > 17 or abs(number := int(text)) > _LARGEST_INTEGER:
         raise ValueError(f"has the number {text[:40]}, which is too large")
     return number
+
+
+def framed(*parts: str) -> bytes:
+    """The parts one after the other, each behind the number of its bytes in UTF-8 as four bytes, the highest first.
+
+    A key of HMAC is no such part: HMAC pads keys with zeros, so that a key with zeros at its end is the same key.
+    """
+    return b"".join(len(content).to_bytes(4, "big") + content for content in (part.encode() for part in parts))
+
+
+def framed_digest(purpose: str, *parts: str) -> str:
+    """SHA-256 of purpose and parts, as 64 hexadecimal digits.
+
+    Args:
+        purpose: what the digest is for: digests for different purposes are never equal.
+        parts: any texts, in order.
+    """
+    return hashlib.sha256(framed(purpose, *parts)).hexdigest()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 
 
 @dataclass(frozen=True, slots=True)

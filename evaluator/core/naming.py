@@ -1,12 +1,16 @@
-"""Whether a name for a thing meets a condition in words, such as `red star` and `stars`."""
+"""Names: whether one meets a condition in words, such as `red star` and `stars`, and the known name most like it."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 _ARTICLES = frozenset({"a", "an", "the", "all", "every", "any", "one", "some"})
 _ANYTHING = frozenset({"thing", "object", "item"})
 _WORDS = re.compile(r"[a-z0-9]+")
 _SHORTEST = 4
 """Letters of a word that may be a plural."""
+_LONGEST_NAME = 100
+"""Characters that are compared: similarity takes time in the square of the length."""
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -32,3 +36,9 @@ def _singular(word: str) -> str:
     if len(word) < _SHORTEST or not word.endswith("s") or word.endswith("ss"):
         return word
     return word[:-2] if word.endswith(("xes", "sses", "ches", "shes")) else word[:-1]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The hint ` Did you mean 'visibility'?`, with its leading blank; empty without a similar name."""
+    near = get_close_matches(name[:_LONGEST_NAME], list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

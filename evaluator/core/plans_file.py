@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any
 
 from evaluator.core.canonical_json import JsonValue, digest
-from evaluator.core.did_you_mean import did_you_mean
+from evaluator.core.naming import did_you_mean
 from evaluator.core.planner import MAX_ALTERNATIVES, MAX_RESPONSE_BYTES
 from evaluator.core.plans.abstaining import abstention
 from evaluator.core.storable import unkeepable

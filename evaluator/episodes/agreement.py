@@ -6,7 +6,7 @@ from math import fsum
 
 from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Task
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.episodes.parts import Planned
 from evaluator.scoring.metrics.closed_answers import is_right
 from evaluator.scoring.metrics.plan_equality import edge_f1, is_same_plan

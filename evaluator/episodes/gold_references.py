@@ -6,7 +6,7 @@ from functools import partial
 from evaluator.core.records import ArtefactReference
 from evaluator.core.suites.base import Task
 from evaluator.core.suites.samples import GoldComparedSource
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.execution.engine.jobs import JobResult
 from evaluator.execution.engine.run import Engine
 

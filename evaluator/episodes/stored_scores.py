@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 
 _OUTPUT = "scores"

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.tools.controlllm import CONTROLLLM
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.base import Setting

@@ -8,8 +8,7 @@ import numpy as np
 from PIL import Image as PillowImage
 
 from evaluator.core import canonical_json
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.miniature.degradations import Pixels, degrade
 from evaluator.miniature.grammar.masking import mask_word
 from evaluator.miniature.rendering import render

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from evaluator.core.framing import framed
+from evaluator.core.canonical_json import framed
 
 WORLD_VERSION = "1"
 """Raised by hand whenever a stream gives other numbers for the same split, index and purpose."""

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.openagi.built import FORMAT, GERMAN, MANIFEST, TEXTS
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.photos import fitted

@@ -14,8 +14,7 @@ from typing import Any
 from PIL import Image as PillowImage
 
 from evaluator.core import canonical_json
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.openagi import photos
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.tasks import OpenAGITask

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from evaluator.core.suites.registry import Entry
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.episodes.turns.step_by_step import step_by_step

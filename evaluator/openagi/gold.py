@@ -7,7 +7,7 @@ with two inputs repair both independently, so their plans are graphs.
 """
 
 from evaluator.core.plans.model import Plan, Step
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.grammar import Base, Degradation, Phrase, Request
 

@@ -16,8 +16,8 @@ import numpy as np
 from PIL import Image as PillowImage
 from PIL import ImageFilter
 
-from evaluator.core.framing import framed
-from evaluator.core.values.pictures import Image
+from evaluator.core.canonical_json import framed
+from evaluator.core.values import Image
 from evaluator.openagi.grammar import Degradation
 
 SIDE = 256

@@ -19,8 +19,7 @@ from pathlib import Path
 from PIL import Image as PillowImage
 
 from evaluator.core import canonical_json
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.photos import MASK, fitted
 from evaluator.openagi.tasks import OpenAGITask

@@ -7,12 +7,12 @@ from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 
-from evaluator.core.papers import paper_entries
 from evaluator.core.planner import OfferedTool, Planner, PlannerReply, PlannerRequest
 from evaluator.core.plans.abstaining import abstention
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite
+from evaluator.core.suites.registry import paper_entries
 from evaluator.planners.ablations import literals, minus_one, with_texts
 from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from evaluator.core.language_model import Ability
 from evaluator.core.planner import Planner
 from evaluator.core.suites.base import Suite
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.shipped import LUMOS, shipped_folder, shipped_names

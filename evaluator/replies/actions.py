@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from evaluator.core.plans.literals import refuse_too_many, short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.core.plans.values import refuse_too_many, short, spelling
 from evaluator.core.tools.types import Catalogue, ResourceType
 
 _GENERATED = re.compile(r"<GEN(?:ERATED)?>-([0-9]{1,9})")

@@ -14,8 +14,8 @@ request does not say what it expects: the answers are then the outputs that no s
 from collections.abc import Mapping
 from typing import Any
 
+from evaluator.core.plans.literals import MAX_ANSWERS, a_list, a_text, kind_of, load_json, refuse_too_many
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.core.plans.values import MAX_ANSWERS, a_list, a_text, kind_of, load_json, refuse_too_many
 from evaluator.replies.actions import unused_outputs
 
 FORM = "plan/1"

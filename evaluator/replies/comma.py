@@ -19,8 +19,8 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
+from evaluator.core.plans.literals import short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import short, spelling
 from evaluator.replies.frontier import known_names, resources_of, wire
 
 FORM = "comma sequence"

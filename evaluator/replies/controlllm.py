@@ -21,8 +21,8 @@ unknown keys are ignored.
 
 from collections.abc import Iterator, Mapping
 
+from evaluator.core.plans.literals import a_list, a_text, kind_of, load_json
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import a_list, a_text, kind_of, load_json
 from evaluator.replies.actions import Action, plan_of
 
 FORM = "ControlLLM actions"

@@ -17,9 +17,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluator.core.plans.literals import load_literal
+from evaluator.core.plans.literals import Places, a_list, a_text, integer, kind_of, load_literal, refuse_too_many
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.core.plans.values import Places, a_list, a_text, integer, kind_of, refuse_too_many
 
 OPENING = "<Solution>"
 _CLOSING = "</Solution>"

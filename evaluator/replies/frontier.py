@@ -8,8 +8,8 @@ what it consumed. A name of no tool becomes a step without inputs and outputs, f
 
 from dataclasses import dataclass
 
+from evaluator.core.plans.literals import spelling
 from evaluator.core.plans.model import PlanContext, Step
-from evaluator.core.plans.values import spelling
 from evaluator.core.tools.types import ResourceType, Tool
 
 

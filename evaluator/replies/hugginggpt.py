@@ -18,8 +18,8 @@ out, or naming a task whose result is not used (data alone make a plan's edges);
 import re
 from collections.abc import Mapping
 
+from evaluator.core.plans.literals import a_text, integer, kind_of, load_json, refuse_too_many
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import a_text, integer, kind_of, load_json, refuse_too_many
 from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 
 FORM = "HuggingGPT tasks"

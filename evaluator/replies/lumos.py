@@ -22,9 +22,8 @@ action without a target.
 
 import re
 
-from evaluator.core.plans.literals import Scanner
+from evaluator.core.plans.literals import MAX_STEPS, Scanner, short
 from evaluator.core.plans.model import ParsedPlan, PlanContext
-from evaluator.core.plans.values import MAX_STEPS, short
 from evaluator.replies.actions import Action, inputs_of, plan_of, tool_name
 
 FORM = "assignments"

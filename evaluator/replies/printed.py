@@ -20,9 +20,8 @@ Tolerated and recorded: outputs left out, a single text as outputs, a line break
 
 from collections.abc import Mapping
 
-from evaluator.core.plans.literals import MAX_DEPTH, Scanner
+from evaluator.core.plans.literals import MAX_DEPTH, MAX_STEPS, Scanner, kind_of
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import MAX_STEPS, kind_of
 from evaluator.replies.actions import Action, plan_of
 
 FORM = "printed actions"

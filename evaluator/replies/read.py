@@ -31,9 +31,8 @@ from dataclasses import replace
 
 from evaluator.core.plans.abstaining import is_abstention, parse_abstention
 from evaluator.core.plans.envelope import after_prose, json_in, unfenced, without_marks, without_reasoning
-from evaluator.core.plans.literals import load_literal
+from evaluator.core.plans.literals import kind_of, load_literal
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import kind_of
 from evaluator.replies.canonical import parse_canonical
 from evaluator.replies.comma import is_name, is_sequence, parse_comma, refuse_without_tool
 from evaluator.replies.controlllm import parse_controlllm

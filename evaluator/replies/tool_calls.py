@@ -17,8 +17,8 @@ Tolerated and recorded: arguments as an object instead of its text; a call witho
 
 from collections.abc import Mapping
 
+from evaluator.core.plans.literals import a_text, kind_of, load_json, refuse_too_many
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import a_text, kind_of, load_json, refuse_too_many
 from evaluator.replies.actions import Action, outputs_of, plan_of, tool_name
 
 FORM = "tool calls"

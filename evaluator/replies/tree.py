@@ -17,8 +17,8 @@ underscores.
 
 import re
 
+from evaluator.core.plans.literals import MAX_STEPS, Places, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.core.plans.values import MAX_STEPS, Places, spelling
 from evaluator.replies.frontier import Value, known_names, resources_of, wire
 
 FORM = "tree"

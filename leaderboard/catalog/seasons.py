@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from evaluator.core.framing import framed_digest
+from evaluator.core.canonical_json import framed_digest
 from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment
 from evaluator.core.suites.hidden import checked_seed as checked_form
 from leaderboard.catalog.models import Season, SeasonData, Suite

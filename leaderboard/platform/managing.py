@@ -14,8 +14,8 @@ from django.core.management import ManagementUtility, call_command, get_commands
 from django.db import OperationalError, ProgrammingError
 
 from evaluator.cli.progress_lines import ProgressLines
-from evaluator.core.commands.streams import settle_streams
 from evaluator.core.private_files import keep_private
+from evaluator.core.process import settle_streams
 from leaderboard.platform import embedded
 from leaderboard.platform.environment import Environment
 from leaderboard.platform.http.collecting import look_later

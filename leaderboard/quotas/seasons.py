@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q, Sum
 
-from evaluator.core.framing import framed
+from evaluator.core.canonical_json import framed
 from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import open_seasons
 from leaderboard.evaluations.models import Evaluation, Submission

@@ -13,8 +13,8 @@ from importlib import metadata
 from typing import NoReturn
 
 from evaluator import __version__
-from evaluator.core.commands.streams import settle_streams
 from evaluator.core.commands.table import COMPLETE, listed, top_level
+from evaluator.core.process import settle_streams
 from evaluator.core.provenance import SHIPPED, version_line
 
 OWN_PACKAGES = ("evaluator", "gpu_jobs", "leaderboard")

@@ -380,7 +380,7 @@ def picture_of(task: str) -> Any:
     """Noise that is large enough to be uploaded directly."""
     from PIL import Image
 
-    from evaluator.core.values.coding import encode
+    from evaluator.core.values import encode
 
     return encode(Image.frombytes("RGB", (96, 96), random.Random(task).randbytes(96 * 96 * 3)))
 

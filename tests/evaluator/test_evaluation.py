@@ -7,7 +7,7 @@ from evaluator.core.expert import ExpertError
 from evaluator.core.planner import PlannerError, PlannerReply
 from evaluator.core.records import Outcome, PlannerCall, Reason, without_timings
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.engine.store import MemoryStore

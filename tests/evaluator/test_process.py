@@ -9,14 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evaluator.core.process_settings import settle_process
-from evaluator.core.python_syntax import literal, parse_expression, parse_module
-from evaluator.core.quick_imports import import_without_collection
+from evaluator.core.process import import_without_collection, literal, parse_expression, parse_module, settle_process
 
 FAULTS = """
 import os, resource, sys
 import numpy
-from evaluator.core.process_settings import settle_process
+from evaluator.core.process import settle_process
 
 if sys.argv[1] == "kept":
     settle_process(os.environ)
@@ -103,7 +101,7 @@ def test_collection_goes_on_after_an_import_that_fails(modules):
 def test_a_module_of_a_package_comes_without_the_others():
     program = """
 import sys
-from evaluator.core.quick_imports import import_without_package
+from evaluator.core.process import import_without_package
 
 module = import_without_package("bert_score.utils")
 assert module.greedy_cos_idf.__module__ == "bert_score.utils"

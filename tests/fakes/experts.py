@@ -7,7 +7,7 @@ from PIL import Image as PillowImage
 from PIL import ImageOps
 
 from evaluator.core.expert import Expert, ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 
 
 class FakeExpert:

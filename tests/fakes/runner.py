@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from evaluator.core.records import ArtefactReference, Outcome, ResultRecord, SampleResult
-from evaluator.core.values.coding import Artefact, encode
+from evaluator.core.values import Artefact, encode
 from evaluator.execution.engine.store import MemoryStore, Store
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.phases import CurrentPhase

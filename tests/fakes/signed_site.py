@@ -13,8 +13,7 @@ from evaluator.client.verify.fetching import MissingError
 from evaluator.core import canonical_json
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
-from evaluator.core.signatures.envelope import Envelope, seal
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import Envelope, PrivateKey, seal
 from evaluator.core.signatures.statements import (
     ColumnFacts,
     Conditions,

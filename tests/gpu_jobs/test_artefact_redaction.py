@@ -9,7 +9,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from evaluator.core.records import ArtefactReference, SampleResult
-from evaluator.core.values.coding import Artefact, MediaType, decode, encode
+from evaluator.core.values import Artefact, MediaType, decode, encode
 from gpu_jobs.artefact_redaction import holds_secret, redacted, with_digests
 from gpu_jobs.contract.lease import Lease
 from gpu_jobs.redaction import Redactor

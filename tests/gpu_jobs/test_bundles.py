@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.core.values.coding import Artefact, MediaType, encode
+from evaluator.core.values import Artefact, MediaType, encode
 from gpu_jobs import bundles
 
 ARTEFACTS = st.builds(Artefact, data=st.binary(max_size=200), media_type=st.sampled_from(MediaType))

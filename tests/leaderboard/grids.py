@@ -8,7 +8,7 @@ from evaluator.arc.demonstrations import Demonstration
 from evaluator.arc.grids import Grid
 from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
-from evaluator.core import papers
+from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites import registry
@@ -63,15 +63,15 @@ SUITES = (Entry(slug=SLUG, build=_suite, episode=InteractiveEpisodes(environment
 @contextmanager
 def registered() -> Iterator[None]:
     """The suite in the registry."""
-    before = environ.get(papers.VARIABLE)
-    environ[papers.VARIABLE] = ",".join(filter(None, (before, __name__)))
+    before = environ.get(SUITES_VARIABLE)
+    environ[SUITES_VARIABLE] = ",".join(filter(None, (before, __name__)))
     registry.forget()
     try:
         yield
     finally:
-        del environ[papers.VARIABLE]
+        del environ[SUITES_VARIABLE]
         if before is not None:
-            environ[papers.VARIABLE] = before
+            environ[SUITES_VARIABLE] = before
         registry.forget()
 
 

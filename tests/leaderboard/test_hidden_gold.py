@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from evaluator.core.records import Outcome, ResultRecord, TextPair
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import events
 from leaderboard.evaluations.gold import Withheld

@@ -18,7 +18,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store

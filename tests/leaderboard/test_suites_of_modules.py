@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluator.core import papers
+from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites import registry
 from evaluator.execution.engine.store import LocalStore
 from gpu_jobs.client import ApiClient
@@ -44,7 +44,7 @@ def evaluate(monkeypatch, settings, launcher, tmp_path) -> Iterator[Callable[...
     """Registers the suites of a module, and has a worker run a planner's evaluations on some of them."""
 
     def run(module: str, *slugs: str, **planner: str) -> list[Evaluation]:
-        monkeypatch.setenv(papers.VARIABLE, module)
+        monkeypatch.setenv(SUITES_VARIABLE, module)
         registry.forget()
         settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
         settings.PROFILE, settings.SAMPLES = "lilliput", 2
@@ -81,7 +81,7 @@ def test_the_command_line_evaluates_a_suite_of_a_module(tmp_path):
         "--output",
         str(out),
     ]
-    environment = {**os.environ, papers.VARIABLE: SUMS, "PLANARENA_DATA": str(tmp_path)}
+    environment = {**os.environ, SUITES_VARIABLE: SUMS, "PLANARENA_DATA": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     summary = json.loads(out.read_text())["summary"]

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from leaderboard.boards.services import publish
 from leaderboard.catalog.conditions import NO_PROFILE
 from leaderboard.catalog.models import Season, Suite, Task

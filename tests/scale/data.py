@@ -20,7 +20,7 @@ from django.utils import timezone
 from psycopg.types.json import Jsonb
 
 from evaluator.core.records import Outcome, Reason, ResultRecord
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.core import papers
+from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites import registry
 from evaluator.core.suites.registry import suite_names
 from tests.scale import wide_suite
@@ -55,7 +55,7 @@ def test_every_suite_gets_what_its_pages_need_or_too_few_evaluations_are_refused
 
 @pytest.fixture
 def wide(monkeypatch):
-    monkeypatch.setenv(papers.VARIABLE, wide_suite.__name__)
+    monkeypatch.setenv(SUITES_VARIABLE, wide_suite.__name__)
     registry.forget()
     yield
     monkeypatch.undo()

@@ -11,8 +11,8 @@ from evaluator.arc.helpers.helper import Kind
 from evaluator.arc.helpers.listing import HELPERS
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.core.python_syntax import literal
-from evaluator.core.suites.candidates import Candidate, Candidates
+from evaluator.core.process import literal
+from evaluator.core.suites.base import Candidate, Candidates
 from evaluator.replies.turns.actions import read_actions
 from evaluator.replies.turns.model import TurnSyntaxError
 

@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from evaluator.core.python_syntax import parse_expression
+from evaluator.core.process import parse_expression
 from evaluator.replies.turns.model import Action, Reference
 
 INPUT = "INPUT"

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 
 from evaluator.arc.strategies.replies import ENTRY
-from evaluator.core.python_syntax import parse_module
+from evaluator.core.process import parse_module
 
 _INDENT = "    "
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Valid
 
 from evaluator.client.errors import UsageError
 from evaluator.core import canonical_json
-from evaluator.core.signatures.keys import PublicKey
+from evaluator.core.signatures.envelope import PublicKey
 
 KNOWN_SITES_VARIABLE = "PLANARENA_KNOWN_SITES"
 

@@ -8,7 +8,7 @@ from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of, whole_plans_of
 from evaluator.core.suites.samples import SampleSource
-from evaluator.core.values.coding import Value, encode
+from evaluator.core.values import Value, encode
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.registry import episode_of

@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from evaluator.client.verify.pins import KnownSite, PinnedKey
 from evaluator.core.signatures.documents import KeyEntry, KeysDocument, digested_keys
-from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
-from evaluator.core.signatures.keys import KeyFormatError, PublicKey
+from evaluator.core.signatures.envelope import EnvelopeError, KeyFormatError, PublicKey, open_envelope
 from evaluator.core.signatures.statements import KeysStatement, KeyStatement
 
 

@@ -22,8 +22,8 @@ from evaluator.controlllm.baselines.program_text import (
     Statement,
 )
 from evaluator.core.planner import PlannerRequest
+from evaluator.core.plans.literals import MAX_STEPS, short
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import MAX_STEPS, short
 from evaluator.planners.strategies.prompting import resource_named
 from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 

@@ -23,8 +23,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from evaluator.core.plans.literals import short
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.core.plans.values import short
 
 MAX_CHARACTERS = 64 * 1024
 MAX_DEPTH = 20

@@ -13,8 +13,8 @@ from typing import ClassVar
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall, Message
 from evaluator.core.planner import PlannerRequest
+from evaluator.core.plans.literals import short
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import short
 from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.acting import (
     ACTION,

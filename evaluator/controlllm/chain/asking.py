@@ -8,7 +8,7 @@ from evaluator.controlllm.strategies import STRATEGIES
 from evaluator.controlllm.strategies.strategy import ControlLLM
 from evaluator.core.language_model import LanguageModel
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools, request_for
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.executed import Prepared
 from evaluator.execution.experts.profile import Profile
 from evaluator.planners.language_models.choosing import ModelNameError, language_model

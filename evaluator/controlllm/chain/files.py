@@ -11,9 +11,18 @@ from PIL import Image as PillowImage
 
 from evaluator.controlllm.chain.memory import Entry
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import Artefact, MediaType, Value, decode, encode
-from evaluator.core.values.findings import Boxes, Labels, Masks, findings_from_json
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import (
+    Artefact,
+    Boxes,
+    Clip,
+    Labels,
+    Masks,
+    MediaType,
+    Value,
+    decode,
+    encode,
+    findings_from_json,
+)
 from evaluator.execution.engine.run import Engine
 
 _CLIPS = (".apng", ".gif")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import ArtefactReference
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Boxes, Labels, Masks
+from evaluator.core.values import Boxes, Labels, Masks, Value
 
 _SHOWN = 200
 """Characters of a text that prompts and transcripts show."""

@@ -7,7 +7,7 @@ from evaluator.controlllm.chain.progress import Outcome, Progress, actions_of
 from evaluator.controlllm.strategies.responding import respond_offline, response_call
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import GenerateCall
-from evaluator.core.values.coding import MediaType
+from evaluator.core.values import MediaType
 
 _ENDINGS = {MediaType.PNG: "png", MediaType.CLIP: "apng", MediaType.FINDINGS: "json", MediaType.TEXT: "txt"}
 

@@ -13,9 +13,9 @@ from evaluator.controlllm.strategies.strategy import ControlLLM
 from evaluator.core.language_model import Answer, Call, Failure, LanguageModel, LanguageModelError
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.records import ArtefactReference
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.execution.engine.jobs import Job, JobResult
 from evaluator.execution.engine.run import Engine
 

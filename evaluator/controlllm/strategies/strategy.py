@@ -20,7 +20,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.strategy import Conversation, Draft
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 
 Talk = Generator[Sequence[Call], Sequence[Answer], None]
 

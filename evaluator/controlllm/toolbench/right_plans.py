@@ -15,7 +15,7 @@ from evaluator.controlllm.toolbench.goals.parts import AnyText, File, From, Lite
 from evaluator.controlllm.toolbench.meaning.sentences import LONGEST
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 from evaluator.core.plans.model import Plan, Step
-from evaluator.core.suites.right_plans import RightPlans
+from evaluator.core.suites.base import RightPlans
 from evaluator.core.tools.types import Catalogue
 from evaluator.scoring.causes.alignment import STEP, align, cost_of
 from evaluator.scoring.causes.graphs import Graph, Text

@@ -20,12 +20,12 @@ from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 
 if TYPE_CHECKING:
     from evaluator.core.plans.model import Plan
     from evaluator.core.records import ResultRecord
-    from evaluator.core.suites.right_plans import RightPlans
+    from evaluator.core.suites.base import RightPlans
 
 VERSION = "2"
 

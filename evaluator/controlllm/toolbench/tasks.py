@@ -16,7 +16,7 @@ from evaluator.controlllm.toolbench.shortest import shortest_length
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, PlanSyntaxError
 from evaluator.core.suites.base import Task
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.decomposition import Decomposition, parse_decomposition
 from evaluator.scoring.metrics.planning import PlanProfile

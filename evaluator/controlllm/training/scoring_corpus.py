@@ -21,7 +21,7 @@ from evaluator.controlllm.strategies.trained.linear import written
 from evaluator.controlllm.strategies.trained.scorer import solution_text, tool_text
 from evaluator.controlllm.training.drafting import Pair
 from evaluator.controlllm.training.vocabulary import Item, pick
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.replies.decomposition import parse_decomposition
 

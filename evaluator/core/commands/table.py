@@ -17,7 +17,7 @@ FILE = "commands.toml"
 COMPLETE = "_PLANARENA_COMPLETE"
 """Environment variable that is set when a shell asks for completions; its name is Typer's."""
 SUITES_VARIABLE = "PLANARENA_SUITES"
-"""Modules of further suites, as `evaluator.core.papers` reads it."""
+"""Environment variable with the modules of further suites (`evaluator.core.suites.registry`)."""
 _HERE = Path(__file__).parent
 _ROOMS = _HERE.parents[1]
 _INDENT = 2

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
-from evaluator.core.commands.streams import as_printable_json
 from evaluator.core.plans_file import PlansFile, PlansFileError, read_plans
+from evaluator.core.process import as_printable_json
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import default_suite, suite_of
 

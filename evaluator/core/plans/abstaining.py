@@ -12,9 +12,8 @@ missing plan. The reason is free text for people; nothing is scored by it.
 from collections.abc import Mapping
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.plans.literals import load_literal
+from evaluator.core.plans.literals import kind_of, load_literal
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanSyntaxError
-from evaluator.core.plans.values import kind_of
 
 FORM = "abstention"
 WRONGLY = "The planner abstained, but the tools can meet this request."

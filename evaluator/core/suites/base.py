@@ -3,6 +3,7 @@
 How its planners are asked and scored is its episode (`evaluator.episodes`), named where the suite is registered.
 """
 
+import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, PlanContext, plan_to_json
-from evaluator.core.suites.candidates import Candidates
 from evaluator.core.suites.facets import Facets
 from evaluator.core.tools.types import Catalogue, ResourceType
 
 if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord
-    from evaluator.core.suites.right_plans import RightPlans
+
 
 ABSTENTION = "abstention"
 """The metric of requests that no tool can meet: 1 for a plan without steps, else 0. No scorer is needed."""
@@ -176,6 +176,61 @@ class StepProblem:
     words: str
     is_type_conflict: bool = False
     """Whether the step gets a value of a wrong type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A whole plan in a suite's own form, as the action that tries it."""
+
+    tool: str
+    arguments: str
+    """Taken as they are: nothing in them refers to a result."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """The answers of a suite in turns whose answer is several candidates, best first, instead of one result."""
+
+    most: int
+    """Candidates of an answer. Further ones are left out."""
+    tries: int
+    """Calls of `tools` in an episode, at most."""
+    tools: frozenset[str]
+    """Those that try a candidate, each with one input, whose text is taken as it is."""
+    is_one: Callable[[str], bool]
+    """Whether the value of a result is a candidate."""
+    read: Callable[[JsonValue], Candidate]
+    """Reads a whole plan in the suite's own form.
+
+    Raises:
+        PlanSyntaxError: it has none of the suite's forms.
+    """
+
+    def named_in(self, text: str, *, values: Mapping[str, str]) -> str:
+        """The answer that names results, as `R3, R1`.
+
+        Raises:
+            ValueError: it names a result that is not there or is no candidate; the message is a sentence.
+        """
+        there = [name for name, value in values.items() if self.is_one(value)]
+        names = [name.strip() for name in text.split(",")]
+        wrong = next((name for name in names if name not in there), None)
+        if wrong is not None:
+            listed = ", ".join(there) or "none yet"
+            raise ValueError(
+                f"The answer names up to {self.most} candidates, best first, and {wrong[:100]!r} is none; "
+                f"there are: {listed}."
+            )
+        return self.answer([values[name] for name in dict.fromkeys(names)])
+
+    def newest(self, values: Mapping[str, str]) -> str | None:
+        """The answer of a planner that names none: the latest first; None if there are none."""
+        found = [value for value in reversed(list(values.values())) if self.is_one(value)]
+        return self.answer(found) if found else None
+
+    def answer(self, found: list[str]) -> str:
+        """The values of candidates as the text of an answer: a JSON list."""
+        return json.dumps(found[: self.most])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,3 +440,43 @@ class Suite:
             several=tuple(answer.expects for answer in task.answers if answer.expects) if task.expects is None else (),
             may_abstain=self.may_abstain,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RightPlans:
+    """Sufficient plans of a task, as near to a planner's plan as they can be."""
+
+    plans: tuple[Plan, ...]
+    """The most natural one first. Texts are the planner's where they say what is wanted. None: no right plan is
+    known."""
+    harmless: frozenset[str] = frozenset()
+    """Tools that a plan may call besides without being worse for it."""
+    is_sufficient: bool = False
+    """Whether the planner's plan is known to be a sufficient one, whatever it differs in."""
+    with_answers: bool = True
+    """Whether it matters which results the plan names as its answers."""
+    in_written_order: bool = False
+    """Whether steps are read as they are written, so that a step may only take results of steps above it."""
+
+
+def right_plans_of(*, suite: Suite, record: "ResultRecord", plan: Plan) -> RightPlans:
+    """The sufficient plans of a record's task: the suite's hook knows them, or else there is the gold plan.
+
+    Args:
+        suite: as planners were asked.
+        record: of one of its tasks.
+        plan: the record's plan.
+
+    Raises:
+        LookupError: the suite has no such task.
+    """
+    task = suite.task(record.task)
+    if suite.right_plans is not None:
+        return suite.right_plans(task, record, plan)
+    return gold_alone(task=task, record=record)
+
+
+def gold_alone(*, task: Task, record: "ResultRecord") -> RightPlans:
+    """The gold plan as the only sufficient one that is known."""
+    plans = () if task.gold is None else (task.gold,)
+    return RightPlans(plans=plans, is_sufficient=record.indicators.get(EXACT) == 1.0)

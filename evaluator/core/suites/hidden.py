@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from evaluator.core import canonical_json
-from evaluator.core.framing import framed_digest
+from evaluator.core.canonical_json import framed_digest
 from evaluator.core.suites.base import Suite
 
 HIDDEN = "hidden"

@@ -1,16 +1,45 @@
-"""The suites there are, by slug. A suite is built when it is first asked for.
+"""The papers, and their suites by slug.
 
-They are the tuples `SUITES` in the entries of the papers (`evaluator.core.papers`).
+Papers are folders of this library with a module `entry`. A suite is built when it is first requested. An entry has a
+tuple `SUITES` and `PUBLISHED`, the year, month and day of the paper. It may have
+
+- `STRATEGIES`, names of modules with a tuple of the same name (`evaluator.planners.strategies.registry`),
+- `BUNDLED`, the name of a module with a tuple of the same name of planners (`evaluator.planners.anchors`),
+- `FETCHING`, the name of a module with a mapping `RELEASED`, which `planarena suites fetch` uses: from the name of a
+  benchmark to the function that fetches its released files.
+
+Suites from elsewhere have entries of the same form, which the environment variable `PLANARENA_SUITES` names, separated
+by commas; they need no date. Beside an entry may be a file `commands.toml` with commands of its own, as in
+`evaluator/core/commands/commands.toml`, and a folder `metadata` with facts and a datasheet of each suite
+(`evaluator.core.suites.metadata`).
 """
 
-from collections.abc import Callable
+import os
+import pkgutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol
 
-from evaluator.core.papers import paper_entries
+from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites.base import Suite
+
+
+def paper_entries() -> Iterator[ModuleType]:
+    """The entries of the papers in the order of publication, then those that the environment names."""
+    rooms = import_module("evaluator").__path__
+    found = [
+        import_module(f"evaluator.{room.name}.entry")
+        for room in pkgutil.iter_modules(rooms)
+        if any((Path(place) / room.name / "entry.py").is_file() for place in rooms)
+    ]
+    yield from sorted(found, key=lambda entry: entry.PUBLISHED)
+    for name in os.environ.get(SUITES_VARIABLE, "").split(","):
+        if name.strip():
+            yield import_module(name.strip())
 
 
 class Kind(Protocol):

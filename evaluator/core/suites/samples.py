@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
 from evaluator.core.suites.base import Task
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 
 
 class SampleSource(Protocol):

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerError
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError
-from evaluator.core.suites.candidates import Candidates
+from evaluator.core.suites.base import Candidates
 from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 from evaluator.core.turns import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault

@@ -11,8 +11,7 @@ from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.suites.samples import GoldComparedSource, SampleSource
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import Transcript
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.coverage import not_run_reasons

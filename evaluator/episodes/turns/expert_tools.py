@@ -14,7 +14,7 @@ from evaluator.core.provenance import provenance
 from evaluator.core.records import ArtefactReference, StepRun
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import ActionProblem
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.turns.environment import Refused, ToolFault
 from evaluator.execution.engine.jobs import FailureKind, Job, JobResult

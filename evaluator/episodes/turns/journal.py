@@ -9,7 +9,7 @@ from evaluator.core import canonical_json
 from evaluator.core.planner import PlannerError
 from evaluator.core.records import ArtefactReference, PlannerCall
 from evaluator.core.turns import BatchTurnPlanner, Formulation, TurnPlanner, TurnReply, TurnRequest, TurnResponse
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError
 
 if TYPE_CHECKING:

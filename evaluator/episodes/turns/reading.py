@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.abstaining import is_abstention
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError
-from evaluator.core.suites.candidates import Candidates
+from evaluator.core.suites.base import Candidates
 from evaluator.core.turns import Role, TurnResponse
 from evaluator.episodes.turns.plans import wanted_of_named, wanted_of_plan
 from evaluator.episodes.turns.wanted import Wanted, wanted_of_actions

@@ -4,9 +4,7 @@ import base64
 
 from PIL import Image as PillowImage
 
-from evaluator.core.values.coding import Value, encode
-from evaluator.core.values.findings import Boxes, Labels, Masks
-from evaluator.core.values.pictures import Clip, Image
+from evaluator.core.values import Boxes, Clip, Image, Labels, Masks, Value, encode
 
 MOST_ITEMS = 20
 """Findings that are listed."""

@@ -8,7 +8,7 @@ from evaluator.core.plans.model import ParsedPlan, Plan
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, EXACT, NEAR, Suite, Task
 from evaluator.core.transcripts import Transcript
-from evaluator.core.values.coding import MediaType
+from evaluator.core.values import MediaType
 from evaluator.episodes.beside_gold import Pending
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evaluator.core.plans.values import spelling
+from evaluator.core.plans.literals import spelling
 from evaluator.core.records import ArtefactReference
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem

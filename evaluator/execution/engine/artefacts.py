@@ -1,9 +1,7 @@
 """Values and their artefacts, with the values used last kept in memory, so that the store is read once for each."""
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Value, decode, encode
-from evaluator.core.values.findings import Masks
-from evaluator.core.values.pictures import Clip, Image
+from evaluator.core.values import Clip, Image, Masks, Value, decode, encode
 from evaluator.execution.engine.store import Store
 
 CACHE_BYTES = 256 * 2**20

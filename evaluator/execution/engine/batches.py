@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import cast
 
 from evaluator.core.expert import Expert, ExpertError, ExpertSpec, SamplingExpert
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.execution.engine.frontier import Node
 
 CRASHES = (ExpertError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError,

@@ -19,7 +19,7 @@ from enum import Enum, auto
 from evaluator.core.expert import Expert, ExpertError, ExpertSpec, InputError
 from evaluator.core.plans.model import Step
 from evaluator.core.records import ArtefactReference, StepRun
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.execution.engine.artefacts import CACHE_BYTES, Artefacts
 from evaluator.execution.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets, run_padded
 from evaluator.execution.engine.clock import Stopwatch

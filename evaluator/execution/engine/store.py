@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.collecting import Garbage, collect_files
 from evaluator.execution.engine.eviction import KEEP_SECONDS, Evictor
 from evaluator.execution.engine.files import write_atomically

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
 
 WAITING_BYTES = 64 * 2**20

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Label, Labels
+from evaluator.core.values import Label, Labels, Value
 from evaluator.execution.experts.generation import T5Expert
 
 SEPARATOR = ", "

@@ -14,7 +14,7 @@ from scipy import ndimage
 from torch import Tensor, nn
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.execution.experts.imaging import Pixels, to_tensor
 from evaluator.execution.experts.maps import GreyMapExpert
 from evaluator.execution.experts.pretrained import load_state

@@ -6,8 +6,7 @@ import torch
 from transformers import VisionEncoderDecoderModel, ViTImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.execution.experts.preparation import Preparation
 from evaluator.execution.experts.pretrained import load_pretrained

@@ -8,8 +8,7 @@ from torch import Tensor
 from transformers import VisionEncoderDecoderModel
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.execution.experts.preparation import resized
 from evaluator.execution.experts.pretrained import load_pretrained

@@ -7,9 +7,7 @@ from torch import Tensor
 from transformers import ViTForImageClassification, ViTImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Label, Labels
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Label, Labels, Value
 from evaluator.execution.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.execution.experts.preparation import Preparation
 from evaluator.execution.experts.pretrained import load_pretrained

@@ -12,9 +12,7 @@ from transformers import (
 )
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Label, Labels
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip, Label, Labels, Value
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.texts import load_tokenizer, whole_number
 from evaluator.execution.experts.watching import clip_of

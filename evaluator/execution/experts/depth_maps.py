@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import DPTForDepthEstimation, DPTImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.execution.experts.imaging import Pixels, to_tensor
 from evaluator.execution.experts.maps import GreyMapExpert, MapExpert
 from evaluator.execution.experts.preparation import Preparation

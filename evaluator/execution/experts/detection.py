@@ -17,8 +17,7 @@ from transformers import (
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import ImageExpert, Pixels, image_of, in_fixed_batches, stack, to_tensor
 from evaluator.execution.experts.preparation import Preparation
 from evaluator.execution.experts.pretrained import load_pretrained

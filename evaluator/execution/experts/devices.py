@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from evaluator.core.quick_imports import import_without_collection
+from evaluator.core.process import import_without_collection
 
 _NO_ROOM_ON_CPU = "DefaultCPUAllocator: "
 """How torch says that the host's memory is exhausted: a plain RuntimeError, recognisable only by its text."""

@@ -7,8 +7,7 @@ import torch
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import to_pixels
 from evaluator.execution.experts.pipelines import load_pipeline
 from evaluator.execution.experts.sampling import SEEDS, PictureSampler, number

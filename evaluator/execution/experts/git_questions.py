@@ -6,8 +6,7 @@ import torch
 from transformers import CLIPImageProcessorPil, GitForCausalLM
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.texts import load_tokenizer, text_of, whole_number

@@ -8,8 +8,7 @@ import torch
 from transformers import OwlViTForObjectDetection, OwlViTImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec, InputError
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.detection import Detection
 from evaluator.execution.experts.imaging import image_of, to_tensor
 from evaluator.execution.experts.object_boxes import BoxesExpert, as_boxes

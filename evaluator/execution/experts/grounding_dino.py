@@ -7,9 +7,7 @@ import torch
 from transformers import GroundingDinoForObjectDetection, GroundingDinoImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import LONGEST_LABEL
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import LONGEST_LABEL, Image, Value
 from evaluator.execution.experts.detection import Detection
 from evaluator.execution.experts.grounding import plain_name
 from evaluator.execution.experts.imaging import image_of, stack, to_tensor

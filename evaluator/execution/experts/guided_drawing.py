@@ -7,8 +7,7 @@ from diffusers import ControlNetModel, StableDiffusionControlNetPipeline
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
 from evaluator.execution.experts.loading import loading
 from evaluator.execution.experts.map_conditions import conditions_of

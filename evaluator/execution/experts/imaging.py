@@ -10,8 +10,7 @@ from PIL import Image as PillowImage
 from torch import Tensor
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 
 Pixels = npt.NDArray[np.uint8]
 Result = TypeVar("Result")

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import cast
 
 from evaluator.core.expert import ExpertFactory
-from evaluator.core.quick_imports import import_without_collection
+from evaluator.core.process import import_without_collection
 
 
 @dataclass(frozen=True, slots=True)

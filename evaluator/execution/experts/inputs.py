@@ -8,9 +8,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertError, InputError
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Boxes, Labels, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 
 Kind = TypeVar("Kind", bound=str | Boxes | Clip | Labels | Masks)
 _NAMES: Mapping[type, str] = {

@@ -13,8 +13,7 @@ from scipy import ndimage
 from transformers import DPTForDepthEstimation, ViTImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.edges import EdgeConfig, EdgeNetwork
 from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
 from evaluator.execution.experts.preparation import Preparation, resized

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Box, Boxes
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Box, Boxes, Image, Value
 from evaluator.execution.experts.detection import Detection, DetectionExpert, DetrExpert, RTDetrExpert
 from evaluator.execution.experts.imaging import image_of, in_fixed_batches, stack
 

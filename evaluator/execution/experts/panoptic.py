@@ -10,9 +10,7 @@ import torch
 from transformers import DetrConfig, DetrForSegmentation, DetrImageProcessorPil, ResNetConfig
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import MOST_ITEMS, MOST_PIXELS, Mask, Masks
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import MOST_ITEMS, MOST_PIXELS, Image, Mask, Masks, Value
 from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
 from evaluator.execution.experts.preparation import Preparation
 from evaluator.execution.experts.pretrained import load_pretrained

@@ -9,8 +9,7 @@ from PIL import ImageDraw
 from transformers import VitPoseForPoseEstimation
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.detection import Detection
 from evaluator.execution.experts.imaging import image_of, in_fixed_batches, stack, to_tensor
 from evaluator.execution.experts.implementations import implementation_of

@@ -10,8 +10,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
 from evaluator.execution.experts.pipelines import load_base, quiet
 from evaluator.execution.experts.pretrained import dtype_of

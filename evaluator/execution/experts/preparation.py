@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image as PillowImage
 from torch import Tensor
 
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.execution.experts.weights import WeightsError
 
 _SETTINGS = "preprocessor_config.json"

@@ -13,9 +13,7 @@ from PIL import Image as PillowImage
 from torch import Tensor
 
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Masks
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Masks, Value
 from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
 from evaluator.execution.experts.pipelines import load_pipeline, quiet
 from evaluator.execution.experts.sampling import PictureSampler, number

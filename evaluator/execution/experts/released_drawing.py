@@ -14,8 +14,7 @@ from PIL import Image as PillowImage
 from transformers import CLIPImageProcessorPil
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of, to_pixels
 from evaluator.execution.experts.loading import loading
 from evaluator.execution.experts.pretrained import dtype_of

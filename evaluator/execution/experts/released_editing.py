@@ -15,9 +15,7 @@ from PIL import Image as PillowImage
 from scipy import ndimage
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Masks
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Masks, Value
 from evaluator.execution.experts.imaging import image_of, to_pixels
 from evaluator.execution.experts.inputs import require_size, value_of
 from evaluator.execution.experts.released_pipelines import fitted, load_released

@@ -7,8 +7,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertSpec, InputError
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Boxes, Masks
+from evaluator.core.values import Boxes, Masks, Value
 from evaluator.execution.experts.inputs import pixels_of, require_size, value_of
 from evaluator.miniature.pictures import regions, strokes
 

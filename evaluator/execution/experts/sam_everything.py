@@ -9,8 +9,7 @@ from torch import Tensor
 from transformers import SamImageProcessorPil, SamModel
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of
 from evaluator.execution.experts.object_boxes import overlap
 from evaluator.execution.experts.pretrained import load_pretrained

@@ -8,8 +8,7 @@ import torch
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 
 SEEDS = 2**63
 """Seeds are whole numbers below."""

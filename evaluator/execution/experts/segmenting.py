@@ -13,9 +13,7 @@ from torch import Tensor
 from transformers import SamImageProcessorPil, SamModel
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Mask, Masks
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Mask, Masks, Value
 from evaluator.execution.experts.detection import Detection
 from evaluator.execution.experts.imaging import image_of, to_tensor
 from evaluator.execution.experts.implementations import implementation_of

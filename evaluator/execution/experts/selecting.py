@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.naming import is_named
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Boxes, Labels, Masks
+from evaluator.core.values import Boxes, Labels, Masks, Value
 from evaluator.execution.experts.inputs import value_of
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import AutoTokenizer
 
 from evaluator.core.expert import ExpertError, ExpertSpec
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 
 _LONGEST = 1_000_000
 """Tokens. A tokenizer that knows no limit says something far above."""

@@ -9,8 +9,7 @@ from torch import Tensor
 from transformers import ViltForQuestionAnswering, ViltImageProcessorPil
 
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.texts import load_tokenizer, text_of

@@ -10,9 +10,7 @@ from torch import Tensor
 from transformers import VideoMAEConfig, VideoMAEForVideoClassification, VisionEncoderDecoderModel
 
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Label, Labels
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip, Label, Labels, Value
 from evaluator.execution.experts.imaging import Pixels, in_fixed_batches
 from evaluator.execution.experts.preparation import resized
 from evaluator.execution.experts.pretrained import load_pretrained

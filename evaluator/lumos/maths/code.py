@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, TypeAdapter
 
-from evaluator.core.python_syntax import literal
+from evaluator.core.process import literal
 from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
 from evaluator.lumos.maths.algebra import arithmetic

@@ -5,7 +5,7 @@ from typing import cast
 
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import Task
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 from evaluator.miniature.lilliput_samples import LilliputSamples
 from evaluator.openagi.data import SPLITS
 from evaluator.openagi.season.tasks import SeasonTask

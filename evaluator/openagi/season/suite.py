@@ -7,7 +7,7 @@ from dataclasses import replace
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.season.season import season
 from evaluator.openagi.season.tasks import SEVERAL, SeasonTask
 from evaluator.openagi.season.wording import worded

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from evaluator.core.planner import offered_tools
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.strategies.similarity import Similarity
 
 Labelled = tuple[str, str | None]

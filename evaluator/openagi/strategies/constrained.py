@@ -6,7 +6,7 @@ from evaluator.core.language_model import Ability
 from evaluator.core.planner import MAX_ALTERNATIVES, PlannerRequest
 from evaluator.core.plans.model import PlanContext, plan_to_json
 from evaluator.core.strategy import Conversation, Draft
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.strategies.constraint import NameConstraint, State, Wiring, resources
 from evaluator.openagi.strategies.plan_building import NO_PLAN, comma_text

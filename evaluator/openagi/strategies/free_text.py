@@ -8,7 +8,7 @@ from evaluator.core.language_model import Ability, Completion, GenerateCall, Mes
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.strategy import Conversation, Draft
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.strategies.choosing import configured_similarity
 from evaluator.openagi.strategies.mapping import calls_of, map_text
 from evaluator.openagi.strategies.plan_building import plan_of_calls

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import OfferedTool, PlannerRequest
-from evaluator.core.plans.values import spelling
+from evaluator.core.plans.literals import spelling
 from evaluator.openagi.strategies.plan_building import NamedCall
 from evaluator.openagi.strategies.reading import step_lines
 from evaluator.openagi.strategies.similarity import Similarity

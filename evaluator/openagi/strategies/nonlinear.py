@@ -18,7 +18,7 @@ from evaluator.core.language_model import Ability, Answer, Call
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import PlanContext
 from evaluator.core.strategy import Conversation, Draft
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.strategies.constrained import expected_ends, impossible, linear
 from evaluator.openagi.strategies.constraint import MAX_NAMES, Frontier, NameConstraint, Slot, State, Wiring, resources

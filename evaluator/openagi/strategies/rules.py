@@ -11,7 +11,7 @@ from evaluator.core.language_model import Ability
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.strategy import Conversation, Draft
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 
 _REPAIRS = (

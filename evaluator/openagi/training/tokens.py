@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.training.corpus.annotators import draw_annotator
 from evaluator.openagi.training.corpus.paraphrases import draw_paraphrase, few_shot_lesson, zero_shot_lesson
 from evaluator.training.special_tokens import END, END_ID, PAD, UNKNOWN

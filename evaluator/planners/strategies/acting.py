@@ -18,9 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.plans.literals import load_literal
+from evaluator.core.plans.literals import kind_of, load_literal
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.core.plans.values import kind_of
 from evaluator.planners.strategies.prompting import resource_named
 from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 

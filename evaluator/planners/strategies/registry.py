@@ -18,10 +18,9 @@ from importlib import import_module
 from types import MappingProxyType
 
 from evaluator.core.language_model import Ability
-from evaluator.core.papers import paper_entries
 from evaluator.core.strategy import Strategy
 from evaluator.core.suites.base import Suite
-from evaluator.core.suites.registry import suites_in_turns, suites_of_catalogue
+from evaluator.core.suites.registry import paper_entries, suites_in_turns, suites_of_catalogue
 from evaluator.planners.language_models.choosing import FORMS
 
 

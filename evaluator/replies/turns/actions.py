@@ -23,8 +23,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from evaluator.core.plans.envelope import unfenced, without_reasoning
+from evaluator.core.plans.literals import MAX_STEPS, short, spelling
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.core.plans.values import MAX_STEPS, short, spelling
 from evaluator.replies.lumos import LABEL
 from evaluator.replies.turns.model import Action, Actions, Argument, TurnSyntaxError
 from evaluator.replies.turns.scanning import Balance, Mark, Scan, Source, references_of

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.core.plans.values import spelling
+from evaluator.core.plans.literals import spelling
 from evaluator.replies.turns.model import Action, Argument
 
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_ -]{0,60})[ \t]{0,9}[:=](?!=)[ \t]*", re.ASCII)

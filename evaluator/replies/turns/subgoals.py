@@ -13,7 +13,7 @@ Tolerated and recorded: text after the wish to stop; numbers that do not follow 
 
 import re
 
-from evaluator.core.plans.values import MAX_STEPS, short
+from evaluator.core.plans.literals import MAX_STEPS, short
 from evaluator.replies.turns.model import Stop, Subgoal, Subgoals, TurnSyntaxError
 from evaluator.replies.turns.scanning import Source
 

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.scoring.arbiters.protocol import Arbiter, Question, Settled
 
 if TYPE_CHECKING:

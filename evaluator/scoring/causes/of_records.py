@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from evaluator.core.plans.abstaining import abstains
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError
 from evaluator.core.records import Outcome, Reason, ResultRecord
-from evaluator.core.suites.base import ABSTENTION, EXACT, Suite, Task
-from evaluator.core.suites.right_plans import RightPlans, right_plans_of
+from evaluator.core.suites.base import ABSTENTION, EXACT, RightPlans, Suite, Task, right_plans_of
 from evaluator.core.transcripts import Transcript
 from evaluator.replies.canonical import parse_canonical
 from evaluator.scoring.causes.forms import unreadable

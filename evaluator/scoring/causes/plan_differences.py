@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from evaluator.core.plans.model import Plan
-from evaluator.core.suites.right_plans import RightPlans
+from evaluator.core.suites.base import RightPlans
 from evaluator.core.tools.types import Catalogue
 from evaluator.scoring.causes.alignment import Alignment, align, cost_of
 from evaluator.scoring.causes.graphs import Graph, Made, Resource, Text, Value

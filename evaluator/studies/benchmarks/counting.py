@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import ResultRecord, SampleResult
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 
 _Call = tuple[str, tuple[tuple[str, str], ...], int | None]
 """Tool, names and digests of its inputs, and the sample where an expert samples."""

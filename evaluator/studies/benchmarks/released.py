@@ -21,8 +21,8 @@ from evaluator.core.plans.checks import execution_order
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.samples import SampleSource
-from evaluator.core.tools.controlllm import CONTROLLLM
-from evaluator.core.values.coding import Value, encode
+from evaluator.core.tools.catalogues import CONTROLLLM
+from evaluator.core.values import Value, encode
 from evaluator.execution.engine.clock import Stopwatch
 from evaluator.execution.engine.keys import step_seed
 from evaluator.execution.experts.devices import release_memory

@@ -23,8 +23,7 @@ from PIL import Image as PillowImage
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
 from evaluator.core.records import ArtefactReference, ResultRecord
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.profile import Profile, ScorerSpec
 from evaluator.planners.ablations import Kind
 from evaluator.scoring.metrics.scorers.vit import ViTScore

@@ -1,7 +1,6 @@
 """Signing the announcements of seasons. Idempotent: what is signed stays as it was signed."""
 
-from evaluator.core.signatures.envelope import Envelope, open_envelope, seal
-from evaluator.core.signatures.keys import PublicKey
+from evaluator.core.signatures.envelope import Envelope, PublicKey, open_envelope, seal
 from evaluator.core.signatures.statements import SeasonStatement, SuiteCommitment
 from leaderboard.boards.models import SigningKey
 from leaderboard.boards.signing.keys import signing_key

@@ -11,8 +11,7 @@ from functools import cache
 from django.conf import settings
 
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
-from evaluator.core.signatures.envelope import Envelope, seal
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import Envelope, PrivateKey, seal
 from evaluator.core.signatures.statements import KeysStatement, KeyStatement
 from leaderboard.boards.models import SigningKey
 from leaderboard.platform.clock import database_now

@@ -12,8 +12,7 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
-from evaluator.core.signatures.envelope import seal
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import PrivateKey, seal
 from evaluator.core.signatures.statements import (
     MOST_WITHDRAWN,
     NAMES,

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.core.episode_summary import UNREADABLE_REPLY, EpisodeFigures, figures_of
-from evaluator.core.transcripts import StopReason
+from evaluator.core.transcripts import UNREADABLE_REPLY, EpisodeFigures, StopReason, figures_of
 from leaderboard.evaluations.results.filters import in_words
 from leaderboard.evaluations.results.task_filters import TaskRow, tool_problem
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from evaluator.core.private_files import private_folder
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.values.coding import MediaType
+from evaluator.core.values import MediaType
 from evaluator.execution.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from leaderboard.evaluations.gold import is_gold_record, is_open_record
 from leaderboard.platform.operators import is_operator

@@ -10,12 +10,12 @@ from psycopg.types.json import Jsonb
 from pydantic import BaseModel, Field, ValidationError
 
 from evaluator.core import canonical_json
-from evaluator.core.episode_summary import summary_of
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.storable import keepable_text
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.transcripts import summary_of
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import Store
 from evaluator.network.secret_header import SecretHeader
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples

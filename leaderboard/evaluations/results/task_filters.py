@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from evaluator.core.episode_summary import EpisodeSummary
 from evaluator.core.suites import facets as declared
+from evaluator.core.transcripts import EpisodeSummary
 from leaderboard.evaluations.cause_counts import WHY, place_of_cause, words_of_cause
 from leaderboard.evaluations.results.badges import OUTCOMES, badge_of
 from leaderboard.evaluations.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written

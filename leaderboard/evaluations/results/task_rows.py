@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from evaluator.core.episode_summary import EpisodeSummary
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.facets import Facet
 from evaluator.core.suites.registry import suite_of
+from evaluator.core.transcripts import EpisodeSummary
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.cause_counts import why
 from leaderboard.evaluations.gold import withheld_from

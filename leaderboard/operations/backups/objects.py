@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import DurableStore, ObjectDamagedError, ObjectMissingError
 from evaluator.execution.experts.weights import file_digest
 from leaderboard.planners.checkpoint_stores import Checkpoints

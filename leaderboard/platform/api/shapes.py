@@ -8,7 +8,7 @@ from django.db.models import Model
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from evaluator.core.did_you_mean import did_you_mean
+from evaluator.core.naming import did_you_mean
 
 M = TypeVar("M", bound=Model)
 _MOST_UNKNOWN = 10

@@ -8,7 +8,7 @@ from evaluator.arc.candidates.forms import GRIDS, PROGRAM, STEPS, read_candidate
 from evaluator.arc.candidates.kept import Kept, Track, kept_of
 from evaluator.arc.candidates.steps import StepError, expression_of, expressions_of, joined, program_of
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.core.suites.candidates import Candidate
+from evaluator.core.suites.base import Candidate
 from evaluator.replies.turns.actions import read_actions
 from tests.evaluator.arc.small import MIRROR
 

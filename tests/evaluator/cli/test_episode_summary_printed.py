@@ -9,10 +9,9 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.client import cli as commands
 from evaluator.client.shapes import CauseCount, Causes, Evaluation, SuiteInfo, TaskRow
-from evaluator.core import papers
-from evaluator.core.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
+from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites import registry
-from evaluator.core.transcripts import StopReason
+from evaluator.core.transcripts import EpisodeEnd, EpisodeSummary, ProblemCount, StopReason
 
 EVALUATION = Evaluation.model_validate(
     {"id": "e", "submission": "s", "suite": "toy", "state": "completed", "created": "2026-01-01T00:00:00Z",
@@ -22,7 +21,7 @@ EVALUATION = Evaluation.model_validate(
 
 @pytest.fixture
 def toy(monkeypatch):
-    monkeypatch.setenv(papers.VARIABLE, "tests.evaluator.episodes.turns.toy")
+    monkeypatch.setenv(SUITES_VARIABLE, "tests.evaluator.episodes.turns.toy")
     registry.forget()
     yield
     registry.forget()

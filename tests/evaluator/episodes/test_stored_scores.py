@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.episodes.stored_scores import store_scores, stored_scores
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.devices import device_class

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from evaluator.core.planner import PlannerReply, PlannerRequest
+from evaluator.core.plans.literals import spelling
 from evaluator.core.plans.model import PlanSyntaxError, plan_to_json
-from evaluator.core.plans.values import spelling
 from evaluator.core.records import Outcome, PlannerCall, Reason
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting

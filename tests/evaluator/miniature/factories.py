@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.miniature.degradations import Degradation
 from evaluator.miniature.lilliput_samples import clean_image, degraded_image
 from evaluator.miniature.seeds import Split

@@ -12,7 +12,7 @@ import pytest
 from evaluator.core.planner import Expected, PlannerError, PlannerRequest, RequestedTask, offered_tools, request_for
 from evaluator.core.records import Reason
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from tests.fakes.serving import in_a_thread
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Step, plan_to_json
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.actions import answers_of
 from evaluator.replies.canonical import parse_canonical

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.core.plans.abstaining import FORM, MAX_REASON, abstention, is_abstention, reason_received
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.canonical import parse_canonical
 from evaluator.replies.read import read_plan

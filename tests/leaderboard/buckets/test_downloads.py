@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
-from evaluator.core.values.coding import Artefact, MediaType, encode
+from evaluator.core.values import Artefact, MediaType, encode
 from leaderboard.evaluations.results import objects
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.people.models import User

@@ -7,7 +7,7 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from leaderboard.evaluations.models import Attempt, TaskResult
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.operations.monitoring.volumes import damage_figures

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from leaderboard.evaluations.results import objects
 from leaderboard.evaluations.results.objects import server_store

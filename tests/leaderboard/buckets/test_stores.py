@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError
 from django.test import Client
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectMissingError, StoreUnavailableError
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.operations.backups.garbage.collection import collect_garbage

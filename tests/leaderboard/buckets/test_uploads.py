@@ -13,7 +13,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from evaluator.core.records import ArtefactReference, SampleResult
-from evaluator.core.values.coding import Artefact, MediaType, encode
+from evaluator.core.values import Artefact, MediaType, encode
 from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs import client as worker
 from gpu_jobs.contract.lease import Lease

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import LocalStore
 from gpu_jobs.runner import EvaluatorRunner
 from leaderboard.catalog.conditions import split_of

@@ -17,7 +17,7 @@ from django.test import Client, RequestFactory, override_settings
 from django.utils.functional import SimpleLazyObject
 
 import leaderboard
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.people.models import User
 from leaderboard.people.signed_in import user_of

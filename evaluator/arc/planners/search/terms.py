@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from evaluator.arc.planners.search import grids, labels, objects, tables_text
-from evaluator.core.python_syntax import parse_module
+from evaluator.core.process import parse_module
 
 ENTRY = "transform_grid"
 _MODULES: tuple[ModuleType, ...] = (grids, objects, labels, tables_text)

@@ -18,7 +18,7 @@ from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 
 SLUG = "toolmini-abstain"
 VERSION = "1"

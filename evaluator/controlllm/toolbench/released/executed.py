@@ -16,7 +16,7 @@ from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.core.suites.facets import Facet
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.scoring.metrics import rule_names
 
 TOOL100, TOOL2K = "tool100-executed", "tool2k-executed"

@@ -22,8 +22,7 @@ from evaluator.controlllm.toolbench.released.results import REFERENCES_VERSION
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import Task
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Clip, Image
+from evaluator.core.values import Clip, Image, Value
 
 VARIABLE = "PLANARENA_TOOL_INPUTS"
 """Names the folder for commands without the option, for workers and for web servers."""

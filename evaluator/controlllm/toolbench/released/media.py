@@ -11,9 +11,18 @@ from PIL import Image as PillowImage
 
 from evaluator.controlllm.toolbench.released.video import VIDEOS, VideoError, read_video
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import MOST_FRAMES, Value
-from evaluator.core.values.findings import LARGEST_SIDE, MOST_PIXELS, FindingError, Mask, Masks, findings_from_json
-from evaluator.core.values.pictures import Clip, Image
+from evaluator.core.values import (
+    LARGEST_SIDE,
+    MOST_FRAMES,
+    MOST_PIXELS,
+    Clip,
+    FindingError,
+    Image,
+    Mask,
+    Masks,
+    Value,
+    findings_from_json,
+)
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
 """Endings of pictures that are read."""

@@ -14,8 +14,7 @@ from evaluator.controlllm.toolbench.world.wanted import Want, Wanted
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import Task
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip, Value
 from evaluator.miniature import annotations
 from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split, split_secret
 from evaluator.miniature.signs import paint_sign

@@ -10,9 +10,7 @@ from PIL import Image as PillowImage
 from evaluator.controlllm.toolbench.world.given import Demand
 from evaluator.controlllm.toolbench.world.materials import Picture
 from evaluator.controlllm.toolbench.world.wanted import TEXT_KINDS, Asked, Want, Wanted
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
 from evaluator.miniature import annotations
 from evaluator.miniature.annotations import Annotated
 from evaluator.miniature.grammar.captions import main_caption

@@ -16,7 +16,7 @@ from evaluator.controlllm.toolbench.world.task import SEVERAL, world_task
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.core.suites.facets import Facet
 from evaluator.core.suites.hidden import HIDDEN, derived
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import RELATIVE
 from evaluator.episodes.executed import hidden_seed

@@ -11,7 +11,7 @@ from evaluator.controlllm.toolbench.world.requests import Request
 from evaluator.controlllm.toolbench.world.wanted import Wanted
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Task
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 
 SEVERAL = "several"
 """The metric of requests for several results: the mean of their scores."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
 
 

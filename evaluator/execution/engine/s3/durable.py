@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from evaluator.core.values.coding import PICTURES, Artefact, MediaType
+from evaluator.core.values import PICTURES, Artefact, MediaType
 from evaluator.execution.engine.collecting import Garbage
 from evaluator.execution.engine.quarantine import Quarantined
 from evaluator.execution.engine.s3.bucket import Bucket, Head, Presigned

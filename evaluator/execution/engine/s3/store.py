@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.s3.bucket import Bucket
 from evaluator.execution.engine.store import (
     ObjectDamagedError,

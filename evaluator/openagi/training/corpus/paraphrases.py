@@ -13,7 +13,7 @@ import numpy as np
 
 from evaluator.core.language_model import Message
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.strategies.demonstrations import Demonstration
 from evaluator.openagi.strategies.plan_building import comma_text, tree_text
 from evaluator.openagi.strategies.prompts import branch_prompt, few_shot_prompt, sequence_prompt, zero_shot_prompt

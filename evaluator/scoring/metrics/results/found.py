@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.core.naming import words_of
-from evaluator.core.values.findings import Box, Boxes, Labels, Mask, Masks
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Box, Boxes, Image, Labels, Mask, Masks
 from evaluator.scoring.metrics.closed_answers import is_right
 
 LEAST_OVERLAP = 0.5

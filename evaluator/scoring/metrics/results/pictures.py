@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.core.values.pictures import Clip, Image
+from evaluator.core.values import Clip, Image
 from evaluator.miniature.pictures.skeleton import read_skeleton
 
 TOLERANCE = 2

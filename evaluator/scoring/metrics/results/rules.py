@@ -7,9 +7,7 @@ from typing import Any
 
 from PIL import Image as PillowImage
 
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Boxes, Labels, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 from evaluator.scoring.metrics import rule_names
 from evaluator.scoring.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
 from evaluator.scoring.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evaluator.core.values.coding import Value
+from evaluator.core.values import Value
 
 
 class Scorer(Protocol):

@@ -14,8 +14,8 @@ from typing import Any
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
-from evaluator.core.quick_imports import import_without_package
-from evaluator.core.values.coding import Value
+from evaluator.core.process import import_without_package
+from evaluator.core.values import Value
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.scorers.base import require_pairs

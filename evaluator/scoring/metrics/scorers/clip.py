@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from torchmetrics.multimodal import CLIPScore as TorchmetricsCLIPScore
 from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 
-from evaluator.core.values.coding import Value, encode
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value, encode
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.scorers.embedding_cache import EmbeddingCache

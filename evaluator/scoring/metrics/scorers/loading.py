@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import cast
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.quick_imports import import_without_collection
+from evaluator.core.process import import_without_collection
 from evaluator.execution.experts.devices import device_class
 from evaluator.execution.experts.loading import loading
 from evaluator.execution.experts.profile import Profile, ScorerSpec

@@ -21,8 +21,7 @@ from PIL import Image as PillowImage
 from torch import Tensor
 from transformers.models.vit.modeling_vit import ViTModel
 
-from evaluator.core.values.coding import Value
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image, Value
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.results.pictures import is_copy

@@ -7,8 +7,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Mask, Masks
+from evaluator.core.values import Mask, Masks, Value
 from evaluator.miniature.grammar.captions import background_phrase
 from evaluator.miniature.rendering import render, thing_mask
 from evaluator.miniature.scenes import SIZE, SceneObject, contrasting_colour, draw_scene

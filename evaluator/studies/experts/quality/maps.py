@@ -8,8 +8,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
-from evaluator.core.values.findings import Labels
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip, Labels
 from evaluator.miniature.pictures.outlines import outlines
 from evaluator.miniature.pictures.skeleton import Point, read_skeleton
 from evaluator.miniature.seeds import Split

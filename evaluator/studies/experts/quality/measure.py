@@ -8,7 +8,7 @@ import torch
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.execution.experts.colorizer import rgb_to_lab
 from evaluator.execution.experts.profile import Profile, load_expert
 from evaluator.miniature.degradations import Degradation

@@ -6,8 +6,7 @@ import numpy as np
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Label, Labels
+from evaluator.core.values import Label, Labels, Value
 from evaluator.miniature.annotations import Annotated
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.signs import Sign, draw_sign, is_kept_from_training, paint_sign

@@ -9,9 +9,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Box, Boxes, Mask, Masks, boxes_of
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Box, Boxes, Image, Mask, Masks, Value, boxes_of
 from evaluator.execution.experts.object_boxes import Corners, overlap
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.tableaux.records import name_of

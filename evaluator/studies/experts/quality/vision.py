@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from evaluator.core.expert import Expert
-from evaluator.core.values.pictures import Image
+from evaluator.core.values import Image
 from evaluator.execution.experts.detection import Detection, RTDetrExpert
 from evaluator.execution.experts.object_boxes import overlap
 from evaluator.miniature import grammar

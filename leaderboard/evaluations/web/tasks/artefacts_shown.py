@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import MediaType
-from evaluator.core.values.findings import Labels
+from evaluator.core.values import Labels, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from leaderboard.evaluations.results.objects import object_url
 from leaderboard.evaluations.web.tasks.findings_shown import Found, as_text, drawn, read_findings

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evaluator.core.python_syntax import literal
+from evaluator.core.process import literal
 
 _FAILING_LINE = re.compile(r"(?:^|error\. |: )Line (?P<line>\d{1,4})\b")
 _FEWEST = 2

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.core.values.findings import Box, Boxes, FindingError, Findings, Labels, Masks, findings_from_json
+from evaluator.core.values import Box, Boxes, FindingError, Findings, Labels, Masks, findings_from_json
 
 MOST_DRAWN = 100
 """Boxes or masks."""

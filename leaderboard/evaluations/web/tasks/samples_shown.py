@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult, StepRun
 from evaluator.core.tools.types import Catalogue
-from evaluator.core.values.coding import MediaType
+from evaluator.core.values import MediaType
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
 from leaderboard.evaluations.web.tasks.plan_reading import types_of
 

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evaluator.core.values.coding import Artefact
+from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
 from gpu_jobs.contract.attempt import FailRequest, Heartbeat, SecretHeader, Seed
 from gpu_jobs.contract.message import Message

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import digest_of
 from gpu_jobs import bundles
 from gpu_jobs.contract.objects import (

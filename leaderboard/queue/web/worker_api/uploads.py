@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from evaluator.core.values.coding import PICTURES, MediaType
+from evaluator.core.values import PICTURES, MediaType
 from gpu_jobs.contract.objects import OfferedUpload, Upload, UploadsOffered, UploadsRequest
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.web.worker_api.attempts import ENDED, AttemptView

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import ExitCode, Kind, Report
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import PrivateKey
 from evaluator.core.suites.hidden import commitment
 from tests.evaluator.client.verify.test_attacks import mismatches, verified
 from tests.fakes.signed_site import CONDITIONS, START, SignedSite

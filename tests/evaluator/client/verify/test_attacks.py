@@ -13,8 +13,7 @@ from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.report import ExitCode, Kind, Report
 from evaluator.client.verify.site import Site
 from evaluator.core import canonical_json
-from evaluator.core.signatures.envelope import Envelope, _signed_bytes
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import Envelope, PrivateKey, _signed_bytes
 from evaluator.core.signatures.statements import RowDigests, record_commitment, result_digest
 from tests.fakes.signed_site import BOARD, OPERATOR, PSEUDONYM, START, SignedSite, digest_of, name, rank
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.client.__main__ import app
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import PrivateKey
 from tests.fakes.signed_site import OPERATOR, SignedSite, name, served
 
 STRANGER = PrivateKey.from_secret("a stranger's key")

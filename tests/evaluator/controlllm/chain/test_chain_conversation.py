@@ -19,8 +19,7 @@ from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.expert import ExpertError, InputError
 from evaluator.core.language_model import Failure, FailureKind, LanguageModelError
 from evaluator.core.naming import is_named
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Box, Boxes
+from evaluator.core.values import Box, Boxes, Value
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.planners.language_models.scripted import ScriptedModel

@@ -9,9 +9,7 @@ from PIL import Image as PillowImage
 from evaluator.controlllm.chain.files import FileError, read_given, write_results
 from evaluator.controlllm.chain.memory import Entry
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import decode, encode
-from evaluator.core.values.findings import Box, Boxes, Label, Labels
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Box, Boxes, Clip, Label, Labels, decode, encode
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import MemoryStore
 from tests.fakes.experts import FakePool

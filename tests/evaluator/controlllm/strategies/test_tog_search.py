@@ -14,7 +14,7 @@ from evaluator.controlllm.strategies.search import (
     search,
     tools_in_domains,
 )
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from tests.evaluator.controlllm.strategies.tog_factories import ALL, kinds, tools
 
 SCORES = dict.fromkeys(CONTROLLLM.tools, 3.0)

@@ -13,7 +13,7 @@ from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
 from evaluator.controlllm.strategies.words import Lexicon
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.replies.read import read_plan
 from tests.evaluator.controlllm.strategies.tog_factories import ALL, said, subtask, tools
 

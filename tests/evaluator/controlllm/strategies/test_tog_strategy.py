@@ -11,7 +11,7 @@ from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM, Exhaust
 from evaluator.core.language_model import Ability
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.read import read_plan
 from tests.evaluator.controlllm.strategies.test_tog_decomposing import answer, raw

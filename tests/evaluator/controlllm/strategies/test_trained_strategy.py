@@ -12,7 +12,7 @@ from evaluator.controlllm.strategies.trained.strategy import TrainedControlLLM, 
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.core.planner import Expected, request_for
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.judgement import all_tools
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.planners.named import planner_named

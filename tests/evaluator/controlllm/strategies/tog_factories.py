@@ -6,7 +6,7 @@ from evaluator.controlllm.strategies.planning import Toolbox
 from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
 from evaluator.core.language_model import Answer, Call, Completion
 from evaluator.core.planner import Expected, OfferedTool, PlannerRequest, RequestedTask
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType, Tool
 
 ALL = tuple(CONTROLLLM.tools.values())

@@ -12,7 +12,7 @@ from evaluator.controlllm.toolbench.released.raw import RawTask
 from evaluator.controlllm.toolbench.tasks import tool_task
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.scoring.metrics.planning import agreement, depth
 from tests.evaluator.toolbench_data import BESIDE, need_controlllm
 

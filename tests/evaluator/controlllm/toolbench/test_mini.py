@@ -16,7 +16,7 @@ from evaluator.controlllm.toolbench.released.source import gold_file
 from evaluator.controlllm.toolbench.tasks import tool_task
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.replies.decomposition import parse_decomposition
 
 TASKS = toolmini_tasks()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evaluator.core.plans.model import PlanContext, Step
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.replies.controlllm import parse_controlllm
 from evaluator.replies.printed import parse_printed
 

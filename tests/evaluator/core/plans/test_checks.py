@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.core.plans.checks import check_plan, execution_order
 from evaluator.core.plans.model import PlanContext
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.canonical import parse_canonical
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.core.plans.literals import load_literal
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.canonical import parse_canonical
 from evaluator.replies.comma import parse_comma

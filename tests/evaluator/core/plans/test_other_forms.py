@@ -5,8 +5,7 @@ import json
 import pytest
 
 from evaluator.core.plans.model import PlanContext, Step
-from evaluator.core.tools.controlllm import CONTROLLLM
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.hugginggpt import parse_hugginggpt
 from evaluator.replies.lumos import parse_lumos

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from evaluator.core import canonical_json
-from evaluator.core.signatures.envelope import EnvelopeError, _parsed, open_envelope, seal
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import EnvelopeError, PrivateKey, _parsed, open_envelope, seal
 from evaluator.core.signatures.statements import (
     KeysStatement,
     TaskEntry,

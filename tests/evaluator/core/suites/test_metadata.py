@@ -17,8 +17,15 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.controlllm.toolbench.released.source import FILES
 from evaluator.controlllm.toolbench.suite import tool_suite
-from evaluator.core.suites.croissant import CONFORMS_TO, croissant, request_lines
-from evaluator.core.suites.metadata import SECTIONS, MetadataError, datasheet, metadata_of
+from evaluator.core.suites.metadata import (
+    CONFORMS_TO,
+    SECTIONS,
+    MetadataError,
+    croissant,
+    datasheet,
+    metadata_of,
+    request_lines,
+)
 from evaluator.core.suites.registry import folder_of, step_by_step_of, suite_names, suite_of, whole_plans_of
 from evaluator.lumos.maths import source as maths
 from evaluator.lumos.questions import source as questions

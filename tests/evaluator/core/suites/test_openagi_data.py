@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from evaluator.openagi.building import ORIGINS, DataError, build
 from evaluator.openagi.built import BuiltSamples
 from evaluator.openagi.data import sample_source

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.graph import tool_graph, tools_graph_svg
-from evaluator.core.tools.openagi import OPENAGI
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,7 +9,7 @@ from evaluator.core.planner import PlannerReply
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.records import Outcome, PlannerCall
-from evaluator.core.suites.candidates import Candidate, Candidates
+from evaluator.core.suites.base import Candidate, Candidates
 from evaluator.core.transcripts import StopReason
 from evaluator.core.turns import TurnResponse
 from evaluator.episodes.turns.environment import Made, TurnScore

@@ -14,7 +14,7 @@ from evaluator.core.plans.model import Plan, Step
 from evaluator.core.records import Outcome as TaskOutcome
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem, StopReason
 from evaluator.core.turns import TurnRequest, TurnResponse

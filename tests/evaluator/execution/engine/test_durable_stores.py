@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.core.values.coding import Artefact, MediaType, encode
+from evaluator.core.values import Artefact, MediaType, encode
 from evaluator.execution.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from evaluator.execution.engine.jobs import Job
 from evaluator.execution.engine.opening import open_store, parse_size
 from evaluator.execution.engine.run import Engine

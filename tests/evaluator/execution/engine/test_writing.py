@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values.coding import Artefact, encode
+from evaluator.core.values import Artefact, encode
 from evaluator.execution.engine.artefacts import Artefacts
 from evaluator.execution.engine.store import LocalStore, MemoryStore
 from evaluator.execution.engine.writing import WritesBehind

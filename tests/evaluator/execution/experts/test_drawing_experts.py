@@ -9,8 +9,7 @@ import pytest
 from PIL import Image
 
 from evaluator.core.expert import ExpertError, InputError
-from evaluator.core.values.coding import encode
-from evaluator.core.values.findings import Mask, Masks
+from evaluator.core.values import Mask, Masks, encode
 from evaluator.execution.experts.profile import load_expert, load_profile
 from evaluator.execution.experts.weights import WeightsError, weights_digest
 from evaluator.miniature.seeds import Split

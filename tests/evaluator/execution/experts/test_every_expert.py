@@ -7,12 +7,9 @@ import pytest
 from PIL import Image
 
 from evaluator.core.expert import ExpertError, InputError
-from evaluator.core.tools.controlllm import CONTROLLLM
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import ResourceType, Tool
-from evaluator.core.values.coding import decode, encode
-from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, decode, encode
 from evaluator.execution.experts.profile import Profile, load_expert, load_profile
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau

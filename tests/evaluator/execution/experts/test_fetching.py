@@ -172,8 +172,7 @@ def test_only_what_is_needed_is_chosen():
 
 class TestProfile:
     def test_every_tool_has_an_expert_before_anything_is_fetched(self, tmp_path):
-        from evaluator.core.tools.controlllm import CONTROLLLM
-        from evaluator.core.tools.openagi import OPENAGI
+        from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 
         profile = load_profile("paper", weights=tmp_path)
         without = set(profile.unavailable)

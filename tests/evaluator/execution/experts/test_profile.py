@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.tools.controlllm import CONTROLLLM
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.execution.engine.keys import step_key
 from evaluator.execution.experts.profile import (
     NO_WEIGHTS,

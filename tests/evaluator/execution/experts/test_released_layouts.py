@@ -12,7 +12,7 @@ from evaluator.core.plans.model import plan_to_json
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.records import Outcome
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.checkpoints import read_lock

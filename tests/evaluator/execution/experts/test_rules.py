@@ -9,8 +9,7 @@ from PIL import Image as PillowImage
 
 from evaluator.core.expert import InputError
 from evaluator.core.naming import is_named, words_of
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks
+from evaluator.core.values import Box, Boxes, Label, Labels, Mask, Masks, Value
 from evaluator.execution.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau

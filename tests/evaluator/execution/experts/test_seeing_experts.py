@@ -5,8 +5,7 @@ import pytest
 from PIL import Image
 
 from evaluator.core.expert import InputError
-from evaluator.core.values.coding import encode
-from evaluator.core.values.findings import Boxes, Mask, Masks
+from evaluator.core.values import Boxes, Mask, Masks, encode
 from evaluator.execution.experts.profile import load_expert, load_profile
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -7,8 +7,7 @@ import pytest
 from PIL import Image
 
 from evaluator.core.expert import InputError
-from evaluator.core.values.findings import Labels
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip, Labels
 from evaluator.execution.experts.profile import load_expert, load_profile
 from evaluator.miniature.degradations import Degradation
 from evaluator.miniature.pictures.skeleton import read_skeleton

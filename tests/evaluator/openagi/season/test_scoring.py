@@ -11,7 +11,7 @@ from evaluator.core.records import Outcome, PlannerCall, Reason, without_timings
 from evaluator.core.suites.base import ABSTENTION
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.pictures import Image as PillowImage
+from evaluator.core.values import Image as PillowImage
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import Profile, ScorerSpec

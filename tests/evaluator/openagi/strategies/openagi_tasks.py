@@ -5,7 +5,7 @@ from functools import cache
 from evaluator.core.planner import request_for
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.replies.printing import plan_to_tree
 from evaluator.replies.read import read_plan
 

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.core.language_model import Completion
 from evaluator.core.planner import offered_tools
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.strategies.calibration import right_decisions
 from evaluator.openagi.strategies.embedding import EmbeddingError, EmbeddingSimilarity, checkpoint_folder
 from evaluator.openagi.strategies.zero_shot import ZeroShot

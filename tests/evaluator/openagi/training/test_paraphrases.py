@@ -3,7 +3,7 @@ import pytest
 
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.grammar import requests
 from evaluator.openagi.strategies.plan_building import comma_text, tree_text

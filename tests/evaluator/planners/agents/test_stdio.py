@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.core import papers
+from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites import registry
 from evaluator.core.suites.registry import suite_of
 from tests.evaluator.episodes.turns import toy
@@ -93,7 +93,7 @@ def test_limits_end_a_task_with_the_result_of_its_last_call_and_wrong_calls_cost
 
 
 def test_bad_usage_is_refused_before_the_protocol_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(papers.VARIABLE, toy.__name__)
+    monkeypatch.setenv(SUITES_VARIABLE, toy.__name__)
     monkeypatch.setenv("COLUMNS", "500")
     registry.forget()
     cases = [

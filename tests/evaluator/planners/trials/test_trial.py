@@ -9,7 +9,7 @@ from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.records import Reason
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trials.empty_plans import example_plan

@@ -11,9 +11,9 @@ from evaluator.cli.main import app
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites import registry
+from evaluator.core.suites.base import right_plans_of
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.suites.right_plans import right_plans_of
 from evaluator.scoring.causes.of_records import CauseContext, causes_of
 from evaluator.scoring.causes.plan_differences import differences
 from evaluator.scoring.causes.taxonomy import LONGEST, Cause, Finding, shortened

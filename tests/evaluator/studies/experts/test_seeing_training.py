@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.core.values.findings import Box, Boxes, Mask, Masks
+from evaluator.core.values import Box, Boxes, Mask, Masks
 from evaluator.execution.experts.profile import PROFILES
 from evaluator.miniature.seeds import Split
 from evaluator.studies.experts.quality import seeing

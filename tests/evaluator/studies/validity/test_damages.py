@@ -5,7 +5,7 @@ import pytest
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.judgement import all_tools
 from evaluator.replies.read import read_plan
 from evaluator.scoring.metrics.plan_equality import canonical_form

@@ -6,7 +6,7 @@ from PIL import Image
 
 from evaluator.cli.validity import is_valid
 from evaluator.core.records import Outcome, ResultRecord, SampleResult
-from evaluator.core.values.coding import decode, encode
+from evaluator.core.values import decode, encode
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import Profile, load_profile
 from evaluator.miniature.lilliput_samples import clean_image, degraded_image

@@ -8,12 +8,11 @@ from evaluator.client.verify.report import Kind, Report
 from evaluator.core import canonical_json
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.records import ResultRecord
-from evaluator.core.signatures.envelope import Envelope, open_envelope
-from evaluator.core.signatures.keys import PublicKey
+from evaluator.core.signatures.envelope import Envelope, PublicKey, open_envelope
 from evaluator.core.signatures.statements import SeasonStatement
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.episodes.base import Setting
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.episodes.registry import episode_of

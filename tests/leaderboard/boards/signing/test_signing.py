@@ -10,7 +10,7 @@ from evaluator.client.verify.report import Kind
 from evaluator.client.verify.trust import UntrustedError, trust
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.signatures.documents import KeysDocument
-from evaluator.core.signatures.keys import PrivateKey
+from evaluator.core.signatures.envelope import PrivateKey
 from leaderboard.boards.models import EvaluationSignature, SigningKey, SnapshotSignature
 from leaderboard.boards.signing import services, tasks
 from leaderboard.boards.signing.keys import signing_key

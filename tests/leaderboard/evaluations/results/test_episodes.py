@@ -2,9 +2,8 @@
 
 import pytest
 
-from evaluator.core.episode_summary import EpisodeEnd, EpisodeSummary, ProblemCount
 from evaluator.core.suites.facets import Facets
-from evaluator.core.transcripts import StopReason
+from evaluator.core.transcripts import EpisodeEnd, EpisodeSummary, ProblemCount, StopReason
 from leaderboard.evaluations.results.episodes import MOST_TURNS, episode_lines
 from leaderboard.evaluations.results.task_filters import TaskRow, index, select
 from leaderboard.evaluations.web.turn_plot import turn_plot

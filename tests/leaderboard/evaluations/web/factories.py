@@ -11,7 +11,7 @@ from evaluator.core import canonical_json
 from evaluator.core.plans.model import Problem
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.values.coding import Artefact, MediaType, Value, array_to_image, encode
+from evaluator.core.values import Artefact, MediaType, Value, array_to_image, encode
 from evaluator.execution.engine.store import Store
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
 from leaderboard.boards.models import Snapshot

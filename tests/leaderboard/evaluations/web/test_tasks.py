@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from evaluator.core.records import Reason, ResultRecord
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import TaskResult

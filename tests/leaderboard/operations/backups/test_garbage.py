@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from evaluator.core.records import ResultRecord
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from evaluator.execution.engine.store import LocalStore
 from gpu_jobs.contract.attempt import GivenUp
 from leaderboard.boards.services import publish

@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
-from evaluator.core.values.coding import MediaType
+from evaluator.core.values import MediaType
 from gpu_jobs import bundles
 from leaderboard.messages.webhooks import add_webhook
 from leaderboard.people.scopes import Scope

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluator.core.records import ArtefactReference, SampleResult
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, TaskResult
 from leaderboard.operations.models import ToolUsage
 from leaderboard.queue.models import LogChunk

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from evaluator.core.values.coding import Artefact, MediaType, encode
+from evaluator.core.values import Artefact, MediaType, encode
 from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import server_store

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from gpu_jobs import bundles
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.people.models import User

@@ -15,7 +15,7 @@ from django.db import OperationalError
 from django.db.models.functions import Now
 from django.test import Client
 
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, TaskResult
 from leaderboard.evaluations.results import objects

@@ -11,7 +11,7 @@ from django.utils import timezone
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.launchers.pools import pools_from
 from leaderboard.catalog import seasons

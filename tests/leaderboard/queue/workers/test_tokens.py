@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from evaluator.core.values.coding import encode
+from evaluator.core.values import encode
 from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.results.objects import server_store

@@ -11,7 +11,7 @@ from evaluator.controlllm.toolbench.released.executed import TOOL2K, TOOL100
 from evaluator.controlllm.toolbench.released.results import results_of
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_names, suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.episodes.registry import episode_of
 from evaluator.scoring.metrics.rule_names import RULE_NAMES

@@ -13,8 +13,7 @@ from evaluator.controlllm.toolbench.released.inputs import ReleasedInputs, relea
 from evaluator.controlllm.toolbench.released.media import MediaError, read_media
 from evaluator.core import canonical_json
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.findings import Mask, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip, Mask, Masks
 from evaluator.execution.engine.run import MAX_PIXELS
 from tests.evaluator.controlllm.toolbench.released.files import SIZE, mask, picture, write_index
 

@@ -12,7 +12,7 @@ from evaluator.controlllm.toolbench.released.media import MediaError, read_media
 from evaluator.controlllm.toolbench.released.video import VideoError, read_video
 from evaluator.controlllm.toolbench.released.video_decoding import Sampler, taken
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Clip
 from tests.rings import usual
 
 SIZE = (64, 48)

@@ -8,7 +8,7 @@ from evaluator.controlllm.toolbench.indicators import Judgement, judge_plan
 from evaluator.controlllm.toolbench.world.suite import toolworld_suite
 from evaluator.controlllm.toolbench.world.task import WorldTask
 from evaluator.core.plans.model import Plan, Step
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 
 TASKS = [task for task in toolworld_suite().tasks if isinstance(task, WorldTask)]
 CHAINS = [task for task in TASKS if task.gold is not None and len(task.gold.steps) > 1]

@@ -16,9 +16,7 @@ from evaluator.controlllm.toolbench.world.task import WorldTask, world_task
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Boxes, Labels, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 from evaluator.episodes.base import Setting
 from evaluator.episodes.registry import episode_of
 from evaluator.execution.experts.profile import load_profile

@@ -15,7 +15,7 @@ from evaluator.controlllm.toolbench.world.wanted import Want
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json
-from evaluator.core.values.findings import Labels
+from evaluator.core.values import Labels
 from evaluator.miniature import annotations
 from evaluator.miniature.seeds import Split
 

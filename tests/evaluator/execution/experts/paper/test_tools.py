@@ -10,10 +10,9 @@ from transformers import DetrConfig
 
 from evaluator.core.expert import InputError
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.controlllm import CONTROLLLM
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks
 from evaluator.execution.experts.annotators import scribble_of
 from evaluator.execution.experts.depth_maps import normals_of
 from evaluator.execution.experts.panoptic import config_of

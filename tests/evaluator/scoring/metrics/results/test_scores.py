@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
-from evaluator.core.values.coding import Value
-from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks
-from evaluator.core.values.pictures import Clip
+from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
 from evaluator.miniature.pictures.normals import normal_map
 from evaluator.miniature.pictures.skeleton import draw_skeleton
 from evaluator.miniature.seeds import Split

@@ -13,7 +13,7 @@ from django.test import Client
 
 from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.evaluations.web.sharing import archive as archives

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
-from evaluator.core.values.coding import Artefact, MediaType
+from evaluator.core.values import Artefact, MediaType
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from evaluator.core.records import ArtefactReference, SampleResult, StepRun
-from evaluator.core.values.coding import Artefact, MediaType, Value, array_to_image, encode
-from evaluator.core.values.findings import Box, Boxes, Label, Labels, Mask, Masks  # fmt: skip
+from evaluator.core.values import (  # fmt: skip
+    Artefact,
+    Box,
+    Boxes,
+    Label,
+    Labels,
+    Mask,
+    Masks,
+    MediaType,
+    Value,
+    array_to_image,
+    encode,
+)
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.web.tasks.artefacts_shown import (
     MAX_TEXT,

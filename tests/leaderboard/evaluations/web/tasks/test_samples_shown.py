@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.core.records import AnswerResult, ArtefactReference, Outcome, ResultRecord, SampleResult, StepRun
-from evaluator.core.tools.openagi import OPENAGI
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.samples_shown import SAMPLES_PER_PAGE, samples_page, score_in_words, step_totals

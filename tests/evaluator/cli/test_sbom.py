@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.core.sbom import SbomError, npm_components, sbom
+from evaluator.cli.sbom import SbomError, npm_components, sbom
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCK = ROOT / "frontend" / "package-lock.json"

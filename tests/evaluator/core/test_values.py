@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
-from evaluator.core.values.coding import MOST_FRAMES, Artefact, MediaType, decode, encode
-from evaluator.core.values.findings import (
+from evaluator.core.values import (
+    MOST_FRAMES,
+    Artefact,
     Box,
     Boxes,
+    Clip,
     FindingError,
     Label,
     Labels,
     Mask,
     Masks,
+    MediaType,
     boxes_of,
+    decode,
+    encode,
     findings_from_json,
 )
-from evaluator.core.values.pictures import Clip
 
 RNG = np.random.default_rng(4)
 NOISE = RNG.integers(256, size=(5, 6, 8, 3), dtype=np.uint8)

@@ -1,7 +1,16 @@
 """Figures of episodes: of one task, and of many."""
 
-from evaluator.core.episode_summary import LONGEST_TOOL, MOST_PROBLEMS, UNREADABLE_REPLY, summary_of
-from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
+from evaluator.core.transcripts import (
+    LONGEST_TOOL,
+    MOST_PROBLEMS,
+    UNREADABLE_REPLY,
+    ActionProblem,
+    ActionRun,
+    StopReason,
+    Transcript,
+    TurnRun,
+    summary_of,
+)
 
 
 def turn(*problems: ActionProblem | None, tool: str = "Add", error: str = "") -> TurnRun:

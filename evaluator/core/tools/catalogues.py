@@ -1,23 +1,51 @@
-"""The catalogue of ControlLLM: its 60 tools, and `mask_image`, which its paper lists and its benchmarks need.
+"""The catalogues of OpenAGI and ControlLLM.
 
-Names, domains and signatures are those of the released tool list, with the types' `image.` prefix left out
-(`image.mask` is `mask`). `speech_to_text` comes from the released agents' list, `mask_image` from the paper's
-appendix, Table A11. Where the paper spells a name in another way, that spelling is an alias. The paper's
-`audio_to_Audio` has no counterpart: no released tool makes audio from audio.
+OpenAGI has 15 models. Names are those of the released name set; types follow OpenAGI's Tables 1 to 3.
+
+ControlLLM has 60 tools, and `mask_image`, which its paper lists and its benchmarks need. Names, domains and signatures
+are those of the released tool list, with the types' `image.` prefix left out (`image.mask` is `mask`). `speech_to_text`
+comes from the released agents' list, `mask_image` from the paper's appendix, Table A11. Where the paper spells a name
+in another way, that spelling is an alias. The paper's `audio_to_Audio` has no counterpart: no released tool makes audio
+from audio.
 """
 
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 
-_PAPER_SPELLINGS = {
-    "openai_chat_model": ("question_answering",),
-    "image_instance_segmentation": ("instance_segmentation",),
-    "image_segmentation_by_points": ("segment_by_points",),
+_Table = Mapping[str, tuple[tuple[str, str, str], ...]]
+"""By domain, one line per tool: name, description, signature. In a signature `mask` means `mask: mask`."""
+
+_OPENAGI: _Table = {
+    "vision": (
+        ("Image Super Resolution", "Raise the resolution of an image.", "image -> image"),
+        ("Image Denoising", "Remove noise from an image.", "image -> image"),
+        ("Image Deblurring", "Sharpen a blurred image.", "image -> image"),
+        ("Colorization", "Give a grayscale image its colours.", "image -> image"),
+        ("Image Classification", "Name the class of the main object.", "image -> text"),
+        ("Object Detection", "Name the objects in an image.", "image -> text"),
+        ("Image Captioning", "Describe an image in an English sentence.", "image -> text"),
+    ),
+    "multimodal": (
+        ("Text to Image Generation", "Draw what an English text says.", "text -> image"),
+        ("Visual Question Answering", "Answer an English question about an image.", "image, text -> text"),
+    ),
+    "language": (
+        (
+            "Question Answering",
+            "Answer an English question from an English document.",
+            "document: text, query: text -> text",
+        ),
+        ("Text Summarization", "Summarise an English text.", "text -> text"),
+        ("Text Generation", "Continue an English text.", "text -> text"),
+        ("Machine Translation", "Translate English text into German.", "text -> text"),
+        ("Fill Mask", "Fill the masked word of an English text.", "text -> text"),
+        ("Sentiment Analysis", "Tell whether a text is positive or negative.", "text -> text"),
+    ),
 }
 
-# One line per tool: name, description, signature. In a signature `mask` stands for `mask: mask`.
-_TOOLS: dict[str, tuple[tuple[str, str, str], ...]] = {
+_CONTROLLLM: _Table = {
     "visual-question-answering": (
         ("image_question_answering", "Answer a question about an image.", "image, text -> response: text"),
     ),
@@ -115,36 +143,42 @@ _TOOLS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 
+_PAPER_SPELLINGS = {
+    "openai_chat_model": ("question_answering",),
+    "image_instance_segmentation": ("instance_segmentation",),
+    "image_segmentation_by_points": ("segment_by_points",),
+}
 
-def _types(listed: str) -> MappingProxyType[str, ResourceType]:
+
+def _types(signature: str) -> MappingProxyType[str, ResourceType]:
     types = {}
-    for item in listed.split(","):
+    for item in signature.split(","):
         name, _, kind = (part.strip() for part in item.partition(":"))
         types[name] = ResourceType(kind or name)
     return MappingProxyType(types)
 
 
-def _tool(*, name: str, domain: str, description: str, signature: str) -> Tool:
-    inputs, _, outputs = signature.partition("->")
-    return Tool(
-        name=name,
-        domain=domain,
-        description=description,
-        inputs=_types(inputs),
-        outputs=_types(outputs),
-        aliases=_PAPER_SPELLINGS.get(name, ()),
-    )
+def _tools(table: _Table) -> Mapping[str, Tool]:
+    tools = {}
+    for domain, rows in table.items():
+        for name, description, signature in rows:
+            inputs, _, outputs = signature.partition("->")
+            tools[name] = Tool(
+                name=name,
+                domain=domain,
+                description=description,
+                inputs=_types(inputs),
+                outputs=_types(outputs),
+                aliases=_PAPER_SPELLINGS.get(name, ()),
+            )
+    return MappingProxyType(tools)
 
+
+OPENAGI = Catalogue(name="openagi", tools=_tools(_OPENAGI))
 
 CONTROLLLM = Catalogue(
     name="controlllm",
-    tools=MappingProxyType(
-        {
-            name: _tool(name=name, domain=domain, description=description, signature=signature)
-            for domain, rows in _TOOLS.items()
-            for name, description, signature in rows
-        }
-    ),
+    tools=_tools(_CONTROLLLM),
     interchangeable=(
         frozenset({"openai_chat_model", "text_to_text_generation"}),
         # Some requests to find an object want it marked, others cut out, and many leave it open.

@@ -1,0 +1,149 @@
+"""Settings of this process: memory allocator, garbage collection, standard streams, imports, and Python's parser.
+
+Imports no native library: some read their settings when they are loaded.
+
+`settle_process` was measured on two cores. Beside other processes, threads of OpenMP that spin while they wait for each
+other took three quarters of all processor time. With plans that make large pictures, the kernel took 38 % of it, to map
+and clear memory that had just been given back: every tensor above 32 MB, and the top of the heap again and again.
+Records are many small objects and hardly any of them is garbage: searching them took a quarter of the time of an
+evaluation from a full store.
+"""
+
+import ast
+import codecs
+import ctypes
+import gc
+import json
+import sys
+from collections.abc import MutableMapping
+from contextlib import suppress
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec, module_from_spec
+from threading import RLock
+from types import ModuleType
+from typing import Any
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Numbers of glibc's `mallopt`."""
+_KEPT_BYTES = 2**29
+"""Unused memory that the allocator keeps, and the largest block that it takes from there."""
+_SPINS = "1000"
+"""Of the order of microseconds; GNU OpenMP's own default is milliseconds."""
+_ALLOCATIONS = 10_000
+"""Objects made and not freed, before the collector looks at the new ones; Python's default is 700."""
+_OF_ALLOCATOR = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "LD_PRELOAD")
+
+
+def settle_process(environment: MutableMapping[str, str]) -> None:
+    """Keep freed memory for the next tensor, let waiting threads sleep, and search for garbage more rarely.
+
+    What the user has set stays. Must be called before torch is imported. No result of a model depends on it.
+
+    Args:
+        environment: of this process. The setting of threads is written there, for child processes too.
+    """
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+    if "OMP_WAIT_POLICY" not in environment:
+        environment.setdefault("GOMP_SPINCOUNT", _SPINS)
+    if sys.platform == "linux" and not any(name in environment for name in _OF_ALLOCATOR):
+        keep_freed_memory()
+
+
+def keep_freed_memory() -> bool:
+    """Raise the thresholds of glibc's allocator. False where the C library is another one, or refuses."""
+    with suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        trims_late, maps_little = (mallopt(option, _KEPT_BYTES) for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD))
+        return bool(trims_late and maps_little)
+    return False
+
+
+def import_without_collection(name: str) -> ModuleType:
+    """Import a module while garbage collection waits: nothing that an import makes is garbage, and searching it all
+    again and again takes a fifth of the time of the first model's imports."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def import_without_package(name: str) -> ModuleType:
+    """Import a module of a package, and not what the package imports for its other modules.
+
+    The package stays empty for this process, except for its version.
+
+    Args:
+        name: a module of a top-level package, which runs without the package's own names.
+
+    Raises:
+        ModuleNotFoundError: there is none.
+    """
+    package, _, _ = name.partition(".")
+    if package not in sys.modules:
+        spec = find_spec(package)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named '{package}'", name=package)
+        empty = module_from_spec(spec)
+        empty.__dict__["__version__"] = version(package)
+        sys.modules[package] = empty
+    return import_module(name)
+
+
+_LOCK = RLock()
+"""Of Python's parser: up to Python 3.12, parsing in two threads at once can end in a `SystemError`, since the depth of
+the tree is counted for both together."""
+
+
+def parse_module(source: str) -> ast.Module:
+    """The syntax tree of a program.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
+    """
+    with _LOCK:
+        return ast.parse(source)
+
+
+def parse_expression(source: str) -> ast.Expression:
+    """The syntax tree of an expression.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
+    """
+    with _LOCK:
+        return ast.parse(source, mode="eval")
+
+
+def literal(source: str) -> Any:
+    """The value of a literal.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.literal_eval`.
+    """
+    with _LOCK:
+        return ast.literal_eval(source)
+
+
+def settle_streams() -> None:
+    """Let no character end a command: those that the encoding of a terminal or pipe lacks are printed as escapes.
+
+    Python's standard output otherwise raises UnicodeEncodeError, as with LC_ALL=C or PYTHONIOENCODING=ascii.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if not hasattr(stream, "reconfigure") or stream.encoding is None:
+            continue
+        if not codecs.lookup(stream.encoding).name.startswith("utf"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def as_printable_json(text: str) -> str:
+    """JSON for standard output: with JSON's own escapes if its encoding lacks characters of the text."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text), indent=1) + ("\n" if text.endswith("\n") else "")
+    return text
