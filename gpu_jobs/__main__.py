@@ -38,8 +38,7 @@ from evaluator.execution.engine.opening import open_store, parse_size
 from evaluator.network.egress_policy import EgressPolicyError, egress_policy
 from evaluator.sandbox.programs.support import support
 from evaluator.sandbox.programs.worker import WorkerError
-from evaluator.scoring.arbiters.naming import KEY_VARIABLE, arbiter_from
-from evaluator.scoring.arbiters.protocol import ArbiterError
+from evaluator.scoring.arbiters.base import KEY_VARIABLE, ArbiterError, arbiter_from
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient

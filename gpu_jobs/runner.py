@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evaluator.core.records import ResultRecord
-from evaluator.execution.engine.clock import Stopwatch
+from evaluator.execution.engine.progress import Stopwatch
 from evaluator.execution.engine.store import Store
-from evaluator.scoring.arbiters.naming import ArbiterName
+from evaluator.scoring.arbiters.base import ArbiterName
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import Checkpoints
@@ -142,8 +142,7 @@ class EvaluatorRunner:
         """The evaluator for a lease, refused where suite or rules differ from the server's. It is kept with what it has
         loaded for later leases."""
         from evaluator.core.suites.registry import suite_of
-        from evaluator.episodes.base import SettingError
-        from evaluator.episodes.registry import episode_of
+        from evaluator.episodes.base import SettingError, episode_of
 
         _check_commitment(lease)
         key = _Key(lease.suite, lease.profile, lease.split, lease.samples, lease.season, _seed(lease))
@@ -198,7 +197,7 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
     """The evaluator, which asks in the form that the lease names."""
     if not lease.perturbation:
         return evaluator
-    from evaluator.episodes.registry import episode_of
+    from evaluator.episodes.base import episode_of
     from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 
     try:

@@ -13,8 +13,7 @@ from evaluator.core.records import Reason
 from evaluator.core.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.registry import Entry
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
-from evaluator.episodes.judged import JudgedPlans
-from evaluator.episodes.judgement import Judgement
+from evaluator.episodes.judgement import JudgedPlans, Judgement
 from evaluator.episodes.parts import Planned
 
 NUMBER = ResourceType.TEXT

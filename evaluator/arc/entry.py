@@ -7,7 +7,7 @@ from evaluator.arc import source
 from evaluator.arc.splits import Split
 from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting
-from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 
 if TYPE_CHECKING:

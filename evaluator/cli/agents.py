@@ -10,9 +10,8 @@ from evaluator.cli.evaluate import evaluation_document
 from evaluator.core.commands.options import OutputFile, VerboseOption
 from evaluator.core.commands.usage import chosen_suite, log, usage_error, write_json
 from evaluator.core.suites.registry import suite_names
-from evaluator.episodes.base import Evaluator, SettingError
+from evaluator.episodes.base import Evaluator, SettingError, episode_of
 from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
-from evaluator.episodes.registry import episode_of
 
 
 # Long: one line for each option.

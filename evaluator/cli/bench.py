@@ -179,7 +179,7 @@ def measure_profile(
 
     Exit code 0 if it costs at most 2.5 evaluations, 1 if more, 2 for bad usage.
     """
-    from evaluator.episodes.registry import episode_of
+    from evaluator.episodes.base import episode_of
     from evaluator.studies.benchmarks.execution import evenly
     from evaluator.studies.benchmarks.reliability import measure_reliability
 

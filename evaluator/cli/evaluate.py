@@ -17,9 +17,8 @@ from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite, shown_columns
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
-from evaluator.episodes.base import Evaluator, Setting, SettingError
+from evaluator.episodes.base import Evaluator, Setting, SettingError, episode_of
 from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
-from evaluator.episodes.registry import episode_of
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError

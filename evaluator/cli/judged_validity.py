@@ -11,8 +11,7 @@ from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing, show_all
 from evaluator.core.commands.usage import log, out, usage_error, write_json
 from evaluator.core.suites.base import Suite
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 
 if TYPE_CHECKING:
     from evaluator.studies.validity.judged import JudgedReport

@@ -15,8 +15,8 @@ from evaluator.core.commands.listing import Listing, show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
 from evaluator.core.commands.usage import chosen_suite, log, out, usage_error, write_json
 from evaluator.core.suites.base import Suite
+from evaluator.episodes.base import episode_of
 from evaluator.episodes.options import ExecutionSettings, prepare, selected_tasks
-from evaluator.episodes.registry import episode_of
 
 AnySuiteOption = Annotated[
     str, typer.Option(help="Slug of a suite. Default: the first one whose plans are executed.", show_default=False)

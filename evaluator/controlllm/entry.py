@@ -17,7 +17,7 @@ from evaluator.core.suites.registry import Entry, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
-from evaluator.episodes.judged import JudgedPlans
+from evaluator.episodes.judgement import JudgedPlans
 from evaluator.episodes.turns.step_by_step import step_by_step
 
 if TYPE_CHECKING:

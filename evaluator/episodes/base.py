@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner
 from evaluator.core.records import Reason, ResultRecord
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment, data_digest
-from evaluator.scoring.arbiters.naming import ArbiterName
+from evaluator.core.suites.registry import entry_of
+from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
     from evaluator.execution.engine.progress import Listener
@@ -157,3 +158,12 @@ class Episode(Protocol):
             is_fault: whether such a plan cannot be read or is not valid.
         """
         ...
+
+
+def episode_of(slug: str) -> Episode:
+    """How planners are asked and scored on the suite with this slug.
+
+    Raises:
+        LookupError: there is none.
+    """
+    return cast("Episode", entry_of(slug).episode)

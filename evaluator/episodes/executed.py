@@ -8,8 +8,11 @@ from evaluator.core.canonical_json import digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
+from evaluator.core.suites.samples import SampleSource
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.scoring.arbiters.naming import ArbiterName
+from evaluator.episodes.parts import not_run_reasons
+from evaluator.execution.experts.profile import Profile
+from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
     from evaluator.core.suites.samples import SampleSource
@@ -84,7 +87,6 @@ class ExecutedPlans:
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
         """See `Episode`: tasks without an expert for a tool of their gold plan, or without data."""
-        from evaluator.episodes.coverage import not_run_reasons
 
         return not_run_reasons(suite=suite, profile=_profile(setting.profile), samples=self._samples(setting))
 

@@ -5,6 +5,7 @@ This is the whole pipeline without a server; the worker runs the same code.
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 
 from evaluator.core.canonical_json import JsonValue
@@ -12,17 +13,20 @@ from evaluator.core.planner import Planner
 from evaluator.core.plans.model import PlanContext
 from evaluator.core.provenance import provenance
 from evaluator.core.records import Outcome, Reason, ResultRecord
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.suites.samples import GoldComparedSource, SampleSource, WithGaps
-from evaluator.episodes.abstention import abstention_judged
-from evaluator.episodes.agreement import with_agreement
 from evaluator.episodes.beside_gold import Pending, task_of
-from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.judgement import Judge, with_judgement
-from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
-from evaluator.episodes.sample_artefacts import KeptSamples
-from evaluator.episodes.sample_results import sample_results
-from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
+from evaluator.episodes.parts import Planned, faulty, not_run_reasons, not_run_records, plan_all, without_invalid
+from evaluator.episodes.samples import KeptSamples, sample_results
+from evaluator.episodes.scoring import (
+    SCORER_FAILURES,
+    UNREADABLE,
+    ResultScorer,
+    agreement,
+    profile_scorer,
+    profile_scorer_facts,
+)
 from evaluator.execution.engine.jobs import FailureKind, Job
 from evaluator.execution.engine.pool import ExpertPool, Experts
 from evaluator.execution.engine.progress import Listener
@@ -117,11 +121,16 @@ class ExecutionEvaluator:
         runnable = [task for task in wanted if task.key not in self.not_run]
         planned: list[Planned] = []
         for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
-            checked = abstention_judged(self._judged(with_agreement(without_invalid(item))))
-            if isinstance(checked, ResultRecord):
-                yield checked
+            valid = without_invalid(item)
+            if isinstance(valid, ResultRecord):
+                yield valid
+                continue
+            judged = self._judged(valid)
+            if judged.task.metric == ABSTENTION:
+                score = 0.0 if judged.plan.plan.steps else 1.0
+                yield judged.record.model_copy(update={"outcome": Outcome.SCORED, "score": score})
             else:
-                planned.append(checked)
+                planned.append(judged)
         order = {task.key: position for position, task in enumerate(wanted)}
         yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
 
@@ -161,10 +170,15 @@ class ExecutionEvaluator:
     def _context(self, task: Task) -> PlanContext:
         return self.suite.context(task=task, offered=frozenset(self.profile.experts))
 
-    def _judged(self, item: ResultRecord | Planned) -> ResultRecord | Planned:
-        if self._judge is None or isinstance(item, ResultRecord):
-            return item
-        return with_judgement(item, judgement=self._judge(suite=self.suite, planned=item))
+    def _judged(self, planned: Planned) -> Planned:
+        """A valid plan, with its agreement with the gold plan and what the judge says of it in its record."""
+        gold = planned.task.gold
+        if gold is not None:
+            update = {"indicators": agreement(plan=planned.plan.plan, gold=gold)}
+            planned = replace(planned, record=planned.record.model_copy(update=update))
+        if self._judge is None:
+            return planned
+        return with_judgement(planned, judgement=self._judge(suite=self.suite, planned=planned))
 
     def _execute(self, planned: Sequence[Planned]) -> Iterator[ResultRecord]:
         open_tasks: dict[str, tuple[Planned, Pending]] = {}

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from evaluator.core.commands.usage import usage_error
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import HIDDEN, SeedError, checked_seed
-from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.scoring.arbiters.options import DEFAULT_KEY_ENV, DEFAULT_THRESHOLD, arbiter_named, key_in
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class ExecutionSettings:
     store_limit: str = ""
     memory_budget: str = ""
     arbiter: str = ""
-    """As `evaluator.scoring.arbiters.naming` reads it; empty: none."""
+    """As `evaluator.scoring.arbiters.base` reads it; empty: none."""
     arbiter_threshold: float = DEFAULT_THRESHOLD
     arbiter_key_env: str = DEFAULT_KEY_ENV
     """Environment variable with its API key."""

@@ -6,6 +6,7 @@ Planners are asked for many tasks at once, bounded, and so that one bad task sto
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evaluator.core.planner import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.core.plans.abstaining import WRONGLY, abstains
@@ -13,7 +14,12 @@ from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
 from evaluator.core.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
+from evaluator.core.suites.samples import SampleSource
 from evaluator.replies.read import read_plan
+from evaluator.scoring.metrics.rule_names import RULE_NAMES, VARIATION
+
+if TYPE_CHECKING:
+    from evaluator.execution.experts.profile import Profile
 
 PLANNER_CONCURRENCY = 8
 
@@ -205,3 +211,27 @@ def _recorded(record: ResultRecord, *, end: PlannerReply | PlannerError) -> tupl
 def _defective(*, suite: Suite, task: Task, error: Exception) -> ResultRecord:
     message = f"Asking the planner failed: {type(error).__name__}: {error}."
     return faulty(new_record(suite=suite, task=task), reason=Reason.INTERNAL_ERROR, message=message)
+
+
+def not_run_reasons(*, suite: Suite, profile: "Profile", samples: SampleSource) -> dict[str, tuple[Reason, str]]:
+    """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
+    found: dict[str, tuple[Reason, str]] = {}
+    scores = {*profile.scorers, *RULE_NAMES, *([VARIATION] if "ViT" in profile.scorers else [])}
+    for task in suite.tasks:
+        if task.gold is None:
+            found[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")
+            continue
+        lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
+        if task.metric == ABSTENTION:
+            continue
+        no_data = next(filter(None, (samples.missing(task=answer) for answer in task.answers)), None)
+        unscored = [name for answer in task.answers if (name := answer.metric) not in scores]
+        if lacking:
+            why = " ".join(profile.unavailable[tool] for tool in lacking if tool in profile.unavailable)
+            sentence = f"Profile {profile.name} has no expert for {', '.join(lacking)}."
+            found[task.key] = (Reason.NO_EXPERT, f"{sentence} {why}".strip())
+        elif unscored:
+            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {unscored[0]} score.")
+        elif no_data is not None:
+            found[task.key] = (Reason.NO_DATA, no_data)
+    return found

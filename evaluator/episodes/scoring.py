@@ -1,25 +1,28 @@
 """Scoring what was executed on the samples of a task: each answer against its reference."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from math import fsum
 
+from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.expert import ExpertError
+from evaluator.core.plans.model import Plan
 from evaluator.core.records import ArtefactReference, SampleResult
-from evaluator.core.suites.base import Task
+from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Task
 from evaluator.core.suites.samples import GoldComparedSource, SampleSource
-from evaluator.episodes.agreement import closed_answers, means_of
+from evaluator.core.values import Artefact, MediaType, Value
 from evaluator.episodes.beside_gold import Pending, with_relative
-from evaluator.episodes.gold_references import GoldReferences
-from evaluator.episodes.sample_artefacts import KeptSamples
-from evaluator.episodes.sample_results import sample_results
-from evaluator.episodes.stored_scores import store_scores, stored_scores
-from evaluator.execution.engine.clock import Stopwatch
+from evaluator.episodes.samples import GoldReferences, KeptSamples, sample_results
 from evaluator.execution.engine.jobs import JobResult
+from evaluator.execution.engine.progress import Stopwatch
 from evaluator.execution.engine.run import Engine
-from evaluator.execution.engine.store import ObjectDamagedError
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.execution.experts.profile import Profile
+from evaluator.scoring.metrics.plan_equality import edge_f1, is_same_plan
+from evaluator.scoring.metrics.results.texts import is_right
 from evaluator.scoring.metrics.scorers.base import Scorer, rounded
 from evaluator.scoring.metrics.scorers.loading import load_scorer, scorer_facts
 
@@ -134,7 +137,7 @@ class ResultScorer:
             task=task, results=results, references=references,
             scores=[scores.get(number, none) for number in range(len(results))],
         )  # fmt: skip
-        closed = closed_answers(task=task, samples=samples, value=self._engine.value)
+        closed = _closed_answers(task=task, samples=samples, value=self._engine.value)
         own = [sample.score for sample in samples if sample.score is not None]
         by_sample, relative = with_relative(closed, own=own, gold=gold)
         return Scored(
@@ -142,7 +145,7 @@ class ResultScorer:
                 sample.model_copy(update={"indicators": values})
                 for sample, values in zip(samples, by_sample, strict=True)
             ),
-            indicators={**means_of(closed), **relative},
+            indicators={**{name: fsum(own[name] for own in closed) / len(closed) for name in closed[0]}, **relative},
         )
 
     def _answer_scores(
@@ -236,3 +239,64 @@ def profile_scorer_facts(metric: str, *, profile: Profile, device: str) -> Mappi
 def profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
     """The scorer of a metric in a profile."""
     return load_scorer(name=metric, profile=profile, device=device)
+
+
+def agreement(*, plan: Plan, gold: Plan) -> dict[str, float]:
+    """The indicators that compare a plan with the gold plan of its task, as the planner gave it."""
+    return {EXACT: float(is_same_plan(plan=plan, other=gold)), NEAR: edge_f1(plan=plan, other=gold)}
+
+
+def _closed_answers(
+    *, task: Task, samples: Sequence[SampleResult], value: Callable[[ArtefactReference], Value]
+) -> list[dict[str, float]]:
+    """For each sample the share of its closed answers that are right, as an indicator; empty if no answer is closed."""
+    closed = [number for number, answer in enumerate(task.answers) if answer.is_closed]
+    if not closed:
+        return [{} for _ in samples]
+
+    def is_answer_right(sample: SampleResult, number: int) -> bool:
+        result = sample.further[number - 1] if number else sample
+        if result.answer is None or result.reference is None:
+            return False
+        answer, reference = value(result.answer), value(result.reference)
+        return isinstance(answer, str) and isinstance(reference, str) and is_right(answer=answer, reference=reference)
+
+    return [{CLOSED: sum(is_answer_right(sample, number) for number in closed) / len(closed)} for sample in samples]
+
+
+_OUTPUT = "scores"
+
+Pairs = Sequence[tuple[str, str]]
+"""Digests of an answer and of its reference."""
+
+
+def stored_scores(*, store: Store, facts: Mapping[str, JsonValue], pairs: Pairs) -> list[float] | None:
+    """The scores of these pairs, in order; None if they are not known.
+
+    Args:
+        store: where they may be.
+        facts: everything that they depend on besides the pairs (`metrics.scorers.scorer_facts`).
+        pairs: what is compared.
+    """
+    found = store.get_step(_key(facts=facts, pairs=pairs))
+    if found is None or _OUTPUT not in found:
+        return None
+    try:
+        scores = json.loads(store.get(found[_OUTPUT].digest).data)
+    except (ObjectMissingError, ObjectDamagedError, ValueError):
+        return None
+    is_whole = isinstance(scores, list) and len(scores) == len(pairs)
+    return scores if is_whole and all(isinstance(score, float) for score in scores) else None
+
+
+def store_scores(*, store: Store, facts: Mapping[str, JsonValue], pairs: Pairs, scores: Sequence[float]) -> None:
+    """Keep the scores of these pairs, in order."""
+    data = canonical_json.dumps([float(score) for score in scores]).encode()
+    artefact = Artefact(data=data, media_type=MediaType.TEXT)
+    digest = store.put(artefact)
+    reference = ArtefactReference(digest=digest, media_type=artefact.media_type)
+    store.put_step(key=_key(facts=facts, pairs=pairs), outputs={_OUTPUT: reference})
+
+
+def _key(*, facts: Mapping[str, JsonValue], pairs: Pairs) -> str:
+    return canonical_json.digest({"score": dict(facts), "pairs": [list(pair) for pair in pairs]})

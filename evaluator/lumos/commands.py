@@ -71,8 +71,8 @@ def compare(
 ) -> None:
     """Measure all trained modules on lumos-mini's public tasks, and print LUMOS's comparison."""
     from evaluator.core.suites.registry import suite_of
+    from evaluator.episodes.base import episode_of
     from evaluator.episodes.options import ExecutionSettings, setting_of
-    from evaluator.episodes.registry import episode_of
     from evaluator.lumos.mini.suite import SLUG
     from evaluator.lumos.training.study import markdown, measure_all
     from evaluator.training.runs import seeds_of

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting
-from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.lumos.maths import source as maths
 from evaluator.lumos.pictures import source as pictures

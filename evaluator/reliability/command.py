@@ -29,7 +29,7 @@ def measured(
 ) -> "Profile":
     """The reliability profile of a planner whose first run has these records."""
     from evaluator.core.suites.registry import suites_without_gold
-    from evaluator.episodes.registry import episode_of
+    from evaluator.episodes.base import episode_of
     from evaluator.reliability.study import Study, reliability
 
     slug = evaluator.suite.slug

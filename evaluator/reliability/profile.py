@@ -11,8 +11,7 @@ from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.reliability import predictability
 from evaluator.reliability.consistency import outcome_consistency, pass_hat_k, plans_alike, resource_consistency
-from evaluator.reliability.perturbation import Perturbation
-from evaluator.reliability.perturbations import perturbation_named
+from evaluator.reliability.perturbations import Perturbation, Unavailable, perturbation_named
 from evaluator.reliability.renaming import plan_of
 from evaluator.reliability.robustness import (
     PerturbedValues,
@@ -23,7 +22,6 @@ from evaluator.reliability.robustness import (
     robustness,
 )
 from evaluator.reliability.shared_samples import Records, most_samples, on_shared_samples
-from evaluator.reliability.unavailable import Unavailable
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
 from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, cluster_bootstrap, clustered_mean
 

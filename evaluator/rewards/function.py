@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evaluator.core.records import FAULT_SCORE
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.rewards.executed import ExecutedRewards, Proposal, Rewards
 
 if TYPE_CHECKING:

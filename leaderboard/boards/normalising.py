@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.scoring.metrics.normalised import AnchorsError, normalised
+from evaluator.scoring.metrics.crossed import AnchorsError, normalised
 from evaluator.scoring.metrics.paired import DECIMALS
 from leaderboard.boards.rank_tests import BoardScores
 from leaderboard.boards.ranking import Entry

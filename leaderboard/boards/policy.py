@@ -13,7 +13,7 @@ from django.db.models import Count, F, FloatField, Max, QuerySet
 from django.db.models.fields.json import KT
 from django.db.models.functions import MD5, Cast, Concat
 
-from evaluator.scoring.metrics.runs import metrics_of_runs
+from evaluator.scoring.metrics.aggregate import metrics_of_runs
 from leaderboard.boards.ranking import Entry, Runs, read_metrics
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation

@@ -1,4 +1,4 @@
-"""The paired tests that rank ranges follow from: scores are read here, `evaluator.scoring.metrics.pairwise` tests them.
+"""The paired tests that rank ranges follow from: scores are read here, `evaluator.scoring.metrics.paired` tests them.
 
 Scores of completed evaluations never change. Each process keeps those that it has read, so that a board with one more
 row reads one evaluation.
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.aggregate import table_of
-from evaluator.scoring.metrics.paired import DECIMALS
-from evaluator.scoring.metrics.pairwise import RankRange, pair_tests, rank_ranges
+from evaluator.scoring.metrics.paired import DECIMALS, RankRange, pair_tests, rank_ranges
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.platform.lru_cache import SharedCache

@@ -19,7 +19,7 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "declared": true}                               (only if the five facts before are what the planner's owner says)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
-`rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.pairwise`): `rank_low` is 1 plus the
+`rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.paired`): `rank_low` is 1 plus the
 number of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by
 Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row
 without the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test:
@@ -42,7 +42,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evaluator.scoring.metrics.pairwise import RankRange
+from evaluator.scoring.metrics.paired import RankRange
 from leaderboard.evaluations.results.filters import sort_by
 from leaderboard.reliability.columns import RELIABILITY, reliability_of
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from evaluator.scoring.metrics.pairwise import RankRange
+from evaluator.scoring.metrics.paired import RankRange
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot

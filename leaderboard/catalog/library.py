@@ -287,7 +287,7 @@ def _suite(slug: str) -> "Suite":
 
 
 def _episode(slug: str) -> "Episode":
-    from evaluator.episodes.registry import episode_of
+    from evaluator.episodes.base import episode_of
 
     return episode_of(slug)
 

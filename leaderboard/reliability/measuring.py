@@ -14,10 +14,9 @@ from django.utils import timezone
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.reliability.perturbations import PERTURBATIONS
+from evaluator.reliability.perturbations import PERTURBATIONS, Unavailable, unavailable
 from evaluator.reliability.profile import VERSION, profile_of
 from evaluator.reliability.shared_samples import Records
-from evaluator.reliability.unavailable import Unavailable, unavailable
 from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.objects import read_record, server_store

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.reliability.perturbation import Kind as PerturbationKind
 from evaluator.reliability.perturbations import PERTURBATIONS
+from evaluator.reliability.perturbations import Kind as PerturbationKind
 from evaluator.reliability.study import RUNS
 from leaderboard.planners.kinds.base import Kind
 

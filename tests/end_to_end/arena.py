@@ -15,7 +15,7 @@ import httpx
 import psutil
 
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.coverage import not_run_reasons
+from evaluator.episodes.parts import not_run_reasons
 from evaluator.execution.experts.profile import load_profile
 from evaluator.openagi.data import sample_source
 from evaluator.planners.bundled import each_once

@@ -8,8 +8,8 @@ from evaluator.core.planner import PlannerError, PlannerReply
 from evaluator.core.records import Outcome, PlannerCall, Reason, without_timings
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.values import encode
-from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.episodes.parts import not_run_reasons
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import Profile, ScorerSpec
 from evaluator.planners.bundled import bundled_planner

@@ -15,8 +15,8 @@ from evaluator.core.suites import registry
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import Entry
 from evaluator.core.turns import TurnResponse
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.planners.given import GivenPlans
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise

@@ -6,7 +6,7 @@ from evaluator.controlllm.toolbench.judging import ToolJudge
 from evaluator.controlllm.toolbench.suite import toolmini_suite
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import Entry
-from evaluator.episodes.judged import JudgedPlans
+from evaluator.episodes.judgement import JudgedPlans
 
 SLUG = "scale"
 _TASKS = 2500

@@ -13,8 +13,8 @@ from evaluator.arc.suite import environment_of
 from evaluator.arc.training.variants import VARIANTS, Variant
 from evaluator.core.records import Outcome
 from evaluator.episodes.base import Evaluator
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.miniature.seeds import Split
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.strategies.registry import named_strategy

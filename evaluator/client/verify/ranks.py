@@ -11,11 +11,9 @@ from evaluator.client.verify.documents import Row
 from evaluator.client.verify.report import Report
 from evaluator.core.signatures.statements import SuiteFacts
 from evaluator.core.suites.base import Column
-from evaluator.scoring.metrics.aggregate import TaskScore
-from evaluator.scoring.metrics.normalised import AnchorsError, normalised
-from evaluator.scoring.metrics.paired import DECIMALS
-from evaluator.scoring.metrics.pairwise import Scores, pair_tests, rank_ranges
-from evaluator.scoring.metrics.runs import mean_table
+from evaluator.scoring.metrics.aggregate import TaskScore, mean_table
+from evaluator.scoring.metrics.crossed import AnchorsError, normalised
+from evaluator.scoring.metrics.paired import DECIMALS, Scores, pair_tests, rank_ranges
 from evaluator.scoring.metrics.statistics import Interval
 
 Runs = Sequence[Sequence[TaskScore]]

@@ -9,9 +9,8 @@ from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of, whole_plans_of
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.values import Value, encode
-from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.episodes.executed import ExecutedPlans
-from evaluator.episodes.registry import episode_of
 
 
 class OtherSuiteError(Exception):

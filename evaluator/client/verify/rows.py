@@ -30,8 +30,7 @@ from evaluator.core.signatures.statements import (
     tasks_digest,
 )
 from evaluator.core.suites.base import Column
-from evaluator.scoring.metrics.aggregate import TaskScore, summarise_columns
-from evaluator.scoring.metrics.runs import metrics_of_runs
+from evaluator.scoring.metrics.aggregate import TaskScore, metrics_of_runs, summarise_columns
 
 _SAME_MEAN, _SAME_END, _SAME_USAGE = 1e-12, 1e-9, 1.1e-6
 """Relative, relative and absolute: processors add numbers in different orders, and usage is rounded to six digits."""

@@ -27,7 +27,7 @@ from evaluator.core.suites.base import Suite
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.replies.read import read_plan
-from evaluator.scoring.arbiters.protocol import Arbiter
+from evaluator.scoring.arbiters.base import Arbiter
 from evaluator.scoring.causes.taxonomy import shortened
 
 _NO_RULES = frozenset(

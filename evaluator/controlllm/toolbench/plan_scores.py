@@ -11,7 +11,7 @@ from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite
-from evaluator.scoring.arbiters.protocol import Arbiter
+from evaluator.scoring.arbiters.base import Arbiter
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from evaluator.scoring.metrics.statistics import Interval, wilson
 

@@ -17,8 +17,8 @@ from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import RightPlans
 from evaluator.core.tools.types import Catalogue
-from evaluator.scoring.causes.alignment import STEP, align, cost_of
 from evaluator.scoring.causes.graphs import Graph, Text
+from evaluator.scoring.causes.plan_differences import STEP, align, cost_of
 
 if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord

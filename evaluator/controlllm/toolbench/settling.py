@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Settle, Verdict
 from evaluator.core.records import MOST_PAIRS, TextPair
-from evaluator.scoring.arbiters.protocol import Arbiter, Question, Settled
+from evaluator.scoring.arbiters.base import Arbiter, Question, Settled
 
 _VERDICTS = {"same": Verdict.SAME, "different": Verdict.DIFFERENT}
 

@@ -9,20 +9,29 @@ from evaluator.core.plans.model import PlanContext, PlanSyntaxError
 from evaluator.core.suites.base import Candidates
 from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 from evaluator.core.turns import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault
-from evaluator.episodes.turns.feedback import Bounds, past_turn
+from evaluator.episodes.turns.environment import (
+    Bounds,
+    Call,
+    Made,
+    Outcome,
+    Refused,
+    Shown,
+    ToolFault,
+    TypedTask,
+    known_names,
+)
 from evaluator.episodes.turns.reading import (
     Actions,
     Answered,
+    Done,
     Intent,
     Stopped,
     Subgoals,
     UnreadableError,
+    Wanted,
     read_response,
 )
-from evaluator.episodes.turns.typed_results import TypedTask, known_names
-from evaluator.episodes.turns.wanted import Done, Wanted
-from evaluator.episodes.turns.work import OpenTurn, Work
+from evaluator.episodes.turns.work import OpenTurn, Work, past_turn
 
 UNREADABLE_IN_A_ROW = 3
 """Answers that cannot be read before an episode ends."""

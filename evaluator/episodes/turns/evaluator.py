@@ -16,16 +16,19 @@ from evaluator.core.transcripts import Transcript, bounded
 from evaluator.core.turns import PacedTurnPlanner, TurnPlanner, TurnRequest, turn_request
 from evaluator.episodes.parts import faulty, new_record, not_run_records
 from evaluator.episodes.turns.asking import OPEN_EPISODES, Opened, hold_all
-from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, SampleEnvironment, offered_tools
+from evaluator.episodes.turns.environment import (
+    Bounds,
+    Environment,
+    ExpertEnvironment,
+    SampleEnvironment,
+    TypedTask,
+    offered_tools,
+)
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.faults import Fault, FaultInjector
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.journal import journaled
-from evaluator.episodes.turns.measures import calls_of, indicators_of
 from evaluator.episodes.turns.one_shot import in_turns
-from evaluator.episodes.turns.over_samples import record_of_samples
-from evaluator.episodes.turns.plans import plan_of_transcript
-from evaluator.episodes.turns.typed_results import TypedTask
+from evaluator.episodes.turns.records import calls_of, indicators_of, plan_of_transcript, record_of_samples
 
 if TYPE_CHECKING:
     from evaluator.execution.engine.store import Store

@@ -1,9 +1,11 @@
 """The tasks of a suite of executed plans, step by step: its tools, samples and scores, one action at a time."""
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from cachetools import LRUCache
+from PIL import Image as PillowImage
 
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import ArtefactReference, Reason, ResultRecord
@@ -11,12 +13,12 @@ from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.suites.samples import GoldComparedSource, SampleSource
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import Transcript
-from evaluator.core.values import Image, Value
+from evaluator.core.values import Boxes, Clip, Image, Labels, Masks, Value, encode
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import Pending, task_of
-from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.executed import ExecutedPlans
-from evaluator.episodes.sample_artefacts import KeptSamples
+from evaluator.episodes.parts import not_run_reasons
+from evaluator.episodes.samples import KeptSamples
 from evaluator.episodes.scoring import UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
 from evaluator.episodes.turns.environment import (
     Call,
@@ -28,13 +30,78 @@ from evaluator.episodes.turns.environment import (
     Shown,
     ToolFault,
     TurnScore,
+    TypedTask,
+    TypedValue,
 )
 from evaluator.episodes.turns.expert_tools import ExpertCall, ExpertTools, Failed, Ran
-from evaluator.episodes.turns.shown_values import as_png, in_words
 from evaluator.episodes.turns.task_scores import TaskScorer
 from evaluator.episodes.turns.typed_actions import ActionError, Bound, bind
-from evaluator.episodes.turns.typed_results import TypedTask, TypedValue
 from evaluator.execution.engine.jobs import Job
+
+MOST_ITEMS = 20
+"""Findings that are listed."""
+LONGEST_SIDE = 256
+"""Pixels of a picture that is sent; larger ones are scaled down."""
+MOST_BYTES = 96 * 1024
+"""Of the PNG of a picture that is sent; noise compresses badly, and is scaled down further."""
+
+
+def in_words(value: Value, *, caption: str = "") -> str:
+    """A value as a text: texts as they are, everything else by what it is and how large.
+
+    Args:
+        value: the value.
+        caption: what a picture shows; empty if nobody says.
+    """
+    match value:
+        case str():
+            return value
+        case Image():
+            words = f"a picture of {value.width}x{value.height} pixels"
+            return f"{words}: {caption}" if caption else words
+        case Clip():
+            width, height = value.size
+            return f"a clip of {len(value.frames)} frames of {width}x{height} pixels"
+        case Labels():
+            found = [f"{one.name} ({one.score:.2f})" for one in value.items]
+            return _listed(found, what="label")
+        case Boxes():
+            found = [f"{one.label} at {', '.join(f'{side:.0f}' for side in one.corners)}" for one in value.items]
+            return f"{_listed(found, what='box')} in {value.size[0]}x{value.size[1]} pixels"
+        case Masks():
+            found = [f"{one.label or 'unnamed'} of {int(one.pixels.sum())} pixels" for one in value.items]
+            return f"{_listed(found, what='mask')} in {value.size[0]}x{value.size[1]} pixels"
+
+
+def as_png(picture: Image) -> str:
+    """A picture as a PNG in base64, scaled down where it is large."""
+    side = LONGEST_SIDE
+    while True:
+        data = encode(_within(picture, side=side)).data
+        if len(data) <= MOST_BYTES:
+            return base64.b64encode(data).decode("ascii")
+        side //= 2
+
+
+def _within(picture: Image, *, side: int) -> Image:
+    if max(picture.size) <= side:
+        return picture
+    smaller = picture.copy()
+    smaller.thumbnail((side, side), PillowImage.Resampling.LANCZOS)
+    return smaller
+
+
+def _listed(items: list[str], *, what: str) -> str:
+    if not items:
+        return f"no {what}"
+    count = f"{len(items)} {_plural(what) if len(items) > 1 else what}"
+    more = f"; and {len(items) - MOST_ITEMS} more" if len(items) > MOST_ITEMS else ""
+    return f"{count}: {'; '.join(items[:MOST_ITEMS])}{more}"
+
+
+def _plural(word: str) -> str:
+    return f"{word}es" if word.endswith("x") else f"{word}s"
+
 
 _VERSION = 1
 """Of how results are shown and episodes are scored; raise it when the same reply may have another outcome."""

@@ -9,9 +9,8 @@ from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.episodes.turns.environment import Environment, ExpertEnvironment, offered_tools
-from evaluator.episodes.turns.feedback import Bounds
-from evaluator.scoring.arbiters.naming import ArbiterName
+from evaluator.episodes.turns.environment import Bounds, Environment, ExpertEnvironment, offered_tools
+from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
     from evaluator.episodes.turns.evaluator import TurnEvaluator

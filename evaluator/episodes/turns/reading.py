@@ -1,21 +1,157 @@
-"""What an answer to a turn wants: subgoals, actions, to stop, or to give an answer."""
+"""The meaning of an answer to a turn: subgoals, actions, a stop, or an answer. Whole plans are read as actions."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.abstaining import is_abstention
-from evaluator.core.plans.model import PlanContext, PlanSyntaxError
+from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Step
 from evaluator.core.suites.base import Candidates
+from evaluator.core.tools.types import Catalogue
+from evaluator.core.transcripts import ActionRun
 from evaluator.core.turns import Role, TurnResponse
-from evaluator.episodes.turns.plans import wanted_of_named, wanted_of_plan
-from evaluator.episodes.turns.wanted import Wanted, wanted_of_actions
 from evaluator.replies.canonical import parse_canonical
 from evaluator.replies.read import read_plan
 from evaluator.replies.turns.actions import read_actions
-from evaluator.replies.turns.model import Stop, TurnSyntaxError
+from evaluator.replies.turns.model import Action, Reference, Stop, TurnSyntaxError
 from evaluator.replies.turns.model import Subgoals as ReadSubgoals
+from evaluator.replies.turns.scanning import Scan, references_of
 from evaluator.replies.turns.subgoals import read_plan_reply
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStep:
+    """The inputs and outputs of a step of `plan/1`."""
+
+    inputs: Mapping[str, str]
+    """Argument name to a reference or a text."""
+    outputs: tuple[str, ...]
+    """Names of the tool's outputs, in the order of the action's results; empty: as in the tool's signature."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """An action that is to be run."""
+
+    tool: str
+    arguments: str
+    """As the planner wrote them."""
+    references: tuple[Reference, ...]
+    """With offsets in `arguments`."""
+    outputs: tuple[str, ...]
+    """Under which names later actions take the results; at least one."""
+    text: str
+    """The whole action."""
+    action: Action | None = None
+    """As it was read, if it was written in LUMOS's grammar."""
+    named: NamedStep | None = None
+    """If it was written as a step of `plan/1`, and tools take named inputs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """An action that was run."""
+
+    wanted: Wanted
+    run: ActionRun
+    values: Mapping[str, str]
+    """The results as they are shown, in full, where `run` may have cut them."""
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """Those that the planner is sent as pictures: PNG in base64."""
+
+
+def references_in(text: str) -> tuple[Reference, ...]:
+    """The references in a text that is the arguments of an action."""
+    structure = Scan(text)
+    for _ in structure.marks_from(0):
+        pass
+    return references_of(text, structure=structure, start=0, end=len(text))
+
+
+def wanted_of_actions(actions: Sequence[Action], *, statement_tool: str) -> tuple[Wanted, ...]:
+    """Actions as they were read; those without a tool's name are calls of `statement_tool`."""
+    return tuple(
+        Wanted(
+            tool=action.tool or statement_tool, arguments=action.raw, references=action.references,
+            outputs=action.outputs, text=str(action), action=action,
+        )
+        for action in actions
+    )  # fmt: skip
+
+
+def wanted_of_named(plan: Plan) -> tuple[Wanted, ...]:
+    """The steps of a plan as actions of tools with named inputs, each after those whose results it takes. Results keep
+    their names.
+
+    Raises:
+        PlanSyntaxError: steps wait for each other.
+    """
+    return tuple(map(_wanted_by_name, _in_order(plan.steps)))
+
+
+def _wanted_by_name(step: Step) -> Wanted:
+    arguments = ", ".join(f"{name}={value}" for name, value in step.inputs.items())
+    outputs = tuple(step.outputs.values()) or (f"{step.id}.result",)
+    return Wanted(
+        tool=step.tool, arguments=arguments, references=(), outputs=outputs,
+        text=f"{', '.join(outputs)} = {step.tool}({arguments})",
+        named=NamedStep(inputs=dict(step.inputs), outputs=tuple(step.outputs)),
+    )  # fmt: skip
+
+
+def wanted_of_plan(
+    *, plan: Plan, catalogue: Catalogue, literal: Collection[str] = ()
+) -> tuple[tuple[Wanted, ...], str]:
+    """The steps of a plan as actions, each after those whose results it takes, and the name of its answer, empty if it
+    has none. Results are called `R1`, `R2`, ... in this order unless the plan calls them so. Inputs of the tools in
+    `literal` refer to nothing, whatever they contain.
+
+    Raises:
+        PlanSyntaxError: steps wait for each other.
+    """
+    steps = _in_order(plan.steps)
+    made = [reference for step in steps for reference in step.outputs.values()]
+    free = (name for number in count(1) if (name := f"R{number}") not in made)
+    names = {reference: reference if _is_reference(reference) else next(free) for reference in made}
+    answer = next((names[reference] for reference in reversed(plan.answers) if reference in names), "")
+    wanted = [_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps]
+    return tuple(replace(one, references=()) if one.tool in literal else one for one in wanted), answer
+
+
+def _wanted(*, step: Step, names: Mapping[str, str], spare: Iterator[str], catalogue: Catalogue) -> Wanted:
+    tool = catalogue.tools.get(step.tool)
+    order = [name for name in (tool.inputs if tool else ()) if name in step.inputs]
+    order += [name for name in step.inputs if name not in order]
+    arguments = ", ".join(names.get(step.inputs[name], step.inputs[name]) for name in order)
+    outputs = tuple(names[reference] for reference in step.outputs.values()) or (next(spare),)
+    return Wanted(
+        tool=step.tool, arguments=arguments, references=references_in(arguments), outputs=outputs,
+        text=f"{', '.join(outputs)} = {step.tool}({arguments})",
+    )  # fmt: skip
+
+
+def _in_order(steps: Sequence[Step]) -> list[Step]:
+    """The steps in the order of the plan, except that each comes after those whose results it takes."""
+    made_by: Mapping[str, int] = {
+        reference: place for place, step in enumerate(steps) for reference in step.outputs.values()
+    }
+    needs = [{made_by[value] for value in step.inputs.values() if value in made_by} for step in steps]
+    order: list[int] = []
+    left = list(range(len(steps)))
+    while left:
+        free = next((place for place in left if needs[place] <= set(order)), None)
+        if free is None:
+            raise PlanSyntaxError("it waits for its own result", where=f"step {steps[left[0]].id!r}")
+        order.append(free)
+        left.remove(free)
+    return [steps[place] for place in order]
+
+
+def _is_reference(text: str) -> bool:
+    found = references_in(text)
+    return len(found) == 1 and found[0].start == 0 and found[0].end == len(text)
+
 
 MAX_SUBGOALS = 64
 """Of one answer."""

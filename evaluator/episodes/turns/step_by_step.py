@@ -12,7 +12,7 @@ from evaluator.core.suites.base import EXACT, Column, IntervalMethod, Panel, Sui
 from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
-from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 
 if TYPE_CHECKING:

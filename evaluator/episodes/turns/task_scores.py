@@ -6,20 +6,19 @@ from math import fsum
 from evaluator.core.planner import PlannerReply
 from evaluator.core.plans.model import ParsedPlan, Plan
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord
-from evaluator.core.suites.base import ABSTENTION, EXACT, NEAR, Suite, Task
+from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.transcripts import Transcript
 from evaluator.core.values import MediaType
 from evaluator.episodes.beside_gold import Pending
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty
-from evaluator.episodes.sample_artefacts import KeptSamples
-from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, Scored
+from evaluator.episodes.samples import KeptSamples
+from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, Scored, agreement
 from evaluator.episodes.turns.environment import Ended
-from evaluator.episodes.turns.measures import BY_ITSELF, indicators_of
+from evaluator.episodes.turns.records import BY_ITSELF, indicators_of
 from evaluator.execution.engine.jobs import FailureKind, Job, JobResult, StepFailure
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import ObjectDamagedError
-from evaluator.scoring.metrics.plan_equality import edge_f1, is_same_plan
 
 _FORM = "turns"
 
@@ -92,7 +91,11 @@ class TaskScorer:
         return with_judgement(planned, judgement=self._judge(suite=suite, planned=planned)).record
 
     def _complete(self, record: ResultRecord, *, task: Task, episodes: Sequence[Ended], scored: Scored) -> ResultRecord:
-        further = [{**_agreement(one.plan, task=task), **indicators_of(one.transcript)} for one in episodes]
+        gold = task.gold
+        further = [
+            {**({} if gold is None else agreement(plan=one.plan, gold=gold)), **indicators_of(one.transcript)}
+            for one in episodes
+        ]
         samples = [
             sample.model_copy(update={"indicators": {**sample.indicators, **found}})
             for sample, found in zip(scored.samples, further, strict=True)
@@ -130,12 +133,6 @@ def _abstained(record: ResultRecord, *, ended: Ended) -> ResultRecord:
         "transcripts": [_with_score(ended.transcript, score=score, indicators=indicators, expected=None)],
     }
     return record.model_copy(update=update)
-
-
-def _agreement(plan: Plan, *, task: Task) -> dict[str, float]:
-    if task.gold is None:
-        return {}
-    return {EXACT: float(is_same_plan(plan=plan, other=task.gold)), NEAR: edge_f1(plan=plan, other=task.gold)}
 
 
 def _means(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:

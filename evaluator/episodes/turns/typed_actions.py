@@ -8,8 +8,7 @@ from evaluator.core.plans.literals import spelling
 from evaluator.core.records import ArtefactReference
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem
-from evaluator.episodes.turns.environment import Call
-from evaluator.episodes.turns.typed_results import TypedValue, known_names
+from evaluator.episodes.turns.environment import Call, TypedValue, known_names
 from evaluator.replies.turns.binding import BindingError, Parameter, bind_arguments
 
 _REFERENCE = re.compile(r"\$[A-Za-z0-9_.-]+|R[0-9]{1,9}", re.ASCII)

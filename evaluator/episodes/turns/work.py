@@ -1,4 +1,4 @@
-"""What an episode has done: the turn that is going on, and with typed results the plan that its actions make."""
+"""The actions of an episode so far: the open turn, its feedback, and with typed results the plan that they make."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,10 +8,9 @@ from evaluator.core import canonical_json
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.records import ArtefactReference, StepRun
 from evaluator.core.transcripts import TurnRun
-from evaluator.core.turns import TurnReply
-from evaluator.episodes.turns.environment import ExpertRun
-from evaluator.episodes.turns.typed_results import TypedTask, TypedValue
-from evaluator.episodes.turns.wanted import Done
+from evaluator.core.turns import ActionResult, PastTurn, TurnReply
+from evaluator.episodes.turns.environment import ExpertRun, TypedTask, TypedValue
+from evaluator.episodes.turns.reading import Done
 
 
 @dataclass(slots=True)
@@ -107,3 +106,37 @@ class OpenTurn:
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return one if other is None else other + (one or 0)
+
+
+def cut(text: str, *, characters: int) -> str:
+    """The text, or its beginning with a remark on how much of it there is. Cut texts have exactly that many characters,
+    the remark aside."""
+    if len(text) <= characters:
+        return text
+    return f"{text[:characters]} [cut: {characters} of {len(text)} characters]"
+
+
+def past_turn(
+    *, index: int, subgoals: tuple[str, ...], actions: Sequence[Done], error: str, characters: int
+) -> tuple[PastTurn, bool]:
+    """A turn as later requests tell it, and whether anything was cut."""
+    share = max(1, characters // max(1, len(actions)))
+    results = [_result(done, characters=share) for done in actions]
+    words = [f"{'; '.join(f'{name} = {text}' for name, text in one.outputs.items())}{one.error}" for one in results]
+    feedback = "\n".join(filter(None, (error, *words)))
+    is_cut = len(feedback) > characters or any("[cut: " in text for one in results for text in one.outputs.values())
+    past = PastTurn(
+        index=index, subgoals=[cut(text, characters=characters // len(subgoals)) for text in subgoals],
+        results=results, error=cut(error, characters=characters),
+        feedback=cut(feedback, characters=characters),
+    )  # fmt: skip
+    return past, is_cut
+
+
+def _result(done: Done, *, characters: int) -> ActionResult:
+    return ActionResult(
+        action=cut(done.wanted.text, characters=characters),
+        outputs={name: cut(text, characters=characters) for name, text in done.values.items()},
+        pictures=dict(done.pictures),
+        error=cut(done.run.error, characters=characters),
+    )

@@ -11,7 +11,7 @@ from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.execution.engine.eviction import WRITING
+from evaluator.execution.engine.files import WRITING
 
 _ASIDE = "collected"
 """Folder of objects that are about to be deleted."""

@@ -1,13 +1,19 @@
 """Opening the store that a setting names: a folder, or `s3://bucket/prefix` with a folder in front of it."""
 
 import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from evaluator.core import canonical_json
-from evaluator.execution.engine.store import LocalStore, Store
+from evaluator.core.records import ArtefactReference
+from evaluator.core.values import Artefact
+from evaluator.execution.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -42,9 +48,71 @@ def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store
         raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
     # Imported here: folders do not need it.
     from evaluator.execution.engine.s3.bucket import Bucket, place_from
-    from evaluator.execution.engine.s3.cached import CachedStore
     from evaluator.execution.engine.s3.store import S3Store
 
     place = place_from(where)
     near = data / "s3-copies" / canonical_json.digest([place.endpoint, where.rstrip("/")])[:16]
     return CachedStore(near=LocalStore(near, max_bytes=max_bytes), far=S3Store(Bucket(place=place)))
+
+
+class CachedStore:
+    """A store that is far away, with a local one in front of it.
+
+    Everything is in the far one, so that the near one may lose anything. What is deleted in the far one while the near
+    one has it stays usable here and is not written again.
+    """
+
+    def __init__(self, *, near: LocalStore, far: Store) -> None:
+        """Args:
+        near: a folder that serves this far store only.
+        far: where everything is kept.
+        """
+        self._near = near
+        self._far = far
+        self.parallel_writes = far.parallel_writes
+
+    def has(self, digest: str) -> bool:
+        return self._near.has(digest) or self._far.has(digest)
+
+    def lacking(self, digests: Sequence[str]) -> list[str]:
+        return [digest for digest in digests if not self.has(digest)]
+
+    def get(self, digest: str) -> Artefact:
+        try:
+            return self._near.get(digest)
+        except (ObjectMissingError, ObjectDamagedError):
+            artefact = self._far.get(digest)
+        self._near.put(artefact)
+        return artefact
+
+    def put(self, artefact: Artefact) -> str:
+        digest = artefact.digest
+        if not self._near.has(digest):
+            self._far.put(artefact)
+            self._near.put(artefact)
+        return digest
+
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        return [self.put(artefact) for artefact in artefacts]
+
+    def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
+        outputs = self._near.get_step(key)
+        if outputs is not None:
+            return outputs
+        outputs = self._far.get_step(key)
+        if outputs is None:
+            return None
+        try:
+            for output in outputs.values():
+                self.get(output.digest)
+        except (ObjectMissingError, ObjectDamagedError):
+            return None
+        self._near.put_step(key=key, outputs=outputs)
+        return outputs
+
+    def put_step(self, *, key: str, outputs: Mapping[str, ArtefactReference]) -> None:
+        self._far.put_step(key=key, outputs=outputs)
+        self._near.put_step(key=key, outputs=outputs)
+
+    def held(self) -> AbstractContextManager[None]:
+        return self._near.held()

@@ -20,16 +20,21 @@ from evaluator.core.expert import Expert, ExpertError, ExpertSpec, InputError
 from evaluator.core.plans.model import Step
 from evaluator.core.records import ArtefactReference, StepRun
 from evaluator.core.values import Value
-from evaluator.execution.engine.artefacts import CACHE_BYTES, Artefacts
-from evaluator.execution.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets, run_padded
-from evaluator.execution.engine.clock import Stopwatch
-from evaluator.execution.engine.frontier import Frontier, Node
-from evaluator.execution.engine.jobs import FailureKind, Job, JobResult, JobState, Outline, StepFailure
-from evaluator.execution.engine.keys import step_key, step_seed
+from evaluator.execution.engine.artefacts import CACHE_BYTES, Artefacts, WritesBehind
+from evaluator.execution.engine.frontier import CRASHES, BatchSizes, Frontier, Node, Shape, Sized, buckets, run_padded
+from evaluator.execution.engine.jobs import (
+    FailureKind,
+    Job,
+    JobResult,
+    JobState,
+    Outline,
+    StepFailure,
+    step_key,
+    step_seed,
+)
 from evaluator.execution.engine.pool import Experts
-from evaluator.execution.engine.progress import Listener, Tracker
+from evaluator.execution.engine.progress import Listener, Stopwatch, Tracker
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
-from evaluator.execution.engine.writing import WritesBehind
 from evaluator.execution.experts.devices import is_out_of_memory
 
 MAX_PIXELS = 512 * 512

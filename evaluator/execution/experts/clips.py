@@ -1,21 +1,178 @@
-"""Experts that watch clips with released models: a VideoMAE names actions, a TimeSformer with GPT-2 tells them."""
+"""Experts on clips: motions and actions with a VideoMAE, and sentences about them."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from PIL import Image as PillowImage
+from torch import Tensor
 from transformers import (
+    VideoMAEConfig,
     VideoMAEForVideoClassification,
     VideoMAEImageProcessorPil,
     VisionEncoderDecoderModel,
 )
 
-from evaluator.core.expert import ExpertSpec
+from evaluator.core.expert import ExpertError, ExpertSpec, InputError
 from evaluator.core.values import Clip, Label, Labels, Value
-from evaluator.execution.experts.pretrained import load_pretrained
+from evaluator.execution.experts.imaging import Pixels, in_fixed_batches
+from evaluator.execution.experts.pretrained import load_pretrained, resized
 from evaluator.execution.experts.texts import load_tokenizer, whole_number
-from evaluator.execution.experts.watching import clip_of
+
+CHANNELS = 6
+"""Of what a VideoMAE of this world sees: red, green, blue, then where a pixel is: x, y and time."""
+_WAVES = (1, 2)
+FINE_CHANNELS = CHANNELS + 4 * len(_WAVES)
+"""With waves along x and y besides, from which the distance of two patches can be read."""
+_FEWEST = 2
+"""Frames in which something can move."""
+_LONGEST = 40
+
+
+def video_values(frames: npt.NDArray[np.uint8], *, channels: int = CHANNELS) -> Tensor:
+    """8-bit frames of shape (batch, frames, height, width, 3) as (batch, frames, channels, height, width) in [-1, 1].
+
+    VideoMAE numbers its patches in one row and gives each number a fixed code. From a code as short as here, the column
+    of a patch cannot be read, so each pixel says itself where and when it is.
+    """
+    values = torch.from_numpy(frames).permute(0, 1, 4, 2, 3).to(torch.float32) / 127.5 - 1
+    batch, count, _, height, width = values.shape
+    x, y = torch.linspace(-1, 1, width).expand(height, width), torch.linspace(-1, 1, height)[:, None]
+    time = torch.linspace(-1, 1, count)[:, None, None]
+    planes = [x, y, time]
+    for wave in _WAVES:
+        planes += [part(torch.pi * wave * axis) for axis in (x, y) for part in (torch.sin, torch.cos)]
+    where = torch.stack([plane.expand(count, height, width) for plane in planes[: channels - 3]], dim=1)
+    return torch.cat([values, where.expand(batch, *where.shape)], dim=2)
+
+
+def clip_of(item: Mapping[str, Value]) -> Clip:
+    """The input called `video`.
+
+    Raises:
+        InputError: it is missing, no clip, or a single frame.
+    """
+    value = item.get("video")
+    if not isinstance(value, Clip):
+        found = "nothing" if value is None else type(value).__name__
+        raise InputError(f'the input "video" must be a clip, found {found}')
+    if len(value.frames) < _FEWEST:
+        raise InputError(f'the input "video" has a single frame, which shows no motion; it needs at least {_FEWEST}')
+    return value
+
+
+def resampled(clip: Clip, *, frames: int, size: int) -> Pixels:
+    """As many frames, evenly spaced from the first to the last, each of size x size pixels, 8-bit RGB."""
+    chosen = np.rint(np.linspace(0, len(clip.frames) - 1, frames)).astype(np.int64)
+    return np.stack([np.asarray(resized(PillowImage.fromarray(clip.frames[k]), size=size)) for k in chosen])
+
+
+class ClipExpert:
+    """An expert from one clip to one value; subclasses say what happens to a batch."""
+
+    output = "value"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._batch_size = spec.batch_size
+        self._device = device
+
+    def config(self) -> VideoMAEConfig:
+        """Of the encoder of clips."""
+        raise NotImplementedError
+
+    def watch(self, values: Tensor) -> list[Value]:
+        """The values for a batch of shape (batch, frames, channels, height, width)."""
+        raise NotImplementedError
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        if not batch:
+            return []
+        config = self.config()
+        clips = [resampled(clip_of(item), frames=config.num_frames, size=int(config.image_size)) for item in batch]
+        values = in_fixed_batches(pixels=np.stack(clips), batch_size=self._batch_size, run=self._watched)
+        return [{self.output: value} for value in values]
+
+    def _watched(self, pixels: Pixels) -> list[Value]:
+        with torch.inference_mode():
+            return self.watch(video_values(pixels, channels=self.config().num_channels).to(self._device))
+
+
+class VideoClassificationExpert(ClipExpert):
+    """Any clip in, the motions that it shows out, the surest first.
+
+    Labels have at least the probability `threshold` of the profile's parameters; the likeliest is always there.
+    """
+
+    output = "category"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._model = load_pretrained(
+            VideoMAEForVideoClassification, folder=spec.path, device=device, precision=spec.precision
+        )
+        self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
+        self._threshold = _share(spec=spec, name="threshold", default=0.5)
+
+    def config(self) -> VideoMAEConfig:
+        config: VideoMAEConfig = self._model.config
+        return config
+
+    def watch(self, values: Tensor) -> list[Value]:
+        logits: Tensor = self._model(pixel_values=values.to(self._model.dtype)).logits
+        return [self._labels(row) for row in logits.float().softmax(dim=-1).tolist()]
+
+    def _labels(self, shares: Sequence[float]) -> Labels:
+        surest = sorted(range(len(shares)), key=lambda index: -shares[index])
+        kept = [index for index in surest if shares[index] >= self._threshold] or surest[:1]
+        return Labels(tuple(Label(self._names[index], shares[index]) for index in kept))
+
+
+class VideoCaptioningExpert(ClipExpert):
+    """Any clip in, an English sentence out: the likeliest word at each place.
+
+    A sentence ends with its end token or after `max_new_tokens` of the profile's parameters.
+    """
+
+    output = "caption"
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._model = load_pretrained(
+            VisionEncoderDecoderModel, folder=spec.path, device=device, precision=spec.precision
+        )
+        self._words = load_tokenizer(spec)
+        self._longest = whole_number(spec=spec, name="max_new_tokens", default=_LONGEST)
+
+    def config(self) -> VideoMAEConfig:
+        config: VideoMAEConfig = self._model.config.encoder
+        return config
+
+    def watch(self, values: Tensor) -> list[Value]:
+        tokens = self._model.generate(
+            pixel_values=values.to(self._model.dtype),
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=self._longest,
+            pad_token_id=self._words.pad_token_id,
+            eos_token_id=self._words.eos_token_id,
+        )
+        texts = self._words.batch_decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return [text.strip() for text in texts]
+
+
+def _share(*, spec: ExpertSpec, name: str, default: float) -> float:
+    """A parameter of an expert.
+
+    Raises:
+        ExpertError: the profile gives something else than a number from 0 to 1.
+    """
+    value = spec.parameters.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number from 0 to 1, not {value!r}')
+    return float(value)
+
 
 _MEAN, _DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 """Of ImageNet: how both models were trained."""

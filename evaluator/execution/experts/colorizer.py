@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from evaluator.execution.experts.padding import pad_to_multiple
+from evaluator.execution.experts.imaging import pad_to_multiple
 
 _L_CENTRE, _L_SCALE, _AB_SCALE = 50.0, 100.0, 110.0
 _WHITE = (0.95047, 1.0, 1.08883)

@@ -1,12 +1,14 @@
-"""Torch devices: their memory, and what decides the bytes that they compute. Imports no torch for a CPU."""
+"""Torch devices: memory, precision, and what decides the bytes that they compute. Imports no torch for a CPU."""
 
 import gc
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from threading import RLock
 
 from evaluator.core.process import import_without_collection
 
@@ -87,3 +89,27 @@ def _processor(cpuinfo: str) -> Mapping[str, str]:
     known = [facts.get(name, "") for name in _PROCESSOR]
     vectors = sorted(flag for flag in f"{known[1]} {known[3]}".split() if flag.startswith(_VECTORS))
     return {"vendor": known[0] or known[2], "vectors": " ".join(vectors)}
+
+
+_LOCK = RLock()
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Make or load a network within this, wherever in the process.
+
+    While `transformers` loads a model it replaces `PreTrainedModel.tie_weights`, the initialisers of `torch.nn.init`
+    and torch's default dtype, for the whole process. Two loads at a time put back each other's replacements: from then
+    on no model with tied weights can be loaded, and networks that another thread makes meanwhile get another dtype.
+
+    Networks in float32 compute in float32 afterwards: torch lets cuDNN round their inputs to 10 bits (TF32) unless
+    told otherwise.
+    """
+    with _LOCK:
+        try:
+            yield
+        finally:
+            torch = sys.modules.get("torch")
+            if torch is not None:
+                torch.backends.cuda.matmul.allow_tf32 = False
+                torch.backends.cudnn.allow_tf32 = False

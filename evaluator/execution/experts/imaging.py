@@ -6,6 +6,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from PIL import Image as PillowImage
 from torch import Tensor
 
@@ -107,3 +108,16 @@ class RestorationExpert(ImageExpert):
 
     def transform(self, pixels: Pixels) -> list[Value]:
         return [PillowImage.fromarray(item) for item in self.restore(pixels)]
+
+
+def pad_to_multiple(images: Tensor, *, multiple: int) -> Tensor:
+    """Pad (batch, channels, height, width) right and below until both sides are multiples.
+
+    By reflection as in the released codes; images too small to reflect are continued by their edge.
+    """
+    height, width = images.shape[-2:]
+    below, right = -height % multiple, -width % multiple
+    if not below and not right:
+        return images
+    mode = "reflect" if below < height and right < width else "replicate"
+    return F.pad(images, (0, right, 0, below), mode=mode)

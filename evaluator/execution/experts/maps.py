@@ -1,7 +1,12 @@
-"""Experts that make a map of an image: depth, soft edges. Maps are pictures of the image's size."""
+"""Experts that make a map of an image: depth, normals, soft edges. Maps are pictures of the image's size.
+
+Soft edges are found as in Xie and Tu, "Holistically-Nested Edge Detection" (ICCV 2015): convolutions at several scales,
+each with a side output that is an edge map of its own; a last convolution fuses them.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -10,18 +15,62 @@ import numpy.typing as npt
 import torch
 from PIL import Image as PillowImage
 from scipy import ndimage
+from torch import Tensor, nn
+from torch.nn import functional
 from transformers import DPTForDepthEstimation, ViTImageProcessorPil
 
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image, Value
-from evaluator.execution.experts.edges import EdgeConfig, EdgeNetwork
-from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
-from evaluator.execution.experts.preparation import Preparation, resized
-from evaluator.execution.experts.pretrained import load_pretrained, load_state
+from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, pad_to_multiple, stack, to_tensor
+from evaluator.execution.experts.pretrained import Preparation, load_pretrained, load_state, resized
 from evaluator.execution.experts.sampling import number
 from evaluator.execution.experts.texts import whole_number
 from evaluator.miniature.pictures.levelling import levelled
 from evaluator.miniature.pictures.normals import normal_map
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeConfig:
+    """Widths of the network; the defaults are the paper's, those of VGG16 (15 million parameters)."""
+
+    widths: tuple[int, ...] = (64, 128, 256, 512, 512)
+    """Channels of each scale; every scale has half the resolution of the one before."""
+    depths: tuple[int, ...] = (2, 2, 3, 3, 3)
+    """Convolutions of each scale."""
+
+
+class EdgeNetwork(nn.Module):
+    """Images in [-1, 1] of shape (batch, 3, height, width) in, logits of edges out.
+
+    Logits have the shape (batch, 1 + scales, height, width): the fused map, then the side outputs from fine to coarse.
+    """
+
+    def __init__(self, config: EdgeConfig) -> None:
+        super().__init__()
+        before = 3
+        blocks, sides = [], []
+        for width, depth in zip(config.widths, config.depths, strict=True):
+            layers: list[nn.Module] = []
+            for _ in range(depth):
+                layers += [nn.Conv2d(before, width, 3, padding=1), nn.ReLU()]
+                before = width
+            blocks.append(nn.Sequential(*layers))
+            sides.append(nn.Conv2d(width, 1, 1))
+        self.blocks = nn.ModuleList(blocks)
+        self.sides = nn.ModuleList(sides)
+        self.fuse = nn.Conv2d(len(sides), 1, 1)
+
+    def forward(self, images: Tensor) -> Tensor:
+        height, width = images.shape[-2:]
+        values = pad_to_multiple(images, multiple=2 ** (len(self.blocks) - 1)).to(self.fuse.weight.dtype)
+        size = values.shape[-2:]
+        maps = []
+        for index, (block, side) in enumerate(zip(self.blocks, self.sides, strict=True)):
+            values = block(functional.max_pool2d(values, 2) if index else values)
+            maps.append(functional.interpolate(side(values), size=size, mode="bilinear", align_corners=False))
+        outputs = torch.cat(maps, dim=1)
+        return torch.cat([self.fuse(outputs), outputs], dim=1)[..., :height, :width]
+
 
 Found = TypeVar("Found")
 

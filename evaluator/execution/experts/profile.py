@@ -40,8 +40,8 @@ from evaluator.execution.experts.checkpoints import (
     read_lock,
     weights_folder,
 )
+from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
-from evaluator.execution.experts.loading import loading
 from evaluator.execution.experts.weights import verify_weights
 
 PROFILES = Path(__file__).parent / "profiles"

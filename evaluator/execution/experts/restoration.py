@@ -12,8 +12,7 @@ from transformers import Swin2SRForImageSuperResolution
 
 from evaluator.core.expert import ExpertSpec
 from evaluator.execution.experts.colorizer import Colorizer, ColorizerConfig, colorize, colorize_resized, stretched
-from evaluator.execution.experts.imaging import Pixels, RestorationExpert, stack, to_pixels, to_tensor
-from evaluator.execution.experts.padding import pad_to_multiple
+from evaluator.execution.experts.imaging import Pixels, RestorationExpert, pad_to_multiple, stack, to_pixels, to_tensor
 from evaluator.execution.experts.pretrained import load_pretrained, load_state
 from evaluator.execution.experts.restormer import Restormer, RestormerConfig
 from evaluator.execution.experts.texts import whole_number

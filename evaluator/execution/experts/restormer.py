@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from evaluator.execution.experts.padding import pad_to_multiple
+from evaluator.execution.experts.imaging import pad_to_multiple
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite
 from evaluator.core.turns import Formulation, PastTurn, TurnReply, TurnRequest, TurnResponse
 from evaluator.episodes.base import Setting
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.mini.draws import Source
 from evaluator.lumos.mini.environment import MiniEnvironment

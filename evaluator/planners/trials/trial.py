@@ -198,8 +198,7 @@ def _judged(reply: PlannerReply, *, suite: Suite, task: str) -> str:
     if suite.conditions.experts:
         return _EXECUTED
     from evaluator.core.plans_file import GivenPlan
-    from evaluator.episodes.base import Setting
-    from evaluator.episodes.registry import episode_of
+    from evaluator.episodes.base import Setting, episode_of
     from evaluator.planners.given import GivenPlans
 
     evaluator = episode_of(suite.slug).evaluator(suite=suite, setting=Setting())
@@ -213,7 +212,7 @@ def _judged(reply: PlannerReply, *, suite: Suite, task: str) -> str:
 def explained(trial: Trial, *, context: PlanContext, suite: Suite, verdict: Verdict) -> Trial:
     """The trial of an empty plan or an abstention, with what it would score and how a plan looks."""
     # Only now, since it loads more than a process with little memory can hold before it has called.
-    from evaluator.episodes.registry import episode_of
+    from evaluator.episodes.base import episode_of
 
     gold = suite.task(trial.task).gold
     said = WRONGLY if verdict is Verdict.ABSTAINED else _NO_STEPS

@@ -9,8 +9,7 @@ from typing import Literal
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.network.guarded_connections import EgressRefusedError
-from evaluator.scoring.arbiters.naming import MOST_TOKENS, PROMPT, SEED, VOTES, ArbiterName
-from evaluator.scoring.arbiters.protocol import Question, Settled
+from evaluator.scoring.arbiters.base import MOST_TOKENS, PROMPT, SEED, VOTES, ArbiterName, Question, Settled
 from evaluator.scoring.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
 
 MOST_BYTES = 16 * 1024

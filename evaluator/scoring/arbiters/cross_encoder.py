@@ -11,8 +11,7 @@ from typing import Any
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.execution.experts.checkpoints import Checkpoint, weights_folder
-from evaluator.scoring.arbiters.naming import ArbiterName
-from evaluator.scoring.arbiters.protocol import ArbiterError, Question, Settled
+from evaluator.scoring.arbiters.base import ArbiterError, ArbiterName, Question, Settled
 
 _SAME = frozenset({"same", "duplicate", "paraphrase", "equivalent", "entailment", "is_duplicate", "label_1"})
 """Names of the label that says that two texts mean the same, as published models have them."""

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.core.commands.usage import usage_error
-from evaluator.scoring.arbiters.naming import KEY_VARIABLE, THRESHOLD, ArbiterName, named
-from evaluator.scoring.arbiters.protocol import Arbiter, ArbiterError
+from evaluator.scoring.arbiters.base import KEY_VARIABLE, THRESHOLD, Arbiter, ArbiterError, ArbiterName, named
 
 ArbiterOption = Annotated[
     str,

@@ -1,17 +1,32 @@
 """What `planarena evaluate` says of the causes of tasks below the gold score."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.usage import out
 from evaluator.core.suites.base import Suite
-from evaluator.scoring.causes.counting import tasks_by_cause, tasks_by_first_cause
 from evaluator.scoring.causes.of_records import CauseContext, causes_of
-from evaluator.scoring.causes.taxonomy import Cause
+from evaluator.scoring.causes.taxonomy import Cause, Finding
 
 if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord
+
+
+def tasks_by_cause(tasks: Iterable[Sequence[Finding]]) -> Mapping[Cause, int]:
+    """How many tasks have each cause, the most frequent first, ties in the order of the taxonomy.
+
+    A task with several causes counts for each, so that the counts may be more than the tasks.
+    """
+    counts = Counter(cause for findings in tasks for cause in {finding.cause for finding in findings})
+    order = list(Cause)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], order.index(item[0]))))
+
+
+def tasks_by_first_cause(tasks: Iterable[Sequence[Finding]]) -> Mapping[Cause, int]:
+    """How many tasks have each cause as their weightiest, in the order of `tasks_by_cause`; each task counts once."""
+    return tasks_by_cause(findings[:1] for findings in tasks)
 
 
 def causes_document(*, suite: Suite, records: "Iterable[ResultRecord]") -> dict[str, Any]:

@@ -1,20 +1,150 @@
-"""The causes of one task: from its result record, and from what is right."""
+"""The causes of one task, from its result record and the suite's sufficient plans. Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from evaluator.core.plans.abstaining import abstains
-from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError
+from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Problem
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, EXACT, RightPlans, Suite, Task, right_plans_of
 from evaluator.core.transcripts import Transcript
 from evaluator.replies.canonical import parse_canonical
-from evaluator.scoring.causes.forms import unreadable
+from evaluator.replies.read import read_plan
 from evaluator.scoring.causes.of_episodes import of_answers, of_endings, of_failures
-from evaluator.scoring.causes.of_outcomes import EXPLAINED, of_fault
-from evaluator.scoring.causes.of_problems import of_problems
 from evaluator.scoring.causes.plan_differences import differences
 from evaluator.scoring.causes.taxonomy import Cause, Finding, shortened
+
+_BY_REASON: Mapping[Reason, Cause] = MappingProxyType(
+    {
+        Reason.INVALID_RESPONSE: Cause.NO_RESPONSE,
+        Reason.RESPONSE_TOO_LARGE: Cause.LARGE_RESPONSE,
+        Reason.PLANNER_TIMEOUT: Cause.TIMEOUT,
+        Reason.REFUSED_BY_ENDPOINT: Cause.REFUSED,
+        Reason.PROMPT_TOO_LONG: Cause.PROMPT_TOO_LONG,
+        Reason.ADDRESS_REFUSED: Cause.ADDRESS_REFUSED,
+        Reason.UNPARSABLE_PLAN: Cause.UNREADABLE,
+        Reason.INVALID_PLAN: Cause.INVALID,
+        Reason.ABSTAINED: Cause.ABSTAINED,
+        Reason.NO_PLAN: Cause.NO_PLAN,
+        Reason.LIMIT_EXCEEDED: Cause.LIMIT_EXCEEDED,
+        Reason.UNFIT_INPUT: Cause.UNFIT_INPUT,
+        Reason.MODEL_UNUSABLE: Cause.MODEL_UNUSABLE,
+        Reason.ENDED_WORKER: Cause.ENDED_WORKER,
+        Reason.ENDPOINT_UNAVAILABLE: Cause.UNAVAILABLE,
+        Reason.MODEL_UNAVAILABLE: Cause.SITE_FAULT,
+        Reason.EXPERT_FAILED: Cause.SITE_FAULT,
+        Reason.SCORER_FAILED: Cause.SITE_FAULT,
+        Reason.WORKER_LOST: Cause.SITE_FAULT,
+        Reason.INTERNAL_ERROR: Cause.SITE_FAULT,
+    }
+)
+EXPLAINED = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
+"""Outcomes of tasks that ran. The others say nothing about a planner."""
+
+
+def of_fault(record: ResultRecord) -> Finding:
+    """The finding for a task that ended with a fault, by its reason alone."""
+    is_planners = record.outcome is Outcome.PLANNER_FAULT
+    unknown = Cause.INVALID if is_planners else Cause.SITE_FAULT
+    cause = unknown if record.reason is None else _BY_REASON.get(record.reason, unknown)
+    return Finding(cause=cause, given=shortened(record.reason_text) if record.reason_text else None)
+
+
+_BY_CODE: Mapping[str, Cause] = MappingProxyType(
+    {
+        "unknown_tool": Cause.INVENTED_TOOL,
+        "tool_not_offered": Cause.INVENTED_TOOL,
+        "unexpected_input": Cause.INVENTED_TOOL,
+        "unknown_output": Cause.INVENTED_TOOL,
+        "missing_input": Cause.WRONG_INPUT,
+        "unknown_reference": Cause.INVENTED_RESOURCE,
+        "type_conflict": Cause.TYPE_CONFLICT,
+        "answer_type": Cause.TYPE_CONFLICT,
+        "answer_count": Cause.WRONG_ANSWERS,
+        "cycle": Cause.INVALID,
+        "duplicate_id": Cause.INVALID,
+        "duplicate_output": Cause.INVALID,
+    }
+)
+"""By the codes of `check_plan`."""
+_INPUT = re.compile(r'input "([^"]+)"')
+
+
+def of_problems(*, problems: Sequence[Problem], plan: Plan | None) -> tuple[Finding, ...]:
+    """A finding for each problem. Of a misnamed input it says only that the name was invented, not that one is missing.
+
+    Args:
+        problems: as checks found them.
+        plan: in which they were found; None where it is not known.
+    """
+    tools = {step.id: step.tool for step in plan.steps} if plan is not None else {}
+    misnamed = {problem.step for problem in problems if problem.code == "unexpected_input"}
+    kept = (one for one in problems if not (one.code == "missing_input" and one.step in misnamed))
+    return tuple(dict.fromkeys(_findings(kept, tools=tools)))
+
+
+def _findings(problems: Iterator[Problem], *, tools: Mapping[str, str]) -> Iterator[Finding]:
+    for problem in problems:
+        cause = _BY_CODE.get(problem.code, Cause.INVALID)
+        named = _INPUT.search(problem.message)
+        yield Finding(
+            cause=cause, step=problem.step and shortened(problem.step),
+            tool=shortened(tools[problem.step]) if problem.step and problem.step in tools else None,
+            input=shortened(named[1]) if named else None, given=_without_title(problem.message),
+        )  # fmt: skip
+
+
+def _without_title(message: str) -> str:
+    """What is wrong, without which step it is about."""
+    _, separator, rest = message.partition('"): ')
+    return shortened(rest if separator else message)
+
+
+_TEXTS = (
+    ("<Solution>", "decomposition"), ("Action", "printed actions"), ("{", "JSON"), ("[", "JSON"), ("(", "tree"),
+    ("```", "text in a code block"),
+)  # fmt: skip
+
+
+def unreadable(*, received: object, context: PlanContext, said: str) -> Finding:
+    """The finding for an answer that no reader of plans accepted.
+
+    Args:
+        received: what the planner sent; a long text may be cut.
+        context: what it was read against.
+        said: the record's sentence.
+    """
+    where, message = "", said
+    try:
+        read_plan(value=received, context=context)
+    except PlanSyntaxError as error:
+        where, message = error.where, error.message
+    place = f"{form_of(received)}, {where}" if where else form_of(received)
+    return Finding(cause=Cause.UNREADABLE, where=shortened(place), given=shortened(message))
+
+
+def form_of(received: object) -> str:
+    """The form that an answer seems to have, in a word or two."""
+    if isinstance(received, Mapping):
+        if "tool_calls" in received:
+            return "tool calls"
+        return "a ControlLLM solution" if "solution" in received else "plan/1"
+    if isinstance(received, list):
+        return _form_of_list(received)
+    if not isinstance(received, str):
+        return "neither text nor JSON"
+    start = received.lstrip()
+    return next((form for opening, form in _TEXTS if start.startswith(opening)), "list of tools" if start else "empty")
+
+
+def _form_of_list(items: list[object]) -> str:
+    first = items[0] if items else None
+    if isinstance(first, Mapping) and "function" in first:
+        return "tool calls"
+    return "task list" if isinstance(first, Mapping) and "task" in first else "list of actions"
+
 
 MOST_FINDINGS = 24
 """Findings of one task; plans have up to a hundred steps."""

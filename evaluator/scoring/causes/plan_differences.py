@@ -1,13 +1,295 @@
-"""From an alignment to findings: what a plan does otherwise than the nearest sufficient plan. Pure."""
+"""The differences between a plan and the nearest sufficient plan. Pure.
 
-from collections.abc import Collection, Iterator, Sequence
+Plans are aligned at the lowest cost. A missing or an extra step costs 1. A step that calls another tool of the same
+types in the same place costs a little more than one of them, so that an exchanged tool is one difference and not two. A
+wrong input costs less than half a step. Inputs are compared as if steps without a counterpart were not there: behind a
+missing step, what that step would have taken is right.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 
 from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import RightPlans
 from evaluator.core.tools.types import Catalogue
-from evaluator.scoring.causes.alignment import Alignment, align, cost_of
 from evaluator.scoring.causes.graphs import Graph, Made, Resource, Text, Value
 from evaluator.scoring.causes.taxonomy import Cause, Finding, shortened
+
+
+def cheapest_assignment(costs: Sequence[Sequence[float]]) -> tuple[int, ...]:
+    """The column of each row, all different, with the lowest sum of costs.
+
+    The Hungarian method with shortest augmenting paths (Jonker and Volgenant, 1987), in O(rows^2 columns).
+
+    Args:
+        costs: finite, (rows, columns), with at least as many columns as rows.
+    """
+    columns = len(costs[0]) if costs else 0
+    row_prices, column_prices = [0.0] * (len(costs) + 1), [0.0] * (columns + 1)
+    taken_by = [0] * (columns + 1)
+    """The row that has a column, both counted from 1; 0: none. Column 0 holds the row that is being placed."""
+    for row in range(1, len(costs) + 1):
+        taken_by[0] = row
+        _augment(costs=costs, row_prices=row_prices, column_prices=column_prices, taken_by=taken_by)
+    found = {taken_by[column]: column - 1 for column in range(1, columns + 1)}
+    return tuple(found[row] for row in range(1, len(costs) + 1))
+
+
+def _augment(
+    *, costs: Sequence[Sequence[float]], row_prices: list[float], column_prices: list[float], taken_by: list[int]
+) -> None:
+    """Place the row in column 0 by the shortest path of exchanges."""
+    columns = len(column_prices) - 1
+    shortest, came_from = [inf] * (columns + 1), [0] * (columns + 1)
+    seen = [False] * (columns + 1)
+    column = 0
+    while taken_by[column]:
+        seen[column] = True
+        row, step, following = taken_by[column], inf, 0
+        for other in range(1, columns + 1):
+            if seen[other]:
+                continue
+            reduced = costs[row - 1][other - 1] - row_prices[row] - column_prices[other]
+            if reduced < shortest[other]:
+                shortest[other], came_from[other] = reduced, column
+            if shortest[other] < step:
+                step, following = shortest[other], other
+        for other in range(columns + 1):
+            if seen[other]:
+                row_prices[taken_by[other]] += step
+                column_prices[other] -= step
+            else:
+                shortest[other] -= step
+        column = following
+    while column:
+        taken_by[column] = taken_by[came_from[column]]
+        column = came_from[column]
+
+
+STEP = 1.0
+"""Cost of a missing or an extra step."""
+EXCHANGED = 1.2
+INVENTED = 0.5
+"""Cost of a tool that does not exist in the place of one that does."""
+INPUT = 0.4
+ORDER = 0.35
+REPEATED = 0.1
+"""Added for a step that repeats another one: rather the first stands for a right step."""
+_NEVER = 2.5
+"""More than a missing and an extra step."""
+_SIMILARITY = 0.2
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A plan beside a sufficient one."""
+
+    plan: Graph
+    right: Graph
+    pairs: Mapping[int, int]
+    """The plan's step for each step of the sufficient plan that has one."""
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """Steps of the sufficient plan without a counterpart."""
+        return tuple(place for place in range(len(self.right.steps)) if place not in self.pairs)
+
+    @cached_property
+    def extra(self) -> tuple[int, ...]:
+        """Steps of the plan without a counterpart."""
+        return tuple(sorted(set(range(len(self.plan.steps))) - set(self.pairs.values())))
+
+    @cached_property
+    def inverted(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of the sufficient plan's steps, the second of which needs the first there, but comes before it in the
+        plan."""
+        return tuple(
+            (first, second)
+            for second in self.pairs
+            for first in sorted(self.right.ancestors[second])
+            if first in self.pairs and self.pairs[second] in self.plan.ancestors[self.pairs[first]]
+        )
+
+    def is_right(self, *, wanted: Value, given: Value | None) -> bool:
+        """Whether a value of the plan is the one that the sufficient plan has there, steps without a counterpart and
+        those in another order aside."""
+        if given is None:
+            return False
+        if isinstance(wanted, Text) and isinstance(given, Text):
+            return wanted.words == given.words
+        right = {self._of_plan(one) for one in self.right.origins(wanted, through=self._through_right)}
+        return not right.isdisjoint(self.plan.origins(given, through=self._through_plan))
+
+    @cached_property
+    def _through_right(self) -> frozenset[int]:
+        return frozenset(self.missing) | {place for pair in self.inverted for place in pair}
+
+    @cached_property
+    def _through_plan(self) -> frozenset[int]:
+        return frozenset(self.extra) | {self.pairs[place] for pair in self.inverted for place in pair}
+
+    def _of_plan(self, value: Value) -> Value:
+        return Made(self.pairs[value.step]) if isinstance(value, Made) and value.step in self.pairs else value
+
+    def wrong_inputs(self, place: int) -> tuple[str, ...]:
+        """The inputs of a step of the sufficient plan whose counterpart has another value."""
+        given = self.plan.inputs[self.pairs[place]]
+        if self.plan.steps[self.pairs[place]].tool != self.right.steps[place].tool:
+            return self._wrong_by_place(place)
+        return tuple(
+            name
+            for name, wanted in self.right.inputs[place].items()
+            if not self.is_right(wanted=wanted, given=given.get(name))
+        )
+
+    def _wrong_by_place(self, place: int) -> tuple[str, ...]:
+        """Of an exchanged tool, whose inputs have other names: each value may be in any place."""
+        given = self.plan.inputs[self.pairs[place]].values()
+        return tuple(
+            name
+            for name, wanted in self.right.inputs[place].items()
+            if not any(self.is_right(wanted=wanted, given=one) for one in given)
+        )
+
+
+def align(*, plan: Graph, right: Graph, catalogue: Catalogue) -> Alignment:
+    """The alignment of a plan with a sufficient one at the lowest cost that was found.
+
+    Args:
+        plan: the planner's.
+        right: a sufficient plan.
+        catalogue: signatures of the tools; a tool outside it may stand for any.
+    """
+    kinds = _kinds(plan=plan, right=right, catalogue=catalogue)
+    costs = _first_costs(plan=plan, right=right, kinds=kinds)
+    best: tuple[float, Alignment] | None = None
+    for _ in range(_ROUNDS):
+        found = Alignment(plan=plan, right=right, pairs=_assigned(costs, steps=len(plan.steps)))
+        cost = cost_of(found, catalogue=catalogue, check_answers=True)
+        if best is not None and cost >= best[0]:
+            break
+        best = cost, found
+        costs = _next_costs(found, kinds=kinds)
+    assert best is not None
+    return best[1]
+
+
+def cost_of(alignment: Alignment, *, catalogue: Catalogue, check_answers: bool) -> float:
+    """What the differences of an alignment cost.
+
+    Args:
+        alignment: the alignment.
+        catalogue: signatures of the tools.
+        check_answers: whether it matters which results are the answers.
+    """
+    right, plan, pairs = alignment.right, alignment.plan, alignment.pairs
+    matched = sum(
+        _matched_cost(
+            kind=_kind(plan.steps[pairs[place]].tool, wanted=right.steps[place].tool, catalogue=catalogue),
+            wrong=len(alignment.wrong_inputs(place)),
+        )
+        for place in pairs
+    )
+    answers = sum(
+        not alignment.is_right(wanted=wanted, given=plan.answers[number] if number < len(plan.answers) else None)
+        for number, wanted in enumerate(right.answers)
+    )
+    return (
+        STEP * (len(alignment.missing) + len(alignment.extra))
+        + matched
+        + ORDER * len(alignment.inverted)
+        + (INPUT * answers if check_answers else 0.0)
+    )
+
+
+def _kinds(*, plan: Graph, right: Graph, catalogue: Catalogue) -> list[list[float]]:
+    """What it costs, inputs aside, that a step of the plan stands for one of the sufficient plan."""
+    return [
+        [
+            _kind(step.tool, wanted=wanted.tool, catalogue=catalogue) + (REPEATED if place in plan.repeated else 0.0)
+            for place, step in enumerate(plan.steps)
+        ]
+        for wanted in right.steps
+    ]
+
+
+def _kind(tool: str, *, wanted: str, catalogue: Catalogue) -> float:
+    if tool == wanted:
+        return 0.0
+    if tool not in catalogue:
+        return INVENTED
+    if wanted not in catalogue:
+        return _NEVER
+    one, other = catalogue[tool], catalogue[wanted]
+    is_same = sorted(one.input_types) == sorted(other.input_types) and one.output_types == other.output_types
+    return EXCHANGED if is_same else _NEVER
+
+
+def _first_costs(*, plan: Graph, right: Graph, kinds: list[list[float]]) -> list[list[float]]:
+    """By what each step's results come from."""
+    return [
+        [
+            kind + _SIMILARITY * _distance(right.signatures[row], plan.signatures[column])
+            + _outer(right=right, row=row, plan=plan, column=column)
+            for column, kind in enumerate(line)
+        ]
+        for row, line in enumerate(kinds)
+    ]  # fmt: skip
+
+
+def _distance(one: frozenset[str], other: frozenset[str]) -> float:
+    return 1 - len(one & other) / len(one | other) if one | other else 0.0
+
+
+def _outer(*, right: Graph, row: int, plan: Graph, column: int) -> float:
+    """For direct inputs that are no results: whether they agree."""
+    given = plan.inputs[column]
+    return INPUT * sum(
+        isinstance(wanted, Resource | Text) and not _equal(wanted, given.get(name))
+        for name, wanted in right.inputs[row].items()
+    )
+
+
+def _equal(one: Value, other: Value | None) -> bool:
+    if isinstance(one, Text) and isinstance(other, Text):
+        return one.words == other.words
+    return one == other
+
+
+def _next_costs(found: Alignment, *, kinds: list[list[float]]) -> list[list[float]]:
+    """By the inputs that each pair would have if everything else stayed as it is."""
+    return [
+        [
+            _pair_cost(found, row=row, column=column, kind=kind)
+            + _SIMILARITY / 10 * _distance(found.right.signatures[row], found.plan.signatures[column])
+            for column, kind in enumerate(line)
+        ]
+        for row, line in enumerate(kinds)
+    ]
+
+
+def _pair_cost(found: Alignment, *, row: int, column: int, kind: float) -> float:
+    if kind >= _NEVER:
+        return _NEVER
+    moved = {place: step for place, step in found.pairs.items() if step != column}
+    other = Alignment(plan=found.plan, right=found.right, pairs={**moved, row: column})
+    return _matched_cost(kind=kind, wrong=len(other.wrong_inputs(row)))
+
+
+def _matched_cost(*, kind: float, wrong: int) -> float:
+    # A tool of the same types elsewhere in the plan is no exchanged tool.
+    return _NEVER if wrong and kind >= EXCHANGED else kind + INPUT * wrong
+
+
+def _assigned(costs: list[list[float]], *, steps: int) -> dict[int, int]:
+    """The pairs of the cheapest assignment; a row without a counterpart is missing, a column extra."""
+    rows = len(costs)
+    table = [[cost - STEP for cost in line] + [STEP] * rows for line in costs]
+    found = cheapest_assignment(table)
+    return {row: column for row, column in enumerate(found) if column < steps}
 
 
 def differences(

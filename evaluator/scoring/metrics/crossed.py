@@ -169,3 +169,36 @@ def _residual(scores: Matrix) -> float:
         return 0.0
     rest = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0, keepdims=True) + scores.mean()
     return float(np.square(rest).sum() / ((tasks - 1) * (scenes - 1)))
+
+
+class AnchorsError(Exception):
+    """The anchors leave no room between them; the message is a sentence."""
+
+
+def normalised(
+    *, scores: Matrix, gold: Matrix, floor: Matrix, method: IntervalMethod, strata: Sequence[str]
+) -> Interval:
+    """The normalised mean with its 95 % interval, which has no width for the anchors themselves.
+
+    Args:
+        scores: (tasks, samples); NaN where a task does not count. Only tasks that count in all three are compared.
+        gold: of the gold plans, on the same tasks and samples.
+        floor: of a planner that does nothing.
+        method: `FIXED_TASKS` or `SAMPLED_TASKS`, as of the column.
+        strata: the metric of each task.
+
+    Raises:
+        AnchorsError: no task counts in all three, or gold plans are no better than doing nothing.
+    """
+    common = np.asarray(~np.isnan(scores + gold + floor).any(axis=1))
+    if not common.any():
+        raise AnchorsError("The anchors have no task in common with it.")
+    above, room = (scores - floor)[common], (gold - floor)[common]
+    if room.mean() <= 0:
+        raise AnchorsError("Gold plans are no better than doing nothing.")
+    ratio = float(above.mean() / room.mean())
+    rest = above - ratio * room
+    names = [name for name, counts in zip(strata, common.tolist(), strict=True) if counts]
+    estimate = fixed_tasks(rest) if method is IntervalMethod.FIXED_TASKS else sampled_tasks(rest, strata=names)
+    half = critical_value(estimate.df) * estimate.error / float(room.mean()) if estimate.enough else 0.0
+    return interval(mean=ratio, low=ratio - half, high=ratio + half, count=len(above), enough=estimate.enough)

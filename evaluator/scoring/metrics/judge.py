@@ -16,8 +16,7 @@ from typing import Any, Protocol
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
-from evaluator.scoring.metrics.agreement import krippendorff_alpha
-from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap
+from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, krippendorff_alpha
 
 VOTES = 3
 LEAST_VOTES = 2

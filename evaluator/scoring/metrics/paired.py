@@ -6,16 +6,24 @@ of tasks as cheap as one. Tests are in closed form: Holm's method over all pairs
 what random sign changes can show.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.crossed import Estimate, are_enough, fixed_tasks, sampled_tasks
+from evaluator.scoring.metrics.crossed import (
+    EQUAL_MEANS,
+    Estimate,
+    Matrix,
+    are_enough,
+    fixed_tasks,
+    least_p_value,
+    sampled_tasks,
+)
 from evaluator.scoring.metrics.statistics import (
     DIFFERENCES,
     RESAMPLES,
@@ -25,6 +33,7 @@ from evaluator.scoring.metrics.statistics import (
     interval,
     without_spread,
 )
+from evaluator.scoring.metrics.student import incomplete_beta, two_sided_p_values
 
 Table = NDArray[np.float64]
 DECIMALS = 6
@@ -142,3 +151,220 @@ def _sign_test(*, positive: int, total: int) -> float:
         ways = ways * (total - heads) // (heads + 1)
         count += ways
     return float(count / 2**total)
+
+
+LEVEL = 0.05
+"""Chance of any false difference among all pairs of a board."""
+_CLOSE = 1e-6
+"""Squared distances below this share of the rows' own squares are computed again without cancellation."""
+Scores = NDArray[np.float32] | NDArray[np.float64]
+Ends = tuple[Matrix, Matrix]
+"""Scores with undecided tasks counted as 0, and as the better value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTests:
+    """The paired tests of all pairs of rows."""
+
+    differences: Matrix
+    """(rows, rows): mean of the row less that of the column, over the tasks that both have. Where tasks are undecided:
+    the difference nearest to 0 of all ways to settle them."""
+    p_values: Matrix
+    """(rows, rows), symmetric: two-sided; NaN over too few tasks or scenes (`crossed.are_enough`). The diagonal
+    is 1 for rows that can be tested at all."""
+
+    @property
+    def count(self) -> int:
+        """Pairs that were tested."""
+        return int((~np.isnan(self.p_values[np.triu_indices(len(self.p_values), k=1)])).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class RankRange:
+    """The ranks that the tests leave open for a row."""
+
+    low: int
+    high: int
+
+
+def pair_tests(
+    scores: Scores, *, method: IntervalMethod, strata: Sequence[str], upper: Scores | None = None
+) -> PairTests:
+    """Test every pair of rows on the tasks that both have a score for.
+
+    Args:
+        scores: (rows, tasks, samples), one sample where plans are judged; NaN where a task does not count in a row.
+        method: of the column, which decides the test as it decides the interval.
+        strata: the metric of each task, for `SAMPLED_TASKS`.
+        upper: the same scores with undecided tasks counted as the better value; None if every task is decided.
+    """
+    rows = len(scores)
+    differences, p_values = np.zeros((rows, rows)), np.full((rows, rows), np.nan)
+    names = np.asarray(strata, dtype=object)
+    groups = list(_groups(np.asarray(~np.isnan(scores).any(axis=2))))
+    for place, (first, known) in enumerate(groups):
+        for second, also_known in groups[place:]:
+            common = known & also_known
+            block = partial(_block, method=method, strata=names[common])
+            one = _rounded(scores[np.ix_(first, common)])
+            other = one if second is first else _rounded(scores[np.ix_(second, common)])
+            if upper is None:
+                found, p_value = block(one=one, other=other)
+            else:
+                tops = (_rounded(upper[np.ix_(rows, common)]) for rows in (first, second))
+                found, p_value = _settled(one=(one, next(tops)), other=(other, next(tops)), block=block)
+            differences[np.ix_(first, second)], p_values[np.ix_(first, second)] = found, p_value
+            differences[np.ix_(second, first)], p_values[np.ix_(second, first)] = -found.T, p_value.T
+    return PairTests(differences=differences, p_values=p_values)
+
+
+def rank_ranges(tests: PairTests, *, higher_is_better: bool = True) -> list[RankRange | None]:
+    """The ranks of each row that Holm's method over all pairs leaves open; None for a row that cannot be tested."""
+    is_better = _significant(tests.p_values) & ((tests.differences > 0) == higher_is_better)
+    low, high = 1 + is_better.sum(axis=0), len(is_better) - is_better.sum(axis=1)
+    testable = ~np.isnan(np.diagonal(tests.p_values))
+    return [
+        RankRange(int(best), int(worst)) if known else None
+        for best, worst, known in zip(low, high, testable, strict=True)
+    ]
+
+
+def _significant(p_values: Matrix) -> NDArray[np.bool_]:
+    """(rows, rows): which pairs differ by Holm's method at `LEVEL`."""
+    upper = np.triu_indices(len(p_values), k=1)
+    found = p_values[upper]
+    places = np.flatnonzero(~np.isnan(found))
+    order = places[np.argsort(found[places], kind="stable")]
+    adjusted = found[order] * np.arange(len(order), 0, -1)
+    rejected = np.zeros(len(found), dtype=bool)
+    rejected[order] = np.logical_and.accumulate(adjusted < LEVEL)
+    table = np.zeros(p_values.shape, dtype=bool)
+    table[upper] = rejected
+    return table | table.T
+
+
+def _settled(*, one: Ends, other: Ends, block: Callable[..., tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
+    """Differences nearest to 0 and largest p-values of all ways to settle undecided tasks; 0 and 1 where the order of
+    two rows depends on it."""
+    least, p_least = block(one=one[0], other=other[1])
+    most, p_most = block(one=one[1], other=other[0])
+    differences = np.where(least > 0, least, np.where(most < 0, most, 0.0))
+    unsettled = np.where(np.isnan(p_least), np.nan, 1.0)
+    return differences, np.where(least > 0, p_least, np.where(most < 0, p_most, unsettled))
+
+
+def _groups(known: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Rows with the same tasks, and these tasks: of evaluations under the same conditions nearly always one group."""
+    masks: dict[bytes, list[int]] = {}
+    for row, mask in enumerate(known):
+        masks.setdefault(mask.tobytes(), []).append(row)
+    for rows in masks.values():
+        yield np.array(rows), known[rows[0]]
+
+
+def _rounded(scores: Scores) -> Matrix:
+    return np.asarray(np.round(scores.astype(np.float64), DECIMALS), dtype=np.float64)
+
+
+def _block(*, one: Matrix, other: Matrix, method: IntervalMethod, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
+    """Differences and p-values of each row of `one` (rows, tasks, samples) against each of `other`."""
+    _, tasks, samples = one.shape
+    units = int(samples if method is IntervalMethod.FIXED_TASKS else tasks)
+    if method is IntervalMethod.SAMPLED_TASKS:
+        units = min(tasks, samples)
+    shape = len(one), len(other)
+    if not tasks or not are_enough(tasks=tasks, scenes=samples, method=method):
+        return np.zeros(shape), np.full(shape, np.nan)
+    differences = one.mean(axis=(1, 2))[:, None] - other.mean(axis=(1, 2))[None, :]
+    differences[np.abs(differences) <= EQUAL_MEANS] = 0.0
+    if method is IntervalMethod.WILSON and _is_binary(one) and _is_binary(other):
+        return differences, _mcnemar(one=one[:, :, 0], other=other[:, :, 0])
+    if method is IntervalMethod.SAMPLED_TASKS:
+        variance, df = _sampled_tasks(one=one, other=other, strata=strata)
+    else:
+        axis = 1 if method is IntervalMethod.FIXED_TASKS else 2
+        variance = _variance_of_means(one=one.mean(axis=axis), other=other.mean(axis=axis))
+        df = np.full(shape, float(units - 1))
+    return differences, _student(differences=differences, variance=variance, df=df, units=units)
+
+
+def _sampled_tasks(*, one: Matrix, other: Matrix, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
+    """Variance and degrees of freedom of each pair's difference, as in `crossed.sampled_tasks`."""
+    _, tasks, scenes = one.shape
+    between = np.zeros((len(one), len(other)))
+    rest, df_tasks = between.copy(), between.copy()
+    for name in sorted(set(strata)):
+        members = strata == name
+        count = int(members.sum())
+        if count < 2:
+            continue
+        share = (count / tasks) ** 2
+        ours = one[:, members]
+        theirs = ours if other is one else other[:, members]
+        part = share * _variance_of_means(one=ours.mean(axis=2), other=theirs.mean(axis=2))
+        between += part
+        df_tasks += part**2 / (count - 1)
+        if scenes > 1:
+            squares = _square_distances(one=_residuals(ours), other=_residuals(theirs))
+            rest += share * squares / ((count - 1) * (scenes - 1)) / (count * scenes)
+    over_scenes = _variance_of_means(one=one.mean(axis=1), other=other.mean(axis=1))
+    variance = np.maximum.reduce([between + over_scenes - rest, between, over_scenes])
+    spread = df_tasks + over_scenes**2 / max(scenes - 1, 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = np.where(spread > 0, np.maximum((between + over_scenes) ** 2 / spread, 1.0), float(max(scenes - 1, 1)))
+    return variance, df
+
+
+def _residuals(scores: Matrix) -> Matrix:
+    """(rows, tasks * scenes): what task and scene effects leave of each row."""
+    centred: Matrix = scores - scores.mean(axis=2, keepdims=True)
+    centred -= centred.mean(axis=1, keepdims=True)
+    return centred.reshape(len(scores), -1)
+
+
+def _variance_of_means(*, one: Matrix, other: Matrix) -> Matrix:
+    """Variance of the mean of each pair's differences over the second axis; 0 of one value."""
+    count = one.shape[1]
+    if count < 2:
+        return np.zeros((len(one), len(other)))
+    ours, theirs = (table - table.mean(axis=1, keepdims=True) for table in (one, other))
+    return np.asarray(_square_distances(one=ours, other=theirs) / (count - 1) / count)
+
+
+def _square_distances(*, one: Matrix, other: Matrix) -> Matrix:
+    """Squared distance of each row of `one` from each of `other`."""
+    ours, theirs = (np.einsum("ij,ij->i", table, table) for table in (one, other))
+    sizes = ours[:, None] + theirs[None, :]
+    found: Matrix = sizes - 2 * (one @ other.T)
+    for row, close in enumerate(found <= _CLOSE * sizes):
+        if close.any():
+            found[row, close] = np.square(one[row] - other[close]).sum(axis=1)
+    return found
+
+
+def _student(*, differences: Matrix, variance: Matrix, df: Matrix, units: int) -> Matrix:
+    # Each pair of rows once, where both sides are the same rows.
+    is_square = bool((differences == -differences.T).all()) if len(differences) == differences.shape[1] else False
+    p_values = np.ones(differences.shape)
+    differs = differences != 0
+    if is_square:
+        differs = np.triu(differs)
+    with np.errstate(divide="ignore"):
+        t = np.abs(differences[differs]) / np.sqrt(variance[differs])
+    p_values[differs] = np.maximum(two_sided_p_values(t=t, df=df[differs]), least_p_value(units))
+    return np.triu(p_values) + np.triu(p_values, k=1).T if is_square else p_values
+
+
+def _is_binary(scores: Matrix) -> bool:
+    return bool(((scores == 0) | (scores == 1)).all())
+
+
+def _mcnemar(*, one: Matrix, other: Matrix) -> Matrix:
+    """McNemar's exact test of values that are 0 or 1: `paired.mcnemar` of each pair."""
+    ours, theirs = one @ (1 - other).T, (1 - one) @ other.T
+    pairs = np.stack([np.maximum(ours, theirs).ravel(), (ours + theirs).ravel()], axis=1)
+    different, places = np.unique(pairs, axis=0, return_inverse=True)
+    more, total = different.T
+    # At least k of n heads of a fair coin have the chance I_1/2(k, n - k + 1).
+    chance = incomplete_beta(a=np.maximum(more, 1.0), b=total - more + 1, x=np.full(more.shape, 0.5))
+    return np.where(total == 0, 1.0, np.minimum(1.0, 2 * chance))[places.ravel()].reshape(ours.shape)

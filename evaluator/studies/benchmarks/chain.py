@@ -19,8 +19,8 @@ from evaluator.core.language_model import LanguageModelError
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError
 from evaluator.core.provenance import provenance
-from evaluator.episodes.coverage import not_run_reasons
 from evaluator.episodes.executed import Prepared
+from evaluator.episodes.parts import not_run_reasons
 from evaluator.execution.engine.pool import ExpertPool
 from evaluator.execution.engine.run import Engine
 from evaluator.replies.read import read_plan

@@ -21,8 +21,8 @@ from evaluator.core.records import Outcome, PlannerCall, ResultRecord, without_t
 from evaluator.core.suites.base import Suite, Task
 from evaluator.episodes.executed import Prepared
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.execution.engine.clock import Stopwatch
 from evaluator.execution.engine.pool import ExpertPool
+from evaluator.execution.engine.progress import Stopwatch
 from evaluator.execution.engine.store import LocalStore
 from evaluator.planners.ablations import without_step
 from evaluator.planners.bundled import GoldPlanner

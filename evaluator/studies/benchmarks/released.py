@@ -23,8 +23,8 @@ from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.values import Value, encode
-from evaluator.execution.engine.clock import Stopwatch
-from evaluator.execution.engine.keys import step_seed
+from evaluator.execution.engine.jobs import step_seed
+from evaluator.execution.engine.progress import Stopwatch
 from evaluator.execution.experts.devices import release_memory
 from evaluator.execution.experts.profile import Profile, load_expert
 from evaluator.scoring.metrics.scorers.base import Scorer, rounded

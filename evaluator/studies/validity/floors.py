@@ -15,7 +15,7 @@ import numpy as np
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.samples import SampleSource, SharingSource
 from evaluator.core.values import Value
-from evaluator.scoring.metrics.closed_answers import is_right
+from evaluator.scoring.metrics.results.texts import is_right
 from evaluator.scoring.metrics.scorers.base import Scorer
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from evaluator.network.egress_policy import EgressPolicyError, egress_policy
-from evaluator.scoring.arbiters.naming import arbiter_from
-from evaluator.scoring.arbiters.protocol import ArbiterError
+from evaluator.scoring.arbiters.base import ArbiterError, arbiter_from
 from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
 from leaderboard.platform.environment import is_contact, origin_of, upload_folder
 from leaderboard.platform.settings.base import DATA_DIR, DEMO, STORE_ORIGIN, STORE_URL, env, keys

@@ -11,8 +11,8 @@ from django.urls import reverse_lazy
 
 from evaluator.core.plans_file import MAX_BYTES
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.episodes.registry import episode_of
-from evaluator.episodes.turns.feedback import Bounds
+from evaluator.episodes.base import episode_of
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.planners.offline import offline_planners
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.seasons import REHEARSAL, open_seasons

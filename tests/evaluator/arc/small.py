@@ -11,8 +11,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.base import Suite
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.planners.given import GivenPlans
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.core.values import Artefact, MediaType
-from evaluator.episodes.stored_scores import store_scores, stored_scores
+from evaluator.episodes.scoring import store_scores, stored_scores
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.devices import device_class
 from evaluator.execution.experts.profile import load_profile
@@ -24,7 +24,7 @@ from evaluator.execution.engine.store import LocalStore
 from evaluator.episodes.base import Setting
 from evaluator.planners.bundled import bundled_planner
 from evaluator.core.records import without_timings
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import episode_of
 from evaluator.core.suites.registry import (suite_of)
 
 suite = suite_of("openagi")

@@ -11,10 +11,9 @@ from evaluator.core.plans.literals import spelling
 from evaluator.core.plans.model import PlanSyntaxError, plan_to_json
 from evaluator.core.records import Outcome, PlannerCall, Reason
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.episodes.judgement import all_tools
 from evaluator.episodes.parts import plan_all
-from evaluator.episodes.registry import episode_of
 from evaluator.replies.frontier import known_names
 from evaluator.replies.printing import UnprintableError, plan_to_comma, plan_to_printed, plan_to_tree
 from evaluator.replies.read import read_plan

@@ -3,8 +3,7 @@
 import pytest
 
 from evaluator.core.suites.registry import forget, suite_names, suite_of
-from evaluator.episodes.base import SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import SettingError, episode_of
 from evaluator.lumos.mounted import VARIABLE
 
 NAMED = {

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import constants, get_session
 
 from evaluator.execution.experts.checkpoints import Checkpoint, FetchError
-from evaluator.execution.experts.hub import download_file
+from evaluator.execution.experts.fetching import download_file
 from evaluator.network.hub_client import DESCRIPTION_BYTES, HubAnswerError, hub_limits
 from evaluator.planners.language_models import fetching
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
@@ -121,7 +121,7 @@ def single(url, *, values=1):
 
 
 def test_a_single_file_is_bounded_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("evaluator.execution.experts.hub.download_limits", lambda declared: (declared, 0.5))
+    monkeypatch.setattr("evaluator.execution.experts.fetching.download_limits", lambda declared: (declared, 0.5))
     with (
         hostile_server(answers(body=b"12345")) as server,
         pytest.raises(FetchError, match="it sent more than 4 bytes"),

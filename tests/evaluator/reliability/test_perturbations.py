@@ -7,9 +7,8 @@ from evaluator.core.plans.model import plan_to_json
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import Formulation, TurnReply, TurnResponse, first_turn
-from evaluator.reliability.perturbation import Kind
-from evaluator.reliability.perturbations import PERTURBATIONS, perturbation_named, perturbations_of
-from evaluator.reliability.perturbed import Asking, perturbed_planner, perturbed_turn_planner
+from evaluator.reliability.perturbations import PERTURBATIONS, Kind, perturbation_named, perturbations_of
+from evaluator.reliability.perturbed_evaluation import Asking, perturbed_planner, perturbed_turn_planner
 from evaluator.reliability.renaming import plan_of
 from tests.evaluator.reliability.requests import request
 

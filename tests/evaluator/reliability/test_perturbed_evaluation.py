@@ -8,12 +8,10 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.planners.named import planner_named
-from evaluator.reliability.perturbations import PERTURBATIONS, perturbations_of
+from evaluator.reliability.perturbations import PERTURBATIONS, perturbations_of, unavailable
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator, not_perturbed
-from evaluator.reliability.unavailable import unavailable
 
 SUITE = suite_of("toolmini")
 EPISODE = episode_of("toolmini")

@@ -6,7 +6,7 @@ import pytest
 from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.reliability.profile import profile_of
-from evaluator.reliability.ratios import ratio_of_means
+from evaluator.reliability.robustness import ratio_of_means
 
 BINARY = Column(key="right", label="Right", description="", primary=True, interval=IntervalMethod.WILSON)
 GRADED = Column(key="overall", label="Score", description="", primary=True, interval=IntervalMethod.FIXED_TASKS)

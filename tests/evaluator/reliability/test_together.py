@@ -4,11 +4,11 @@ import pytest
 
 from evaluator.core.planner import PlannerError, PlannerReply
 from evaluator.core.records import Outcome, PlannerCall, Reason, without_timings
+from evaluator.episodes.base import episode_of
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.episodes.registry import episode_of
 from evaluator.planners.bundled import bundled_planner
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
-from evaluator.reliability.together import Replayed, executed_together
+from evaluator.reliability.study import Replayed, executed_together
 from tests.evaluator.test_evaluation import GRAY_ONLY, LABEL, SUITE, evaluator
 
 TASKS = [GRAY_ONLY, LABEL]

@@ -5,8 +5,7 @@ import pytest
 from evaluator.core.expert import ExpertError
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import default_suite, step_by_step_of, suite_names, suite_of
-from evaluator.episodes.base import SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import SettingError, episode_of
 from evaluator.rewards import ExecutedRewards, PlanReward, SplitRefusedError, reward_function, training_split
 from tests.evaluator.test_evaluation import CAPTION, GRAY_ONLY, LABEL, LOW_ONLY, SUITE, evaluator, experts
 from tests.rings import usual

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.scoring.metrics.pairwise import RankRange
+from evaluator.scoring.metrics.paired import RankRange
 from leaderboard.boards.ranking import (
     Entry,
     MetricValue,

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from evaluator.execution.engine.store import MemoryStore
-from evaluator.scoring.arbiters.naming import named
+from evaluator.scoring.arbiters.base import named
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker_secrets import harmless, proxies_in, secrets_in
 from leaderboard.catalog.library import Library

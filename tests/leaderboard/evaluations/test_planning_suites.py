@@ -12,8 +12,7 @@ from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.library import Library, NotReadyError

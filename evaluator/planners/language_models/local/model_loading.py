@@ -18,7 +18,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
 )
 
-from evaluator.execution.experts.loading import loading
+from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.pretrained import dtype_of, load_pretrained
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.sandbox.admission.rules import CONFIG, MOST_SETTINGS_BYTES, ModelRefusedError, read_config

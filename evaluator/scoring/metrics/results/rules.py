@@ -9,8 +9,18 @@ from PIL import Image as PillowImage
 
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 from evaluator.scoring.metrics import rule_names
-from evaluator.scoring.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
-from evaluator.scoring.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
+from evaluator.scoring.metrics.results.pictures import (
+    answer_score,
+    box_score,
+    depth_score,
+    edit_score,
+    label_score,
+    mask_score,
+    normal_score,
+    outline_score,
+    pose_score,
+    segment_score,
+)
 from evaluator.scoring.metrics.results.texts import reading_score
 
 

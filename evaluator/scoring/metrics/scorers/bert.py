@@ -19,8 +19,7 @@ from evaluator.core.values import Value
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.scorers.base import require_pairs
-from evaluator.scoring.metrics.scorers.embedding_cache import EmbeddingCache
-from evaluator.scoring.metrics.scorers.precision import for_scoring
+from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scoring
 
 # The package itself imports pandas and matplotlib, for plots that nobody draws here.
 _package = import_without_package("bert_score.utils")

@@ -21,8 +21,7 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 from evaluator.core.values import Image, Value, encode
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
-from evaluator.scoring.metrics.scorers.embedding_cache import EmbeddingCache
-from evaluator.scoring.metrics.scorers.precision import for_scoring
+from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scoring
 
 
 class _Model(nn.Module):

@@ -6,8 +6,7 @@ from typing import cast
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.process import import_without_collection
-from evaluator.execution.experts.devices import device_class
-from evaluator.execution.experts.loading import loading
+from evaluator.execution.experts.devices import device_class, loading
 from evaluator.execution.experts.profile import Profile, ScorerSpec
 from evaluator.execution.experts.weights import verify_weights
 from evaluator.scoring.metrics.rule_names import RULE_NAMES, VARIATION

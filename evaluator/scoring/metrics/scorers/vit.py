@@ -26,8 +26,7 @@ from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.results.pictures import is_copy
 from evaluator.scoring.metrics.scorers.base import Scorer, require_pairs
-from evaluator.scoring.metrics.scorers.embedding_cache import EmbeddingCache
-from evaluator.scoring.metrics.scorers.precision import for_scoring
+from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scoring
 
 
 class ViTScore:

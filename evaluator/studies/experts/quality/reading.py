@@ -10,7 +10,7 @@ from evaluator.core.values import Label, Labels, Value
 from evaluator.miniature.annotations import Annotated
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.signs import Sign, draw_sign, is_kept_from_training, paint_sign
-from evaluator.scoring.metrics.results.found import label_score
+from evaluator.scoring.metrics.results.pictures import label_score
 from evaluator.scoring.metrics.results.texts import edit_distance
 from evaluator.studies.experts.reading.annotation import draw_annotated
 

@@ -10,7 +10,7 @@ from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
 from evaluator.core.values import Box, Boxes, Image, Mask, Masks, Value, boxes_of
-from evaluator.execution.experts.object_boxes import Corners, overlap
+from evaluator.execution.experts.detection import Corners, overlap
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.tableaux.records import name_of
 from evaluator.studies.experts.tableaux.data import tableaux_at

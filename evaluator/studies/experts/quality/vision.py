@@ -6,8 +6,7 @@ import numpy as np
 
 from evaluator.core.expert import Expert
 from evaluator.core.values import Image
-from evaluator.execution.experts.detection import Detection, RTDetrExpert
-from evaluator.execution.experts.object_boxes import overlap
+from evaluator.execution.experts.detection import Detection, RTDetrExpert, overlap
 from evaluator.miniature import grammar
 from evaluator.miniature.lilliput_samples import clean_image
 from evaluator.miniature.rendering import outline_box

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 from transformers import T5Config, T5ForConditionalGeneration
 
-from evaluator.execution.experts.annotation import SEPARATOR
+from evaluator.execution.experts.language import SEPARATOR
 from evaluator.miniature import annotations
 from evaluator.miniature.annotations import Annotated
 from evaluator.miniature.grammar.documents import draw_document

@@ -22,8 +22,8 @@ from transformers import (
     ViTModel,
 )
 
-from evaluator.execution.experts.character_recognition import CHANNELS, PATCH, letter_values
 from evaluator.execution.experts.imaging import to_tensor
+from evaluator.execution.experts.recognition import CHANNELS, PATCH, letter_values
 from evaluator.miniature.lettering import ADVANCE, CHARACTERS, HEIGHT
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split, generator

@@ -18,7 +18,7 @@ from transformers import (
     VisionEncoderDecoderModel,
 )
 
-from evaluator.execution.experts.watching import FINE_CHANNELS, video_values
+from evaluator.execution.experts.clips import FINE_CHANNELS, video_values
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.clips import draw_clip
 from evaluator.miniature.tableaux.wording import clip_caption

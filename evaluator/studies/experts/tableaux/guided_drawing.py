@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 
-from evaluator.execution.experts.map_conditions import CHANNELS, conditions_of
+from evaluator.execution.experts.drawing import CHANNELS, conditions_of
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.miniature.grammar.captions import caption
 from evaluator.miniature.scenes import SIZE, draw_scene

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import VideoMAEConfig, VideoMAEForVideoClassification
 
-from evaluator.execution.experts.watching import CHANNELS, video_values
+from evaluator.execution.experts.clips import CHANNELS, video_values
 from evaluator.miniature.rendering import thing_mask
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import VitPoseBackboneConfig, VitPoseConfig, VitPoseForPoseEstimation
 
-from evaluator.execution.experts.posing import CELL, places, presence
+from evaluator.execution.experts.poses import CELL, places, presence
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.tableaux.figures import LIMB_RADIUS
 from evaluator.miniature.tableaux.records import LIMBS, Figure, Joint

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import SamConfig, SamMaskDecoderConfig, SamModel, SamPromptEncoderConfig, SamVisionConfig
 
-from evaluator.execution.experts.prompting import plane_of_boxes, plane_of_masks, plane_of_points
+from evaluator.execution.experts.segmentation import plane_of_boxes, plane_of_masks, plane_of_points
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.tableaux.records import TABLEAU_LABELS
 from evaluator.studies.experts import scene_encoder

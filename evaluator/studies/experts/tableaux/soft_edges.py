@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from evaluator.execution.experts.edges import EdgeConfig, EdgeNetwork
+from evaluator.execution.experts.maps import EdgeConfig, EdgeNetwork
 from evaluator.miniature.pictures.outlines import outlines
 from evaluator.studies.experts.recognition import normalised
 from evaluator.studies.experts.tableaux.data import draw_batch

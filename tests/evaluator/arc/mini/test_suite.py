@@ -8,8 +8,7 @@ from evaluator.arc.mini.suite import SLUG, environment
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.turns import TurnResponse
-from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.planners.bundled import bundled_planner
 from tests.evaluator.arc.mini.samples import SEED, drawn
 from tests.evaluator.episodes.turns.toy import Answers

@@ -6,8 +6,7 @@ from evaluator.controlllm.chain.asking import chain_planner, request_of_task
 from evaluator.controlllm.chain.running import ChainRunner
 from evaluator.controlllm.chain.transcript import transcript
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.pool import ExpertPool
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import MemoryStore

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.cli.judged_validity import as_markdown, kinds_of_damage, tables
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.studies.validity.judged import measure_judged
 from tests.rings import usual
 

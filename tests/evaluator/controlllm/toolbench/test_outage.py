@@ -8,8 +8,7 @@ from evaluator.core.plans.model import plan_to_json
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.suites.base import ABSTENTION
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.planners.given import GivenPlans
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 

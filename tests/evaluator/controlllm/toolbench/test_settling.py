@@ -9,11 +9,9 @@ from evaluator.controlllm.toolbench.meaning.verdict import Pair
 from evaluator.controlllm.toolbench.settling import settlement
 from evaluator.core.records import MOST_PAIRS, ResultRecord
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.planners.bundled import GoldPlanner
-from evaluator.scoring.arbiters.naming import named
-from evaluator.scoring.arbiters.protocol import Question, Settled
+from evaluator.scoring.arbiters.base import Question, Settled, named
 from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, serving
 from tests.evaluator.scoring.arbiters.test_cross_encoder import make
 from tests.fakes.planners import ClumsyPlanner

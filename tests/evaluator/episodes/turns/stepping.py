@@ -7,8 +7,7 @@ from pathlib import Path
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import TurnRequest, TurnResponse
-from evaluator.episodes.base import Evaluator, Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Evaluator, Setting, episode_of
 from evaluator.execution.engine.store import LocalStore
 from tests.evaluator.episodes.turns.toy import Answers
 

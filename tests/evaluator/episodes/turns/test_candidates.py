@@ -12,9 +12,8 @@ from evaluator.core.records import Outcome, PlannerCall
 from evaluator.core.suites.base import Candidate, Candidates
 from evaluator.core.transcripts import StopReason
 from evaluator.core.turns import TurnResponse
-from evaluator.episodes.turns.environment import Made, TurnScore
+from evaluator.episodes.turns.environment import Bounds, Made, TurnScore
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.execution.engine.store import LocalStore
 from evaluator.planners.given import GivenPlans
 from tests.evaluator.episodes.turns import toy

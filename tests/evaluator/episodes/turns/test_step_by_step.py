@@ -16,8 +16,7 @@ from evaluator.core.suites.base import ABSTENTION, Panel
 from evaluator.core.suites.registry import step_by_step_of, suite_of, whole_plans_of
 from evaluator.core.transcripts import MOST_BYTES, ActionProblem, StopReason
 from evaluator.core.turns import TurnReply, TurnRequest, TurnResponse
-from evaluator.episodes.base import Evaluator, Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Evaluator, Setting, SettingError, episode_of
 from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
 from evaluator.episodes.turns.step_by_step import step_by_step
 from evaluator.execution.engine.jobs import FailureKind

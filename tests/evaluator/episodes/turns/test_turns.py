@@ -9,9 +9,9 @@ from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import Outcome, Reason, ResultRecord, without_timings
 from evaluator.core.transcripts import ActionProblem, StopReason
 from evaluator.core.turns import Formulation, Role, TurnReply, TurnRequest, TurnResponse
+from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.faults import NO_ANSWER, NONSENSE, Fault
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.execution.engine.store import LocalStore
 from tests.evaluator.episodes.turns.toy import CALL, Answers, Sums, evaluator, suite
 

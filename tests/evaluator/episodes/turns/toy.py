@@ -12,9 +12,8 @@ from evaluator.core.suites.registry import Entry
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
+from evaluator.episodes.turns.environment import Bounds, Call, Made, Outcome, Refused, TurnScore
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.episodes.turns.feedback import Bounds
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
 from evaluator.replies.turns.model import substitute
 

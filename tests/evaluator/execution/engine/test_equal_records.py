@@ -6,8 +6,7 @@ import pytest
 
 from evaluator.core.records import without_timings
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.opening import open_store
 from evaluator.planners.bundled import bundled_planner
 from tests.rings import usual

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.core.plans.model import Plan, Step
-from evaluator.execution.engine.jobs import Job
-from evaluator.execution.engine.keys import step_key, step_seed
+from evaluator.execution.engine.jobs import Job, step_key, step_seed
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import MemoryStore
 from tests.fakes.experts import FakeExpert, FakePool, describe

@@ -6,9 +6,8 @@ import pytest
 
 from evaluator.core.records import ArtefactReference
 from evaluator.core.values import Artefact, encode
-from evaluator.execution.engine.artefacts import Artefacts
+from evaluator.execution.engine.artefacts import Artefacts, WritesBehind
 from evaluator.execution.engine.store import LocalStore, MemoryStore
-from evaluator.execution.engine.writing import WritesBehind
 
 
 class GatedStore(MemoryStore):
@@ -92,7 +91,7 @@ def test_a_failed_write_is_told_and_is_tried_again_by_the_next_run(gated):
 
 
 def test_who_puts_more_than_memory_should_hold_waits(gated, monkeypatch):
-    monkeypatch.setattr("evaluator.execution.engine.writing.WAITING_BYTES", 3)
+    monkeypatch.setattr("evaluator.execution.engine.artefacts.WAITING_BYTES", 3)
     behind, entered = WritesBehind(gated), threading.Event()
     behind.put(encode("four"))
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.execution.engine.keys import step_key
+from evaluator.execution.engine.jobs import step_key
 from evaluator.execution.experts import devices
 
 INTEL = """processor\t: 0

@@ -67,7 +67,7 @@ def test_guidance_draws_away_from_what_has_no_text():
 def test_each_kind_of_map_has_channels_of_its_own():
     import torch
 
-    from evaluator.execution.experts.map_conditions import conditions_of
+    from evaluator.execution.experts.drawing import conditions_of
 
     maps = torch.rand(8, 3, 4, 4)
     pictures = conditions_of(maps=maps, kinds=list(MapKind)).reshape(8, 8, 3, 4, 4)

@@ -30,7 +30,7 @@ def test_tied_models_load_in_several_threads_and_afterwards(tmp_path):
 def test_float32_networks_compute_without_tf32():
     import torch
 
-    from evaluator.execution.experts.loading import loading
+    from evaluator.execution.experts.devices import loading
 
     flags = [(torch.backends.cuda.matmul, "allow_tf32"), (torch.backends.cudnn, "allow_tf32")]
     before = [getattr(owner, name) for owner, name in flags]

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
-from evaluator.execution.engine.keys import step_key
+from evaluator.execution.engine.jobs import step_key
 from evaluator.execution.experts.profile import (
     NO_WEIGHTS,
     PROFILES,

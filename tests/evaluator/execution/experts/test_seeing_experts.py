@@ -37,7 +37,7 @@ def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out():
     ],
 )
 def test_points_must_lie_in_the_picture(text, fault):
-    from evaluator.execution.experts.prompting import points_of
+    from evaluator.execution.experts.segmentation import points_of
 
     if fault is None:
         assert points_of(text, size=(64, 64)) == [(12.0, 30.0)]
@@ -62,7 +62,7 @@ def detected(*, score, box=(0.1, 0.1, 0.5, 0.5), name="red star"):
 
 
 def test_of_two_boxes_for_one_thing_the_surer_one_is_kept():
-    from evaluator.execution.experts.object_boxes import BoxesExpert
+    from evaluator.execution.experts.detection import BoxesExpert
 
     moved, other = (0.1, 0.1, 0.5, 0.55), (0.5, 0.5, 0.9, 0.9)
     found = [detected(score=0.5), detected(score=0.9, box=moved), detected(score=0.6, box=other)]
@@ -72,7 +72,7 @@ def test_of_two_boxes_for_one_thing_the_surer_one_is_kept():
 
 
 def test_boxes_end_where_the_picture_does():
-    from evaluator.execution.experts.object_boxes import as_boxes
+    from evaluator.execution.experts.detection import as_boxes
 
     boxes = as_boxes(objects=[detected(score=1.2, box=(-0.1, 0.5, 0.5, 1.5))], size=(64, 32))
     assert isinstance(boxes, Boxes)
@@ -83,7 +83,7 @@ def test_boxes_end_where_the_picture_does():
 def test_boxes_and_points_as_planes():
     import torch
 
-    from evaluator.execution.experts.prompting import plane_of_boxes, plane_of_points
+    from evaluator.execution.experts.segmentation import plane_of_boxes, plane_of_points
 
     boxes = plane_of_boxes(torch.tensor([[1.0, 2.0, 4.0, 4.0]]), size=8)[0, 0]
     assert boxes.shape == (8, 8)
@@ -102,7 +102,7 @@ def square(left, top, *, side=4):
 
 
 def test_segments_are_good_enough_and_no_segment_is_there_twice():
-    from evaluator.execution.experts.segmenting import distinct
+    from evaluator.execution.experts.segmentation import distinct
 
     masks = np.stack([square(0, 0), square(0, 1), square(8, 8), square(8, 0), square(0, 0, side=0)])
     kept = distinct(masks=masks, scores=np.asarray([0.7, 0.9, 0.8, 0.3, 1.0], dtype=np.float32), least=0.5)
@@ -110,7 +110,7 @@ def test_segments_are_good_enough_and_no_segment_is_there_twice():
 
 
 def test_every_segment_has_its_own_colour_and_the_surest_lies_on_top():
-    from evaluator.execution.experts.segmenting import coloured
+    from evaluator.execution.experts.segmentation import coloured
 
     segments = [square(2, 0), *(square(x, 0) for x in (0, 6, 11)), *(square(x, 8) for x in (0, 6, 11))]
     picture = coloured(segments, size=(16, 16))

@@ -147,7 +147,7 @@ def test_clips_of_any_length_and_size_but_a_single_frame(experts, tool):
 
 
 def test_a_clip_is_resampled_evenly_from_its_first_to_its_last_frame():
-    from evaluator.execution.experts.watching import resampled
+    from evaluator.execution.experts.clips import resampled
 
     frames = np.zeros((22, 4, 6, 3), dtype=np.uint8) + np.arange(22, dtype=np.uint8)[:, None, None, None]
     chosen = resampled(Clip(frames), frames=8, size=4)
@@ -183,7 +183,7 @@ def test_letters_are_seen_whatever_their_colours():
     """Brightness alone counts, in deviations from its mean."""
     import torch
 
-    from evaluator.execution.experts.character_recognition import CHANNELS, letter_values
+    from evaluator.execution.experts.recognition import CHANNELS, letter_values
 
     picture = torch.from_numpy(np.asarray(sign_image(0), dtype=np.float32).transpose(2, 0, 1)[None] / 255)
     values = letter_values(picture)

@@ -6,8 +6,7 @@ from evaluator.core.records import PlannerCall
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.lumos.mini.draws import EACH
 from evaluator.lumos.mini.groups import GROUPS

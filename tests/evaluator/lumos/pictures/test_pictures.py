@@ -8,8 +8,7 @@ from PIL import Image
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.registry import forget, suite_names, suite_of
 from evaluator.core.turns import TurnResponse
-from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.episodes.turns.environment import Call, Made, Refused, ToolFault
 from evaluator.execution.engine.store import LocalStore
 from evaluator.lumos.answering import Answering

@@ -7,8 +7,7 @@ import pytest
 from evaluator.core.records import Outcome
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.turns import TurnResponse
-from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.episodes.turns.environment import Call, Made, Refused
 from evaluator.execution.engine.store import LocalStore
 from evaluator.lumos.mounted import VARIABLE

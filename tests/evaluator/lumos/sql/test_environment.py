@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.turns.environment import Call, Made, Refused
-from evaluator.episodes.turns.wanted import references_in
+from evaluator.episodes.turns.reading import references_in
 from evaluator.lumos.sql.environment import SqlEnvironment, result_of, text_of
 from evaluator.lumos.sql.outcome import Failure, Reason, Result
 

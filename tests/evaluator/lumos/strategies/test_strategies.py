@@ -8,8 +8,7 @@ from evaluator.core.planner import OfferedTool
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import StopReason
 from evaluator.core.turns import ActionResult, BatchTurnPlanner, Formulation, PastTurn
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.lumos.strategies.templates import ground_prompt, integrated_prompt, plan_prompt
 from evaluator.planners.named import planner_named

@@ -7,8 +7,7 @@ import pytest
 from evaluator.core.suites.registry import forget, suite_of
 from evaluator.core.transcripts import ActionProblem
 from evaluator.core.turns import TurnRequest, TurnResponse
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.lumos.mounted import VARIABLE
 from evaluator.lumos.web.building import LONGEST, build, texts_of
 from evaluator.lumos.web.steps import POOL, STEPS, StepFileError, read_walks

@@ -8,8 +8,7 @@ from evaluator.core.plans.checks import check_plan
 from evaluator.core.records import Outcome, ResultRecord, SampleResult
 from evaluator.core.suites.base import ABSTENTION
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.planners.ablations import without_step
 from evaluator.scoring.metrics.plan_equality import edge_f1

@@ -6,8 +6,7 @@ import pytest
 
 from evaluator.core.language_model import Ability, GenerateCall, Message
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.openagi.strategies.nonlinear import Nonlinear

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from evaluator.execution.engine.store import MemoryStore
+from evaluator.scoring.arbiters.base import PROMPT, Question, named
 from evaluator.scoring.arbiters.chat import MOST_BYTES, REST_SECONDS, ChatArbiter, vote_in
-from evaluator.scoring.arbiters.keeping import LONGEST_TEXT, KeepingArbiter
-from evaluator.scoring.arbiters.naming import PROMPT, named
-from evaluator.scoring.arbiters.protocol import Question
+from evaluator.scoring.arbiters.opening import LONGEST_TEXT, KeepingArbiter
 from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, ArbiterServer, serving
 
 PAIR = Question(kind="question", wanted="What is the cat wearing?", given="What does the cat have on?")

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.scoring.arbiters.base import ArbiterError, Question, named
 from evaluator.scoring.arbiters.cross_encoder import CrossEncoder, decided
-from evaluator.scoring.arbiters.naming import named
-from evaluator.scoring.arbiters.protocol import ArbiterError, Question
 from tests.evaluator.execution.experts.hub_server import serving
 
 PAIR = Question(kind="question", wanted="what is the cat wearing", given="what does the cat have on")
@@ -102,8 +101,8 @@ def test_the_identity_follows_weights_and_threshold_and_names_no_path(tmp_path):
 
 ASK = """
 import sys
-from evaluator.scoring.arbiters.protocol import Question
-from evaluator.scoring.arbiters.naming import named
+from evaluator.scoring.arbiters.base import Question
+from evaluator.scoring.arbiters.base import named
 from evaluator.scoring.arbiters.cross_encoder import CrossEncoder
 assert "torch" not in sys.modules
 arbiter = CrossEncoder(name=named(sys.argv[1]))

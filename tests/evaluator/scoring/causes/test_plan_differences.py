@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import RightPlans
 from evaluator.core.suites.registry import suite_of
-from evaluator.scoring.causes.assignment import cheapest_assignment
-from evaluator.scoring.causes.plan_differences import differences
+from evaluator.scoring.causes.plan_differences import cheapest_assignment, differences
 from evaluator.scoring.causes.taxonomy import Cause
 
 SUITE = suite_of("openagi")

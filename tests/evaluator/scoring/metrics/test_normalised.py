@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.normalised import AnchorsError, normalised
+from evaluator.scoring.metrics.crossed import AnchorsError, normalised
 
 STRATA = ["a"] * 6 + ["b"] * 10
 METHODS = [IntervalMethod.FIXED_TASKS, IntervalMethod.SAMPLED_TASKS]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.paired import holm, paired_test
-from evaluator.scoring.metrics.pairwise import LEVEL, PairTests, RankRange, pair_tests, rank_ranges
+from evaluator.scoring.metrics.paired import LEVEL, PairTests, RankRange, holm, pair_tests, paired_test, rank_ranges
 
 STRATA = ["ViT"] * 13 + ["BERT"] * 9 + ["CLIP"]
 SCENES = {IntervalMethod.FIXED_TASKS: 12, IntervalMethod.SAMPLED_TASKS: 16}

@@ -9,9 +9,8 @@ import pytest
 
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column, IntervalMethod, companions, shown_columns
-from evaluator.scoring.metrics.aggregate import TaskScore, interval_of, summarise_columns
-from evaluator.scoring.metrics.pairwise import pair_tests, rank_ranges
-from evaluator.scoring.metrics.runs import metrics_of_runs
+from evaluator.scoring.metrics.aggregate import TaskScore, interval_of, metrics_of_runs, summarise_columns
+from evaluator.scoring.metrics.paired import pair_tests, rank_ranges
 from evaluator.scoring.metrics.statistics import wilson
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
 from leaderboard.evaluations.results.indicators import marks, shares

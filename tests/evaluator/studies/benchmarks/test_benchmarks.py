@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 from evaluator.cli.bench import check_claims
 from evaluator.cli.main import app
 from evaluator.core.suites.registry import suite_of
-from evaluator.episodes.base import Setting
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.episodes.options import ExecutionSettings, prepare
-from evaluator.episodes.registry import episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.planners.language_models.chat.trial_server import ServerSettings
 from evaluator.planners.named import planner_named

@@ -13,9 +13,8 @@ from evaluator.core.signatures.statements import SeasonStatement
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.values import Artefact, MediaType
-from evaluator.episodes.base import Setting
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.episodes.registry import episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import load_profile
 from evaluator.planners.bundled import NoOpPlanner

@@ -12,8 +12,8 @@ from evaluator.core.plans_file import GivenPlan
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
+from evaluator.episodes.base import episode_of
 from evaluator.episodes.execution import ExecutionEvaluator
-from evaluator.episodes.registry import episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import load_profile
 from evaluator.planners.given import GivenPlans

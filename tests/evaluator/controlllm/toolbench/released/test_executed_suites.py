@@ -12,8 +12,7 @@ from evaluator.controlllm.toolbench.released.results import results_of
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
-from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.scoring.metrics.rule_names import RULE_NAMES
 from tests.evaluator.controlllm.toolbench.released.files import write_files
 

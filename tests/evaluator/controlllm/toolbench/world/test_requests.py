@@ -17,8 +17,7 @@ from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
-from evaluator.episodes.base import Setting
-from evaluator.episodes.registry import episode_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.experts.profile import load_profile
 from evaluator.miniature.scenes import SceneObject
 from evaluator.miniature.seeds import Split

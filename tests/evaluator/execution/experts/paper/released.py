@@ -37,7 +37,7 @@ from transformers import (
     VitPoseForPoseEstimation,
 )
 
-from evaluator.execution.experts.annotators import EdgeAnnotator
+from evaluator.execution.experts.released_maps import EdgeAnnotator
 from tests.evaluator.execution.experts.paper.pipelines import (
     controlnet,
     controlnet_without_safetensors,

@@ -13,12 +13,10 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks
-from evaluator.execution.experts.annotators import scribble_of
-from evaluator.execution.experts.depth_maps import normals_of
-from evaluator.execution.experts.panoptic import config_of
-from evaluator.execution.experts.people import drawing
+from evaluator.execution.experts.poses import drawing
 from evaluator.execution.experts.profile import load_expert, load_profile
-from evaluator.execution.experts.sam_everything import Candidates, distinct
+from evaluator.execution.experts.released_maps import normals_of, scribble_of
+from evaluator.execution.experts.released_segmentation import Candidates, config_of, distinct
 from evaluator.execution.experts.weights import WeightsError
 from tests.evaluator.execution.experts.paper.world import fetch_tools, small
 
@@ -112,8 +110,8 @@ class TestFinding:
         assert not (masks.items[0].pixels & masks.items[1].pixels).any()
 
     def test_as_many_masks_as_findings_may_hold(self, experts, monkeypatch):
-        monkeypatch.setattr("evaluator.execution.experts.panoptic.MOST_PIXELS", 2 * SIZE[0] * SIZE[1])
-        from evaluator.execution.experts.panoptic import _masks
+        monkeypatch.setattr("evaluator.execution.experts.released_segmentation.MOST_PIXELS", 2 * SIZE[0] * SIZE[1])
+        from evaluator.execution.experts.released_segmentation import _masks
 
         found = [("cat", score, np.ones(SIZE[::-1], dtype=np.bool_)) for score in (0.2, 0.9, 0.5)]
         assert [mask.score for mask in _masks(found, image=picture()).items] == [0.9, 0.5]

@@ -14,8 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.crossed import Estimate, fixed_tasks, sampled_tasks
-from evaluator.scoring.metrics.normalised import normalised
+from evaluator.scoring.metrics.crossed import Estimate, fixed_tasks, normalised, sampled_tasks
 
 pytestmark = pytest.mark.full
 SCENES = 32

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.pairwise import PairTests, RankRange, pair_tests, rank_ranges
+from evaluator.scoring.metrics.paired import PairTests, RankRange, pair_tests, rank_ranges
 from tests.evaluator.scoring.metrics.coverage.test_coverage import SCENES, TASKS, Table, drawn_tasks, measured, right_in
 
 __all__ = ["measured"]

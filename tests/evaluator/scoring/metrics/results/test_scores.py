@@ -12,11 +12,20 @@ from evaluator.miniature.pictures.skeleton import draw_skeleton
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau
 from evaluator.miniature.tableaux.painting import paint
-from evaluator.scoring.metrics.closed_answers import is_right
-from evaluator.scoring.metrics.results.found import answer_score, box_score, label_score, mask_score, segment_score
-from evaluator.scoring.metrics.results.pictures import depth_score, edit_score, normal_score, outline_score, pose_score
+from evaluator.scoring.metrics.results.pictures import (
+    answer_score,
+    box_score,
+    depth_score,
+    edit_score,
+    label_score,
+    mask_score,
+    normal_score,
+    outline_score,
+    pose_score,
+    segment_score,
+)
 from evaluator.scoring.metrics.results.rules import RULE_SCORES, rule_score
-from evaluator.scoring.metrics.results.texts import reading_score
+from evaluator.scoring.metrics.results.texts import is_right, reading_score
 from evaluator.scoring.metrics.rule_names import READING, RULE_NAMES
 
 SIZE = (64, 64)

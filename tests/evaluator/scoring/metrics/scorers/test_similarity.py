@@ -5,7 +5,7 @@ import pytest
 from evaluator.execution.experts.profile import load_profile
 from evaluator.execution.experts.weights import WeightsError
 from evaluator.miniature.degradations import Degradation
-from evaluator.scoring.metrics.scorers.embedding_cache import EmbeddingCache
+from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache
 from evaluator.scoring.metrics.scorers.loading import load_scorer
 from tests.evaluator.miniature.factories import clean_images, degraded_images
 

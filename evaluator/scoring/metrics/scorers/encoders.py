@@ -1,8 +1,9 @@
-"""Embeddings of references, computed once and kept for the next call."""
+"""The encoders behind scorers: their precision, and the embeddings of references, cached."""
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import torch
 from cachetools import LRUCache
 
 Embedding = TypeVar("Embedding")
@@ -34,3 +35,17 @@ class EmbeddingCache(LRUCache[str, Embedding]):
         for digest in dict.fromkeys(references):
             self[digest] = found[digest]
         return found
+
+
+_LARGEST = 100_000_000
+"""Parameters. Larger models would need too much memory and time."""
+
+
+def for_scoring(model: Any, *, device: str) -> Any:
+    """The model in double precision on a CPU, if it is small enough; else as it is.
+
+    In single precision a score's eighth digit depends on the number of threads, and a score next to the edge between
+    two recorded values is rounded one way or the other.
+    """
+    small = sum(parameter.numel() for parameter in model.parameters()) <= _LARGEST
+    return model.double() if small and torch.device(device).type == "cpu" else model

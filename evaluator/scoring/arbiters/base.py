@@ -1,4 +1,4 @@
-"""Names of arbiters as operators write them, and the identities that follow from them. No torch, no network.
+"""What an arbiter is, its names as operators write them, and its identity. No torch, no network.
 
 dir:PATH                     a cross-encoder in a folder as transformers saves it, with safetensors
 hub:OWNER/NAME@COMMIT        the same on a model hub at a full commit hash
@@ -7,13 +7,54 @@ chat:URL#MODEL               an OpenAI-compatible endpoint, without `/chat/compl
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal, Protocol
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.scoring.arbiters.protocol import ArbiterError
+
+Outcome = Literal["same", "different", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What an arbiter sees of a pair."""
+
+    kind: str
+    wanted: str
+    given: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What an arbiter says of a pair."""
+
+    verdict: Outcome
+    answers: tuple[str, ...] = ()
+    """Its votes, or its score."""
+    problem: str = ""
+    """Why it is undecided, as a sentence."""
+    is_final: bool = True
+    """Whether asking again gives the same; False after failures, which are not kept."""
+
+
+class ArbiterError(ValueError):
+    """An arbiter is named wrongly; the message says what would be right."""
+
+
+class Arbiter(Protocol):
+    """Settles pairs of texts that the rules leave undecided."""
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """Everything that its verdicts depend on; no address, no path and no key."""
+        ...
+
+    def settle(self, questions: Sequence[Question]) -> Sequence[Settled]:
+        """A verdict on each question, in order. Failures are verdicts, never exceptions."""
+        ...
+
 
 VARIABLE, THRESHOLD_VARIABLE, KEY_VARIABLE = (
     "PLANARENA_ARBITER",

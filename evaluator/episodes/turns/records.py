@@ -1,0 +1,103 @@
+"""From the episodes of a task to its result record."""
+
+from collections.abc import Mapping, Sequence
+
+from evaluator.core.plans.model import Plan, Step, plan_to_json
+from evaluator.core.records import PlannerCall, Reason, ResultRecord
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.tools.types import Catalogue
+from evaluator.core.transcripts import StopReason, Transcript, bounded
+from evaluator.episodes.parts import faulty, is_infrastructure, new_record
+from evaluator.episodes.turns.environment import Ended, SampleEnvironment
+from evaluator.episodes.turns.episode import Episode
+
+BY_ITSELF = frozenset({StopReason.ANSWERED, StopReason.STOPPED, StopReason.COMPLETED})
+"""Ends that the planner wanted."""
+
+
+def indicators_of(transcript: Transcript) -> Mapping[str, float]:
+    """How long an episode was, and how much of it worked."""
+    actions = [action for turn in transcript.turns for action in turn.actions]
+    worked = sum(action.problem is None for action in actions)
+    return {
+        "turns": float(len(transcript.turns)),
+        "actions": float(len(actions)),
+        **({"actions_done": worked / len(actions)} if actions else {}),
+        "ended": float(transcript.stop in BY_ITSELF),
+    }
+
+
+def calls_of(transcripts: Sequence[Transcript]) -> PlannerCall:
+    """All calls of the planner as one."""
+    turns = [turn for transcript in transcripts for turn in transcript.turns]
+    prompts = [turn.prompt_tokens for turn in turns if turn.prompt_tokens is not None]
+    completions = [turn.completion_tokens for turn in turns if turn.completion_tokens is not None]
+    return PlannerCall(
+        seconds=round(sum(turn.seconds for turn in turns), 6),
+        tries=max((turn.tries for turn in turns), default=1),
+        prompt_tokens=sum(prompts) if prompts else None,
+        completion_tokens=sum(completions) if completions else None,
+    )
+
+
+def record_of_samples(
+    *, environment: SampleEnvironment, suite: Suite, task: Task, episodes: Sequence[Episode]
+) -> ResultRecord:
+    """The record of a task. Its plan is what was done on the first data point.
+
+    An episode in which the planner gave no answer to a turn counts 0; only if all ended so is the task the planner's
+    fault. One that the infrastructure ended leaves the whole task without a score.
+
+    Args:
+        environment: scores the task.
+        suite: as planners are asked.
+        task: whose episodes they were.
+        episodes: one for each data point, in order.
+    """
+    transcripts = bounded([episode.transcript() for episode in episodes])
+    ended = [_ended(episode, transcript=one) for episode, one in zip(episodes, transcripts, strict=True)]
+    update = {
+        "planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts,
+        "planner_notes": dict(episodes[0].notes),
+    }  # fmt: skip
+    record = new_record(suite=suite, task=task).model_copy(update=update)
+    fault = next((episode.fault for episode in episodes if episode.fault), "")
+    if fault:
+        return faulty(record, reason=Reason.EXPERT_FAILED, message=fault)
+    failures = [episode.failure for episode in episodes if episode.failure is not None]
+    ours = next((failure for failure in failures if is_infrastructure(failure.reason)), None)
+    if ours is not None:
+        return faulty(record, reason=ours.reason, message=str(ours))
+    if len(failures) == len(episodes):
+        return faulty(record, reason=failures[0].reason, message=str(failures[0]))
+    return environment.scored(suite=suite, task=task, record=record, episodes=ended)
+
+
+def _ended(episode: Episode, *, transcript: Transcript) -> Ended:
+    subgoals = [text for turn in transcript.turns for text in turn.subgoals]
+    work = episode.work
+    return Ended(
+        sample=episode.sample, transcript=transcript, plan=work.plan(subgoals=subgoals), steps=tuple(work.runs),
+        answers=work.answers,
+    )  # fmt: skip
+
+
+def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:
+    """What was done, as a plan: a step for each action that had results."""
+    steps: list[Step] = []
+    for turn in transcript.turns:
+        for action in turn.actions:
+            if action.problem is not None:
+                continue
+            number = len(steps) + 1
+            tool = catalogue.tools.get(action.tool)
+            own = next(iter(tool.inputs), "arguments") if tool else "arguments"
+            first = next(iter(tool.outputs), "") if tool else ""
+            outputs = {
+                first if first and place == 0 else name: f"s{number}.{name}"
+                for place, name in enumerate(action.outputs)
+            }
+            steps.append(Step(id=f"s{number}", tool=action.tool, inputs={own: action.arguments}, outputs=outputs))
+    last = list(steps[-1].outputs.values())[-1] if steps else None
+    subgoals = tuple(text for turn in transcript.turns for text in turn.subgoals)
+    return Plan(steps=tuple(steps), answers=(last,) if last else (), subgoals=subgoals or None)

@@ -1,0 +1,230 @@
+"""Segmentation with released models: everything with a Segment Anything, instances with a panoptic DETR."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import (
+    DetrConfig,
+    DetrForSegmentation,
+    DetrImageProcessorPil,
+    ResNetConfig,
+    SamImageProcessorPil,
+    SamModel,
+)
+
+from evaluator.core.expert import ExpertError, ExpertSpec
+from evaluator.core.values import MOST_ITEMS, MOST_PIXELS, Image, Mask, Masks, Value
+from evaluator.execution.experts.detection import overlap
+from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
+from evaluator.execution.experts.pretrained import Preparation, load_pretrained
+from evaluator.execution.experts.sampling import number
+from evaluator.execution.experts.segmentation import Plane, coloured
+from evaluator.execution.experts.texts import whole_number
+from evaluator.execution.experts.weights import WeightsError
+
+_AT_ONCE = 64
+"""Points of one call of the decoder."""
+_MARGIN = 1.0
+"""Of logits: a mask is stable if raising and lowering the threshold by it changes little."""
+_SAME = 0.7
+"""Overlap of boxes from which on the less sure mask is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Masks that are good enough: logits (masks, height, width) in the model's square, and their scores (masks,)."""
+
+    logits: Tensor
+    scores: Tensor
+
+
+class SegmentAnythingExpert:
+    """Any image in, a picture out in which each segment has its own colour and the background is black.
+
+    Prompts are `grid` x `grid` points, each with three masks. A mask counts if its predicted overlap reaches
+    `threshold` and its stability `stability`; of masks whose boxes overlap by more than 0.7 the surest stays. Small
+    segments lie on large ones. Pictures go through the model one by one.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._device = device
+        self._model = load_pretrained(SamModel, folder=spec.path, device=device, precision=spec.precision)
+        self._size = int(self._model.config.vision_config.image_size)
+        self._processor = SamImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
+        if int(self._processor.size["longest_edge"]) != self._size:
+            raise ExpertError(f"{spec.path}: pictures are prepared for another size than the model's {self._size}")
+        self._grid = whole_number(spec=spec, name="grid", default=32)
+        self._threshold = number(spec=spec, name="threshold", default=0.88)
+        self._stability = number(spec=spec, name="stability", default=0.95)
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        images = [image_of(item) for item in batch]
+        return [{"segmentation": coloured(self.segments(image), size=image.size)} for image in images]
+
+    def segments(self, image: Image) -> list[Plane]:
+        """The segments of an image, the smallest first: bool arrays of its size."""
+        prepared = self._processor(images=image, return_tensors="pt", input_data_format="channels_last")
+        height, width = (int(side) for side in prepared["reshaped_input_sizes"][0])
+        with torch.inference_mode():
+            pixels = prepared["pixel_values"].to(device=self._device, dtype=self._model.dtype)
+            seen = self._model.vision_encoder(pixels).last_hidden_state
+            found = distinct(self._candidates(seen=seen, shown=(height, width)))
+            planes = [self._plane(logits, shown=(height, width), size=image.size) for logits in found]
+        return sorted((plane for plane in planes if plane.any()), key=lambda plane: int(plane.sum()))
+
+    def _candidates(self, *, seen: Tensor, shown: tuple[int, int]) -> Candidates:
+        side = (torch.arange(self._grid) + 0.5) / self._grid
+        y, x = torch.meshgrid(side * shown[0], side * shown[1], indexing="ij")
+        points = torch.stack([x.flatten(), y.flatten()], dim=-1)
+        parts = [self._prompted(seen=seen, points=chunk) for chunk in torch.split(points, _AT_ONCE)]
+        return Candidates(torch.cat([one.logits for one in parts]), torch.cat([one.scores for one in parts]))
+
+    def _prompted(self, *, seen: Tensor, points: Tensor) -> Candidates:
+        """What is good enough of the masks for some points, each of shape (2,)."""
+        places = points[None, :, None].to(device=self._device, dtype=seen.dtype)
+        labels = torch.ones(places.shape[:3], dtype=torch.int, device=self._device)
+        output = self._model(image_embeddings=seen, input_points=places, input_labels=labels, multimask_output=True)
+        logits = output.pred_masks[0].flatten(0, 1).float().cpu()
+        scores = output.iou_scores[0].flatten().float().cpu()
+        certain = (logits > _MARGIN).flatten(1).sum(dim=1)
+        possible = (logits > -_MARGIN).flatten(1).sum(dim=1)
+        kept = (scores >= self._threshold) & (possible > 0) & (certain >= self._stability * possible)
+        return Candidates(logits[kept], scores[kept])
+
+    def _plane(self, logits: Tensor, *, shown: tuple[int, int], size: tuple[int, int]) -> Plane:
+        """A mask in the size of the picture: without what the model's square has beyond it."""
+        square = F.interpolate(logits[None, None], size=self._size, mode="bilinear", align_corners=False)
+        part = square[..., : shown[0], : shown[1]]
+        plane: Plane = (F.interpolate(part, size=size[::-1], mode="bilinear", align_corners=False)[0, 0] > 0).numpy()
+        return plane
+
+
+def distinct(found: Candidates) -> list[Tensor]:
+    """The logits of masks whose boxes are no other one's, the surest first."""
+    kept: list[tuple[Tensor, tuple[int, int, int, int]]] = []
+    for index in found.scores.argsort(descending=True, stable=True).tolist():
+        box = _box(found.logits[index] > 0)
+        if box is not None and all(overlap(box, other) <= _SAME for _, other in kept):
+            kept.append((found.logits[index], box))
+    return [logits for logits, _ in kept]
+
+
+def _box(mask: Tensor) -> tuple[int, int, int, int] | None:
+    """Left, top, right and bottom of a mask; None if it is empty."""
+    rows, columns = mask.any(dim=1).nonzero().flatten(), mask.any(dim=0).nonzero().flatten()
+    if not len(rows):
+        return None
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+
+
+_FROM_TIMM = {
+    r"backbone\.conv_encoder\.model\.conv1\.": "backbone.model.embedder.embedder.convolution.",
+    r"backbone\.conv_encoder\.model\.bn1\.": "backbone.model.embedder.embedder.normalization.",
+    **{
+        rf"backbone\.conv_encoder\.model\.layer{stage + 1}\.(\d+)\.{old}\.": (
+            rf"backbone.model.encoder.stages.{stage}.layers.\1.{new}."
+        )
+        for stage in range(4)
+        for old, new in (
+            (r"downsample\.0", "shortcut.convolution"),
+            (r"downsample\.1", "shortcut.normalization"),
+            *((f"conv{k + 1}", f"layer.{k}.convolution") for k in range(3)),
+            *((f"bn{k + 1}", f"layer.{k}.normalization") for k in range(3)),
+        )
+    },
+}
+"""Names of a ResNet's parameters in timm, as the released file has them, and in `transformers`."""
+_OF_TIMM = ("backbone", "use_timm_backbone", "use_pretrained_backbone", "dilation", "backbone_kwargs")
+_RESNET = "resnet50"
+_STAGES = ["stage1", "stage2", "stage3", "stage4"]
+
+Found = list[tuple[str, float, Any]]
+"""Name, score and pixels (a bool array of the picture's size) of each segment."""
+
+
+class PanopticExpert:
+    """Any image in, a mask with a name for each segment out, the surest first; no pixel is in two of them.
+
+    The names are those of COCO's things and stuff. Segments count from the score `threshold` of the profile's
+    parameters on; pixels where a mask is at least 0.5, if that is at least half of what the mask would cover alone.
+    """
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        self._batch_size = spec.batch_size
+        self._device = device
+        self._model = load_panoptic(folder=spec.path, device=device, precision=spec.precision)
+        self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
+        self._preparation = Preparation(DetrImageProcessorPil, folder=spec.path, size=800)
+        self._segments = DetrImageProcessorPil().post_process_panoptic_segmentation
+        self._threshold = float(spec.parameters.get("threshold", 0.9))  # type: ignore[arg-type]
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """See `Expert.run`."""
+        if not batch:
+            return []
+        images = [image_of(item) for item in batch]
+        pixels = stack([self._preparation.resized(image) for image in images])
+        size = images[0].size  # one for all: see `Expert.run`
+        found = in_fixed_batches(
+            pixels=pixels, batch_size=self._batch_size, run=lambda chunk: self._found(chunk, size=size)
+        )
+        return [{"mask": _masks(segments, image=image)} for segments, image in zip(found, images, strict=True)]
+
+    def _found(self, pixels: Pixels, *, size: tuple[int, int]) -> list[Found]:
+        with torch.inference_mode():
+            values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+            output = self._model(pixel_values=values.to(self._model.dtype))
+            output.logits, output.pred_masks = output.logits.float().cpu(), output.pred_masks.float().cpu()
+            maps = self._segments(
+                output, threshold=self._threshold, mask_threshold=0.5, overlap_mask_area_threshold=0.5,
+                label_ids_to_fuse=set(), target_sizes=[size[::-1]] * len(pixels),
+            )  # fmt: skip
+        return [
+            [
+                (self._names[one["label_id"]], float(one["score"]), (found["segmentation"] == one["id"]).numpy())
+                for one in found["segments_info"]
+            ]
+            for found in maps
+        ]
+
+
+def load_panoptic(*, folder: Path, device: str, precision: str) -> DetrForSegmentation:
+    """The model of a folder, with the ResNet of `transformers` in the place of timm's, which is the same network.
+
+    Raises:
+        WeightsError: weights and configuration do not belong together.
+    """
+    config = config_of(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    model: DetrForSegmentation = load_pretrained(
+        DetrForSegmentation, folder=folder, device=device, precision=precision, config=config, key_mapping=_FROM_TIMM
+    )
+    return model
+
+
+def config_of(settings: Mapping[str, Any]) -> DetrConfig:
+    """The configuration of a released file; where it names timm's ResNet-50, that of `transformers`.
+
+    Raises:
+        WeightsError: it names another backbone of timm.
+    """
+    if settings.get("backbone_config") is not None:
+        return DetrConfig(**settings)
+    if settings.get("backbone") != _RESNET or settings.get("dilation"):
+        raise WeightsError(f"the backbone of the released model must be {_RESNET}, not {settings.get('backbone')}")
+    plain = {key: value for key, value in settings.items() if key not in _OF_TIMM}
+    return DetrConfig(**{**plain, "backbone_config": ResNetConfig(out_features=_STAGES)})
+
+
+def _masks(found: Found, *, image: Image) -> Masks:
+    """The surest segments, as many as findings may hold of a picture of this size."""
+    most = min(MOST_ITEMS, MOST_PIXELS // (image.width * image.height))
+    surest = sorted(found, key=lambda one: -one[1])[:most]
+    return Masks(image.size, tuple(Mask(name, np.asarray(pixels), score=score) for name, score, pixels in surest))
