@@ -36,7 +36,7 @@ def train(
     data: Annotated[Path, typer.Option(help="Folder written by `arc convert`.")] = _DATA,
     work: Annotated[Path, typer.Option(help="Folder of the trained writers.")] = _WORK,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:

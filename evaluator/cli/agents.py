@@ -22,7 +22,7 @@ def mcp(
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     run: Annotated[
-        str, typer.Option(help="Names the run: one that broke off goes on with the same name. Empty: a new run.")
+        str, typer.Option(help="Names the run: one that broke off goes on with the same name; default: a new run.")
     ] = "",
     silence: Annotated[
         float, typer.Option(min=1, help="Seconds for which the agent may keep a task without a call.")

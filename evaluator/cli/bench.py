@@ -62,7 +62,7 @@ def execution(
     ] = 0,
     only: Annotated[str, typer.Option(help="Phases: cold, second, process, again, released.")] = ",".join(_PHASES),
     second: Annotated[
-        str, typer.Option(help="The second planner: a bundled one or a strategy. Default: gold with mistakes.")
+        str, typer.Option(help="The second planner: a bundled one or a strategy; default: gold with mistakes.")
     ] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     as_json: JsonFlag = False,

@@ -44,7 +44,7 @@ _PLANS = "plans:"
 # Long: one line for each option.
 def evaluate(
     suite: Annotated[
-        str, typer.Option(help="Slug of the suite. Default: the first one that executes plans.", show_default=False)
+        str, typer.Option(help="Slug of the suite; default: the first one that executes plans.", show_default=False)
     ] = "",
     planner: Annotated[
         str,

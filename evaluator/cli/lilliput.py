@@ -23,10 +23,10 @@ WEIGHTS = Path(__file__).parents[1] / "miniature" / "weights"
 
 @app.command()
 def train(
-    models: Annotated[list[str] | None, typer.Argument(help="Models to train. Default: all.")] = None,
+    models: Annotated[list[str] | None, typer.Argument(help="Models to train; default: all.")] = None,
     work: Annotated[Path, typer.Option(help="Folder of checkpoints and rendered scenes.")] = Path(".data/lilliput"),
     out: Annotated[Path, typer.Option(help="Folder of the trained weights.")] = WEIGHTS,
-    steps: Annotated[int | None, typer.Option(help="Number of steps. Default: the recipe's.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of steps; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the initial weights and of the data's order.")] = 0,
     resume: Annotated[bool, typer.Option(help="Continue from the last checkpoint.")] = False,
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
@@ -138,7 +138,7 @@ def _shipped(profile: "Profile") -> list[Path]:
 def contamination(
     split: Annotated[str, typer.Option(help="validation, public or hidden.")] = "public",
     samples: Annotated[int, typer.Option(min=1, help="Number of samples.")] = 1000,
-    only: Annotated[list[str] | None, typer.Option(help="Kind of texts; may be repeated. Default: all.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Kind of texts; may be repeated; default: all.")] = None,
     hidden_seed: Annotated[
         str | None, typer.Option(envvar="PLANARENA_HIDDEN_SEED", help="Secret of the hidden split.")
     ] = None,

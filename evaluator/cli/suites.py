@@ -161,7 +161,7 @@ def describe_suite(
             "--out", help="Write croissant.json and the requests into this folder instead.", callback=writable_folder
         ),
     ] = None,
-    url: Annotated[str, typer.Option(help="Page of the data set. Default: that of its release.")] = "",
+    url: Annotated[str, typer.Option(help="Page of the data set; default: that of its release.")] = "",
 ) -> None:
     """Print a suite's metadata as a data set: Croissant 1.0, JSON-LD."""
     from evaluator.core.suites.metadata import REQUESTS, as_text, croissant, metadata_of, request_lines

@@ -51,7 +51,7 @@ ThreadsOption = Annotated[int, typer.Option(min=1, help="Number of torch threads
 @app.command()
 def pretrain(
     out_: Annotated[Path, typer.Option("--out", help="Folder of the planner.")] = Path(".data/planners/pretrained"),
-    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the training data.")] = 0,
     resume: ResumeOption = False,
     stop_after: StopOption = None,
@@ -310,7 +310,7 @@ def ship(
 def controlllm(
     what: Annotated[str, typer.Argument(help="decomposer or scorer: train it; measure: on held-out pairs; ship.")],
     work: Annotated[Path, typer.Option(help="Folder of both networks.")] = Path(".data/planners/controlllm"),
-    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
     resume: ResumeOption = False,
     stop_after: StopOption = None,

@@ -19,7 +19,7 @@ from evaluator.episodes.base import episode_of
 from evaluator.episodes.options import ExecutionSettings, prepare, selected_tasks
 
 AnySuiteOption = Annotated[
-    str, typer.Option(help="Slug of a suite. Default: the first one whose plans are executed.", show_default=False)
+    str, typer.Option(help="Slug of a suite; default: the first one whose plans are executed.", show_default=False)
 ]
 
 if TYPE_CHECKING:

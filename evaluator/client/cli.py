@@ -9,9 +9,6 @@ import typer
 from rich.console import Console
 
 from evaluator.client.api import Client
-from evaluator.client.cause_lines import cause_lines
-from evaluator.client.choices import called_planner, chosen_visibility, client_of, entry_of
-from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
     EmbargoOption,
     HeaderOption,
@@ -23,16 +20,34 @@ from evaluator.client.options import (
     SummaryFile,
     TaskThreshold,
     UrlOption,
+    called_planner,
+    chosen_visibility,
+    client_of,
+    entry_of,
+    header_of_options,
 )
 from evaluator.client.output import Reports, exit_codes, only_one, say, table_form, write_file
 from evaluator.client.reports import episode_figures
-from evaluator.client.shapes import Evaluation, TaskRow
+from evaluator.client.shapes import Causes, Evaluation, TaskRow
 from evaluator.client.tables import Suites, outcomes, scores, states, tasks
 from evaluator.client.verdict import verdict_of
 from evaluator.client.waiting import progress
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
+
+
+def cause_lines(causes: Causes, *, suite: str) -> Sequence[str]:
+    """A line for how many tasks are below the gold score, and one for each cause, the most frequent first.
+
+    Args:
+        causes: of an evaluation.
+        suite: its suite.
+    """
+    if not causes.below:
+        return ()
+    first = f"{suite}: {causes.below} of {causes.ran} tasks below the gold score"
+    return (first, *(f"{suite}: {one.tasks} {one.label}" for one in causes.causes))
 
 
 def status(

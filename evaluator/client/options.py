@@ -1,81 +1,245 @@
-"""Options of the commands of the client."""
+"""Options of the commands of the client, parsed and checked together."""
 
-from datetime import datetime
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypedDict, cast, get_args
 
 import typer
+from pydantic import ValidationError
 
-from evaluator.client.api import URL_VARIABLE
+from evaluator.client.api import TOKEN_VARIABLE, URL_VARIABLE, Client
+from evaluator.client.errors import UsageError
+from evaluator.client.shapes import PlannerEntry, Visibility
+from evaluator.client.verdict import Threshold
 from evaluator.core.commands.options import writable
 
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
-
-
-UrlOption = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The site's address.")]
-
-
-PatienceOption = Annotated[
-    float, typer.Option(min=0, help="Seconds for which a site that cannot be reached is tried again.")
-]
-
-
-HeaderOption = Annotated[
-    str, typer.Option(metavar="NAME", help="A header that the endpoint asks for, such as Authorization.")
-]
-
-
-HeaderVariableOption = Annotated[
-    str, typer.Option(metavar="VAR", help="The variable that has its value; the site keeps it encrypted.")
-]
-
+CALLS = "With --chat or the URL of an endpoint"
+_VISIBILITY = "Visibility"
+_REPORTS = "Reports"
 
 Priority = Literal["low", "normal", "high"]
 
-
+UrlOption = Annotated[str, typer.Option("--url", metavar="URL", envvar=URL_VARIABLE, help="The site's address.")]
+PatienceOption = Annotated[
+    float,
+    typer.Option(min=0, metavar="SECONDS", help="Time for which a site that cannot be reached is tried again."),
+]
+HeaderOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="A header that the endpoint asks for, such as Authorization.", rich_help_panel=CALLS
+    ),
+]
+HeaderVariableOption = Annotated[
+    str,
+    typer.Option(
+        metavar="VAR", help="Environment variable with its value; the site keeps it encrypted.", rich_help_panel=CALLS
+    ),
+]
 VisibilityOption = Annotated[
-    str, typer.Option(metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.")
-]
-
-
+    str,
+    typer.Option(
+        metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.",
+        rich_help_panel=_VISIBILITY,
+    ),
+]  # fmt: skip
 EmbargoOption = Annotated[
-    datetime | None, typer.Option(formats=_MOMENTS, help="When the embargo ends, in UTC: it is then public and ranked.")
-]
-
-
+    datetime | None,
+    typer.Option(
+        metavar="DATE", formats=_MOMENTS, help="When the embargo ends, in UTC; it is then public and ranked.",
+        rich_help_panel=_VISIBILITY,
+    ),
+]  # fmt: skip
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation; its first characters are enough.")
 ]
-
-
 JunitFile = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report to FILE.", callback=writable)
-]
-
-
-ResultsFile = Annotated[
     Path | None,
     typer.Option(
-        "--output",
-        metavar="FILE",
-        help="Write the JSON to FILE; a name that ends in .csv or .parquet: a table of one evaluation's tasks.",
-        callback=writable,
+        "--junit", metavar="FILE", help="Write a JUnit report to FILE.", callback=writable, rich_help_panel=_REPORTS
     ),
 ]
-
-
+TaskThreshold = Annotated[
+    float | None,
+    typer.Option(
+        "--task-threshold", metavar="NUMBER", help="With --junit: a task below this score is a failure.",
+        rich_help_panel=_REPORTS,
+    ),
+]  # fmt: skip
 SummaryFile = Annotated[
     Path | None,
     typer.Option(
-        "--summary",
-        metavar="FILE",
-        help="Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY.",
+        "--summary", metavar="FILE", help="Append a summary in Markdown to FILE, such as $GITHUB_STEP_SUMMARY.",
+        callback=writable, rich_help_panel=_REPORTS,
+    ),
+]  # fmt: skip
+ResultsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", metavar="FILE",
+        help="Write the JSON to FILE; a name that ends in .csv or .parquet: a table of one evaluation's tasks.",
         callback=writable,
     ),
-]
+]  # fmt: skip
 
 
-TaskThreshold = Annotated[
-    float | None,
-    typer.Option("--task-threshold", metavar="NUMBER", help="With --junit: a task below this score is a failure."),
-]
+def plans_of_file(file: Path) -> dict[str, Any]:
+    """The plans of a file as the API takes them. A defect is named here, with line and column, and nothing is sent.
+
+    Raises:
+        UsageError: the file cannot be read, or is no plans file.
+    """
+    # Imported here: it loads what reads plans, which no other command needs and takes longer than a command of a site.
+    from evaluator.core.plans_file import PlansFileError, read_plans
+
+    try:
+        found = read_plans(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+    except PlansFileError as error:
+        raise UsageError(f"{file}: {error}") from None
+    # Always wrapped: a plan that is an object with the key "plan" must not be taken for its wrapping.
+    return {task: {"plan": one.plan, "alternatives": list(one.alternatives)} for task, one in found.plans.items()}
+
+
+def header_of_options(
+    *, name: str, variable: str, remove: bool = False, environment: Mapping[str, str] = os.environ
+) -> dict[str, Any]:
+    """The secret header that was asked for. Its value comes from a variable: what stands in a command line is seen by
+    everybody on the machine, and kept in its history.
+
+    Raises:
+        UsageError: something is missing.
+    """
+    if remove:
+        if name or variable:
+            raise UsageError("--remove-header takes the kept header away: give no other one with it")
+        return {"remove_header": True}
+    if variable and not name:
+        raise UsageError("--header-value-env needs --header NAME")
+    if variable and not environment.get(variable, ""):
+        raise UsageError(f"--header-value-env: the variable {variable} is not set")
+    return {"header_name": name, "header_value": environment[variable] if variable else ""}
+
+
+class VisibilityChoice(TypedDict):
+    visibility: Visibility
+    embargo_until: datetime | None
+
+
+def chosen_visibility(*, visibility: str, embargo_until: datetime | None, unless: str) -> VisibilityChoice:
+    """Who is to see a submission; `unless` another choice or a date is given."""
+    chosen = visibility or ("embargo" if embargo_until else unless)
+    known = get_args(Visibility)
+    if chosen not in known:
+        raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
+    until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
+    return VisibilityChoice(visibility=cast("Visibility", chosen), embargo_until=until)
+
+
+def entry_of(fields: dict[str, Any]) -> PlannerEntry:
+    """A planner of these fields.
+
+    Raises:
+        UsageError: one is beyond its limits.
+    """
+    try:
+        return PlannerEntry.model_validate(fields)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        raise UsageError(f"{'.'.join(str(part) for part in wrong['loc'])}: {wrong['msg']}") from None
+
+
+def client_of(*, url: str, patience: float, needs_token: bool = False) -> Client:
+    client = Client.from_environment({**os.environ, URL_VARIABLE: url}, patience=patience)
+    if needs_token and not os.environ.get(TOKEN_VARIABLE, "").strip():
+        raise UsageError(f"set {TOKEN_VARIABLE} to a token of yours; make one on the site under API tokens")
+    return client
+
+
+def parse_thresholds(texts: Sequence[str]) -> list[Threshold]:
+    try:
+        return [Threshold.parse(text) for text in texts]
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def parse_priority(text: str) -> Priority:
+    if text not in get_args(Priority):
+        raise UsageError(f"--priority is low, normal or high, not {text!r}")
+    return cast(Priority, text)
+
+
+def called_planner(*, url: str, chat_model: str, strategy: str) -> dict[str, Any]:
+    """The fields of an endpoint, or of a chat endpoint if a model is given.
+
+    Raises:
+        UsageError: only one of model and strategy is given.
+    """
+    if bool(chat_model) != bool(strategy):
+        raise UsageError(
+            f"give --chat-model and --strategy together: {'--strategy' if chat_model else '--chat-model'} is missing"
+        )
+    if chat_model:
+        return {"kind": "chat", "endpoint_url": url, "model_id": chat_model, "strategy": strategy}
+    return {"kind": "endpoint", "endpoint_url": url}
+
+
+def chosen_planner(
+    *,
+    planner: str,
+    model: str,
+    checkpoint: Path | None,
+    chat: str,
+    chat_model: str,
+    strategy: str,
+    plans: Path | None,
+    agent: bool = False,
+) -> dict[str, Any]:
+    """The fields of the one kind of planner that was asked for.
+
+    Raises:
+        UsageError: none was, or several, or a strategy is missing or too much.
+    """
+    options = {
+        "--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans,
+        "--agent": agent,
+    }  # fmt: skip
+    given = [option for option, value in options.items() if value]
+    if len(given) != 1:
+        chosen = " and ".join(given) or "none"
+        raise UsageError(f"give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not {chosen}")
+    if bool(chat_model) != bool(chat):
+        raise UsageError(
+            "--chat-model goes with --chat only" if chat_model else "--chat-model is missing beside --chat"
+        )
+    if plans is not None:
+        return {"kind": "plans", "plans": plans_of_file(plans)}
+    if bool(strategy) != bool(model or checkpoint or chat):
+        wrong = "goes with --model, --checkpoint or --chat only" if strategy else f"is missing beside {given[0]}"
+        raise UsageError(f"--strategy {wrong}")
+    if agent:
+        return {"kind": "agent"}
+    if checkpoint is not None:
+        return {"kind": "checkpoint", "checkpoint_digest": _digest(checkpoint), "strategy": strategy}
+    if chat:
+        return {"kind": "chat", "endpoint_url": chat, "model_id": chat_model, "strategy": strategy}
+    if model:
+        model_id, _, revision = model.partition("@")
+        return {"kind": "hub", "model_id": model_id, "revision": revision, "strategy": strategy}
+    if planner.startswith(("http://", "https://")):
+        return {"kind": "endpoint", "endpoint_url": planner}
+    return {"kind": "bundled", "bundled_name": planner}
+
+
+def _digest(file: Path) -> str:
+    """What the site will call the file: computed here, so that what was submitted is found again without sending it."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None

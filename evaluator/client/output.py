@@ -13,8 +13,7 @@ from typing import Any, Literal
 import typer
 
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
-from evaluator.client.markdown import markdown
-from evaluator.client.reports import document, junit
+from evaluator.client.reports import document, junit, markdown
 from evaluator.client.shapes import TABLE_FORMS, Evaluation, TableForm, TaskRow
 from evaluator.client.verdict import Verdict
 from evaluator.core.commands.exit_codes import ExitCode

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.client.api import Client
-from evaluator.client.choices import client_of
 from evaluator.client.errors import UnreachableError, UsageError
-from evaluator.client.options import IdArgument, PatienceOption, UrlOption
+from evaluator.client.options import IdArgument, PatienceOption, UrlOption, client_of
 from evaluator.client.output import exit_codes, say, write_json
 from evaluator.client.shapes import FINAL_STATES, WAITS_FOR_OWNER, Reliability
 from evaluator.core.commands.exit_codes import ExitCode

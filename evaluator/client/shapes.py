@@ -24,8 +24,8 @@ class _Answer(BaseModel):
 
 
 class PlannerEntry(BaseModel):
-    """A planner to enter. The fields are the site's, with its defaults and limits; what stands below each is also the
-    help of the command's option."""
+    """A planner to enter. The fields are the site's, with its defaults and limits; the text below a field is also the
+    help of its option of `planarena submit`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, use_attribute_docstrings=True)
 
@@ -34,7 +34,7 @@ class PlannerEntry(BaseModel):
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = Field(default=30, ge=1, le=300)
-    """Seconds an endpoint has for one answer; a chat endpoint for one try of one call."""
+    """Time limit of an endpoint for one answer, of a chat API for one try of one call."""
     header_name: str = ""
     """For `endpoint` and `chat`: a header that it asks for, as `Authorization`; empty: none, or the kept one."""
     header_value: str = Field(default="", repr=False)
@@ -50,19 +50,19 @@ class PlannerEntry(BaseModel):
     checkpoint_digest: str = ""
     """For `checkpoint`: as `Client.upload_checkpoint` gives it."""
     strategy: str = ""
-    """What asks the language model of a Hugging Face model, a checkpoint or a chat endpoint."""
+    """Name of the strategy that asks the language model."""
     description: str = Field(default="", max_length=4000)
-    """Stands on the planner's pages."""
+    """Text for the planner's pages."""
     model_name: str = Field(default="", max_length=200)
-    """The language model of an endpoint or a plans file; boards show it as declared."""
+    """Language model of an endpoint or a plans file, as you declare it."""
     parameters: int | None = Field(default=None, ge=1, le=10**15)
-    """How many parameters the language model has."""
+    """Number of parameters."""
     open_weights: bool | None = None
-    """Whether anybody can get the weights of the language model."""
+    """Whether the weights are public."""
     prompt_price: float | None = Field(default=None, ge=0, le=100_000)
-    """US dollars for a million tokens of prompts; boards then show a cost."""
+    """Price of a million prompt tokens; boards then show a cost."""
     completion_price: float | None = Field(default=None, ge=0, le=100_000)
-    """US dollars for a million tokens of answers; give both prices or none."""
+    """Price of a million answer tokens; give both prices or none."""
 
     @classmethod
     def bundled(cls, bundled_name: str, *, name: str) -> Self:

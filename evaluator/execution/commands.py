@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True)
 ProfileArgument = Annotated[str, typer.Argument(help="Name of the profile, for example paper.")]
 CacheOption = Annotated[
     Path | None,
-    typer.Option("--cache", help="Folder of the profile's weights. Default: PLANARENA_WEIGHTS, else the data folder."),
+    typer.Option("--cache", help="Folder of the profile's weights; default: PLANARENA_WEIGHTS, else the data folder."),
 ]
 OnlyOption = Annotated[str, typer.Option(help="Only these checkpoints, such as denoising,deblurring.")]
 

@@ -43,7 +43,7 @@ def train(
     data: Annotated[Path, typer.Option(help="Folder written by `lumos convert`.")] = Path(".data/lumos"),
     work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
@@ -109,7 +109,7 @@ def mind2web(
     ranks: Annotated[Path, typer.Option(help="JSON file of the ranks of the elements.")],
     out_: Annotated[
         Path | None,
-        typer.Option("--out", help="The file. Default: where the suite looks for it.", callback=writable),
+        typer.Option("--out", help="The file; default: where the suite looks for it.", callback=writable),
     ] = None,
 ) -> None:
     """Make the file of the suite mind2web from the released pages and ranks."""

@@ -20,7 +20,7 @@ def build_data(
     copies: Annotated[
         Path | None, typer.Option("--from", help="Read saved data sets from this folder instead of the hub.")
     ] = None,
-    target: Annotated[Path | None, typer.Option("--to", help="Target folder. Default: the data folder.")] = None,
+    target: Annotated[Path | None, typer.Option("--to", help="Target folder; default: the data folder.")] = None,
     german: Annotated[bool, typer.Option(help="Translate the references with the profile's model.")] = True,
     profile: Annotated[str, typer.Option(help="Profile whose model translates.")] = "paper",
     cache: CacheOption = None,

@@ -26,9 +26,9 @@ def verify(
         str, typer.Argument(metavar="[URL]", help="Of a board or of one of its snapshots; not needed with --offline.")
     ] = "",
     sample: Annotated[
-        int | None, typer.Option(min=0, help=f"Records to read, with their artefacts. Default: {SAMPLE}.")
+        int | None, typer.Option(min=0, help=f"Records to read, with their artefacts; default: {SAMPLE}.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same sample again. Default: a new one.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same sample again; default: a new one.")] = None,
     download: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all that was read, for --offline.")
     ] = None,
@@ -36,7 +36,7 @@ def verify(
         Path | None, typer.Option(metavar="FILE", help="Check a file of --download, without any connection.")
     ] = None,
     key: Annotated[
-        str, typer.Option(metavar="KEY", help="The operator's public key (base64) or its id. Default: the pinned one.")
+        str, typer.Option(metavar="KEY", help="The operator's public key (base64) or its id; default: the pinned one.")
     ] = "",
     head: Annotated[
         str,

@@ -25,7 +25,7 @@ def chain(
     request: Annotated[str, typer.Argument(help="What is asked; empty with --task.")] = "",
     file: Annotated[
         list[str] | None,
-        typer.Option(help="A file of the request: PATH, NAME=PATH or NAME:TYPE=PATH. Repeat for several."),
+        typer.Option(help="A file of the request: PATH, NAME=PATH or NAME:TYPE=PATH; may be repeated."),
     ] = None,
     suite: Annotated[str, typer.Option(help="Suite of --task, whose plans are executed.")] = "",
     task: Annotated[str, typer.Option(help="Id of a task of the suite, instead of a request of your own.")] = "",
@@ -41,7 +41,7 @@ def chain(
         Path | None,
         typer.Option(
             "--out",
-            help="Folder of the result files. Default: one in the data folder.",
+            help="Folder of the result files; default: one in the data folder.",
             show_default=False,
             callback=writable_folder,
         ),

@@ -1,8 +1,9 @@
-"""Groups of commands that import a command when it runs."""
+"""Commands and groups of commands: a group imports a command when it runs, and helps are plain text of 80 columns."""
 
 import inspect
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -14,9 +15,23 @@ from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.table import Entry, members_of, top_level
 
 _PANELS = {"client": "With a site"}
+_TYPE = re.compile(r"<(?:list\[)?(\w+)(?: range)?\]?>")
+"""A type as Typer shows it, such as `<int range>` and `<list[str]>`."""
 
 
-class Unloaded(TyperCommand):
+class PlainCommand(TyperCommand):
+    """A command whose help is plain text of at most 80 columns, with its options in groups."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without Rich, whose table leaves the sentences a fifth of a terminal's width."""
+        super(TyperCommand, self).format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a section of the arguments, one of each help panel in the order of the options, and one of the rest."""
+        _write_parameters(self.get_params(ctx), ctx=ctx, formatter=formatter)
+
+
+class Unloaded(PlainCommand):
     """Stands for a command in lists, help texts and completions."""
 
     def __init__(self, *, name: str, entry: Entry) -> None:
@@ -30,6 +45,22 @@ class Unloaded(TyperCommand):
 
 class LazyGroup(TyperGroup):
     """A group whose unloaded commands are imported when they are resolved."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help as commands do."""
+        super(TyperGroup, self).format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, and a section of the commands of each help panel."""
+        _write_parameters(self.get_params(ctx), ctx=ctx, formatter=formatter)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.commands[name]
+            summary = " ".join((command.help or "").partition("\n\n")[0].split())
+            sections.setdefault(command.rich_help_panel or "Commands", []).append((name, summary))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
         """The names, in the order of the table. Asked for by helps and completions, which need the summaries."""
@@ -77,8 +108,11 @@ def _loaded(*, name: str, entry: Entry) -> Any:
     module, _, attribute = entry.run.partition(":")
     target = getattr(import_module(module), attribute) if module else typer.Typer()
     if not isinstance(target, typer.Typer):
-        return _command_of(target, name=name)
+        alone = typer.Typer(add_completion=False)
+        alone.command(name, cls=PlainCommand, help=_unwrapped(target.__doc__ or ""))(target)
+        return typer.main.get_command(alone)
     for command in target.registered_commands:
+        command.cls = PlainCommand
         command.help = _unwrapped(command.help or command.callback.__doc__ or "") if command.callback else command.help
     group = typer.main.get_group(target)
     # Members of the table may have the name of none of the application's own commands.
@@ -88,10 +122,21 @@ def _loaded(*, name: str, entry: Entry) -> Any:
     )  # fmt: skip
 
 
-def _command_of(function: Any, *, name: str) -> Any:
-    one = typer.Typer(add_completion=False)
-    one.command(name, help=_unwrapped(function.__doc__ or ""))(function)
-    return typer.main.get_command(one)
+def _write_parameters(parameters: Iterable[Any], *, ctx: Any, formatter: Any) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for parameter in parameters:
+        if (record := parameter.get_help_record(ctx)) is None:
+            continue
+        is_argument = parameter.param_type_name == "argument"
+        heading = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
+        label, text = record
+        sections.setdefault(heading, []).append((_TYPE.sub(r"<\1>", label), text))
+    # Last: the options that many commands share.
+    sections["Options"] = sections.pop("Options")
+    for heading, rows in sections.items():
+        if rows:
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
 
 def _unwrapped(text: str) -> str:

@@ -23,7 +23,7 @@ PlansArgument = Annotated[
     Path, typer.Argument(help='A plans file, such as {"task": ..., "plan": ...} lines; - reads standard input.')
 ]
 ExecutedSuiteOption = Annotated[
-    str, typer.Option(help="Slug of a suite whose plans are executed. Default: the first one.", show_default=False)
+    str, typer.Option(help="Slug of a suite whose plans are executed; default: the first one.", show_default=False)
 ]
 """Empty: see `chosen_suite`."""
 

@@ -14,7 +14,7 @@ ArbiterOption = Annotated[
     str,
     typer.Option(
         help="Settles pairs of texts that the rules leave undecided: dir:PATH or hub:OWNER/NAME@COMMIT, a "
-        "cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint. Default: nobody does."
+        "cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint; default: nobody does."
     ),
 ]
 ThresholdOption = Annotated[

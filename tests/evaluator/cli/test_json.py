@@ -104,9 +104,3 @@ def test_a_command_that_prints_a_table_prints_nothing_but_json_on_request(name, 
     ):
         assert {key: type(row[key]) for key in keys} == keys
     assert document
-
-
-def test_every_command_prints_its_help():
-    """Rich reads brackets in help texts as markup, and fails on some."""
-    printed = {name: CliRunner().invoke(app, [*name.split(), "--help"]) for name, _ in commands()}
-    assert {name: done.exception for name, done in printed.items() if done.exit_code != 0} == {}

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from evaluator.client import Client, UnreachableError
-from evaluator.client.cause_lines import cause_lines
+from evaluator.client.cli import cause_lines
 from evaluator.client.reliability import follow, lines_of
 from evaluator.client.shapes import Causes, Reliability
 

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from evaluator.client.errors import UsageError
-from evaluator.client.markdown import MOST_TASKS, markdown
 from evaluator.client.output import Reports, say
+from evaluator.client.reports import MOST_TASKS, markdown
 from evaluator.client.shapes import Evaluation, Submission, SuiteInfo, TaskRow
 from evaluator.client.tables import states, tasks
 from evaluator.client.verdict import Verdict

@@ -14,7 +14,7 @@ from evaluator.core.commands.usage import chosen_suite, out, print_json, usage_e
 def inputs(
     suite: Annotated[str, typer.Argument(help=f"{TOOL100} or {TOOL2K}.")],
     folder: Annotated[
-        Path | None, typer.Option("--inputs", help="The folder with the files. Default: PLANARENA_TOOL_INPUTS.")
+        Path | None, typer.Option("--inputs", help="The folder with the files; default: PLANARENA_TOOL_INPUTS.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
