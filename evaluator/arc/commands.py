@@ -20,7 +20,7 @@ def convert(
 ) -> None:
     """Write lessons for the program writer: tasks of arc-mini's training split in several views, with their programs,
     and wrong programs with the feedback on them."""
-    from evaluator.arc.training.conversion import FILE, write_lessons
+    from evaluator.arc.training.lessons import FILE, write_lessons
     from evaluator.sandbox.programs.support import UnconfinedError
 
     try:
@@ -41,8 +41,8 @@ def train(
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
     """Train a program writer of Lilliput size."""
-    from evaluator.arc.training.command import train as train_one
-    from evaluator.training.causal.exchanges import DataError
+    from evaluator.arc.training.training import train as train_one
+    from evaluator.training.causal import DataError
     from evaluator.training.runs import ChoiceError, SettingsError
 
     settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}
@@ -65,8 +65,7 @@ def compare(
 ) -> None:
     """Measure the trained writers with single views and all of them, with and without feedback, and print the paper's
     comparison."""
-    from evaluator.arc.training.measuring import Tasks, evaluator_of, measure_all
-    from evaluator.arc.training.table import markdown
+    from evaluator.arc.training.comparison import Tasks, evaluator_of, markdown, measure_all
     from evaluator.training.runs import ChoiceError, seeds_of
 
     tasks = Tasks(split=split, each=each)

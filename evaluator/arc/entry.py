@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.arc import source
-from evaluator.arc.splits import Split
+from evaluator.arc.source import Split
 from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Bounds
@@ -71,4 +71,4 @@ SUITES = (
 )
 FETCHING = "evaluator.arc.commands"
 STRATEGIES = ("evaluator.arc.strategies",)
-BUNDLED = "evaluator.arc.planners.anchors"
+BUNDLED = "evaluator.arc.anchors"

@@ -1,30 +1,184 @@
-"""The tools of ARC's suites: helpers, views, and three ways to try a candidate on the demonstrations."""
+"""The tools of ARC's suites: helpers, views, and three ways to try a candidate on the demonstrations.
+
+Planners are told how a candidate does on the demonstrations and the sizes of its test outputs.
+"""
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from evaluator.arc.candidates.kept import Kept, kept_of
-from evaluator.arc.candidates.steps import StepError
-from evaluator.arc.feedback import feedback
-from evaluator.arc.grids import Grid
-from evaluator.arc.helpers.source import library
+from evaluator.arc.candidates import Kept, Output, Outputs, Track, Wrong, kept_of
+from evaluator.arc.grids import Grid, difference, letters_of, size_of
+from evaluator.arc.helpers.catalogue import library
+from evaluator.arc.plan_forms import GRIDS, PROGRAM, STEPS
 from evaluator.arc.scoring import indicators, judged, shown, views_seen
+from evaluator.arc.steps import StepError, expression_of, joined, names_in, referred
 from evaluator.arc.tasks import ArcTask
-from evaluator.arc.tools import VIEW
-from evaluator.arc.trying import candidate_of, first_tries
-from evaluator.arc.views.named import named_view
+from evaluator.arc.tools import TOOLS, VIEW
+from evaluator.arc.views import named_view
 from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite, Task
-from evaluator.core.transcripts import ActionProblem, Transcript
+from evaluator.core.transcripts import ActionProblem, ActionRun, Transcript
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault, TurnScore
+from evaluator.replies.turns.model import Reference
 
 if TYPE_CHECKING:
-    from evaluator.arc.candidates.running import Outputs, Work
+    from evaluator.arc.candidates import Outputs, Work
     from evaluator.sandbox.programs.runner import Runner
+
+
+_MOST_DEPTH = 60
+"""Of JSON. Grids have three levels; further ones are for the message that says so."""
+_TRACKS = {PROGRAM: Track.PROGRAM, STEPS: Track.STEPS, GRIDS: Track.GRIDS}
+
+
+def candidate_of(call: Call) -> Kept:
+    """The candidate that an action tries.
+
+    Raises:
+        StepError: it is none.
+    """
+    if call.tool == PROGRAM:
+        return Kept(Track.PROGRAM, call.arguments)
+    if call.tool in _TRACKS:
+        try:
+            content = json.loads(call.arguments)
+        except (ValueError, RecursionError):
+            raise StepError(f"{call.tool} takes JSON") from None
+        if not isinstance(content, list):
+            raise StepError(f"{call.tool} takes a JSON list")
+        if call.tool == STEPS and not (content and all(isinstance(line, str) for line in content)):
+            raise StepError(f"{call.tool} takes a JSON list of expressions in Python, the last one the output")
+        if not _can_be_kept(content):
+            raise StepError(f"{call.tool} takes JSON of finite numbers, nested at most {_MOST_DEPTH} levels deep")
+        return Kept(_TRACKS[call.tool], content)
+    if call.tool not in TOOLS.tools:
+        raise StepError(f"there is no tool {call.tool!r}; there are: {', '.join(TOOLS.tools)}")
+    names = referred(call.references)
+    parts = []
+    for name in names:
+        kept = kept_of(call.values[name])
+        if kept is None or kept.track is not Track.STEPS or not isinstance(kept.content, list):
+            raise StepError(f"{name} is no result of a helper")
+        parts.append([str(line) for line in kept.content])
+    lines, ends = joined(parts)
+    last = expression_of(tool=call.tool, arguments=call.arguments, names=dict(zip(names, ends, strict=True)))
+    return Kept(Track.STEPS, [*lines, last])
+
+
+def _can_be_kept(content: list[JsonValue]) -> bool:
+    """Whether canonical JSON can write it, also inside other values. `NaN` and `1e999` are read and not written."""
+    level: list[JsonValue] = [content]
+    for _ in range(_MOST_DEPTH):
+        level = [part for one in level if isinstance(one, list) for part in one]
+        if not level:
+            break
+    try:
+        dumps(content)
+    except (ValueError, RecursionError):
+        return False
+    return not level
+
+
+def first_tries(transcript: Transcript) -> tuple[Kept, ...]:
+    """The candidates of the first turn in which the planner tried any: nothing was known of a candidate before."""
+    for turn in transcript.turns:
+        tries = [action for action in turn.actions if action.tool in TOOLS.tools and action.tool != VIEW]
+        if tries:
+            return tuple(_tried(tries))
+    return ()
+
+
+def _tried(actions: Sequence[ActionRun]) -> Iterable[Kept]:
+    results: dict[str, str] = {}
+    for action in actions:
+        named = names_in(action.arguments, known=results)
+        references = tuple(Reference(name, 0, 0) for name in named)
+        values = {name: results[name] for name in named}
+        try:
+            found = candidate_of(
+                Call(
+                    scope="", tool=action.tool, arguments=action.arguments, references=references, values=values,
+                    outputs=1,
+                )
+            )  # fmt: skip
+        except StepError:
+            continue
+        results |= dict.fromkeys(action.outputs, found.text())
+        yield found
+
+
+_CELLS = 12
+"""Wrong cells that are listed."""
+
+
+def feedback(*, outputs: Outputs, rights: Sequence[Grid]) -> str:
+    """A line, or a line and grids, for each demonstration and each test input.
+
+    Args:
+        outputs: of the candidate.
+        rights: the outputs of the demonstrations.
+    """
+    lines = [
+        _pair(number=number, output=output, right=right)
+        for number, (output, right) in enumerate(zip(outputs.demonstrations, rights, strict=False), start=1)
+    ]
+    lines += [_test(number=number, output=output) for number, output in enumerate(outputs.tests, start=1)]
+    return "\n".join(lines)
+
+
+def passed(*, outputs: Outputs, rights: Sequence[Grid]) -> int:
+    """How many demonstrations a candidate gets right."""
+    return sum(output == right for output, right in zip(outputs.demonstrations, rights, strict=False))
+
+
+def _pair(*, number: int, output: Output, right: Grid) -> str:
+    name = f"Demonstration {number}"
+    if isinstance(output, Wrong):
+        return f"{name}: error. {output.sentence()}"
+    found = difference(expected=right, actual=output)
+    if found.is_equal:
+        return f"{name}: ok."
+    if found.expected_size != found.actual_size:
+        words = f"the output has {_size(found.actual_size)} cells instead of {_size(found.expected_size)}"
+    else:
+        cells = ", ".join(
+            f"({one.row}, {one.column}) is {_letter(one.actual)} instead of {_letter(one.expected)}"
+            for one in found.cells[:_CELLS]
+        )
+        more = "" if len(found.cells) <= _CELLS else ", ..."
+        words = f"{len(found.cells)} of {right_cells(right)} cells differ: {cells}{more}"
+    return f"{name}: {words}. The output is\n{text_of(output)}"
+
+
+def _test(*, number: int, output: Output) -> str:
+    if isinstance(output, Wrong):
+        return f"Test {number}: error. {output.sentence()}"
+    return f"Test {number}: a grid of {_size(size_of(output))} cells."
+
+
+def text_of(grid: Grid) -> str:
+    """A grid as lines of letters."""
+    return "\n".join("".join(row) for row in letters_of(grid))
+
+
+def right_cells(grid: Grid) -> int:
+    """How many cells a grid has."""
+    rows, columns = size_of(grid)
+    return rows * columns
+
+
+def _letter(colour: int) -> str:
+    return letters_of(((colour,),))[0][0]
+
+
+def _size(size: tuple[int, int]) -> str:
+    return f"{size[0]} x {size[1]}"
+
 
 _RULES = 2
 """Raise it when the same action may have another result, or the same answer another score."""
@@ -129,7 +283,7 @@ class ArcEnvironment:
 
     def _make(self, wanted: "Sequence[tuple[str, Kept]]") -> "list[Outputs]":
         """What candidates make of the inputs of their tasks, from memory where they ran before."""
-        from evaluator.arc.candidates.running import run_all
+        from evaluator.arc.candidates import run_all
 
         keys = [(scope, candidate.text()) for scope, candidate in wanted]
         missing = {key: one for key, one in zip(keys, wanted, strict=True) if key not in self._made}
@@ -145,7 +299,7 @@ class ArcEnvironment:
         return found
 
     def _work(self, scope: str, candidate: Kept) -> "Work":
-        from evaluator.arc.candidates.running import Work
+        from evaluator.arc.candidates import Work
 
         task = self._tasks[scope]
         return Work(

@@ -143,3 +143,11 @@ def _shown(value: object) -> str:
         text = repr(value[: _SHOWN + 1] if isinstance(value, str) else value)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return f"of type {type(value).__name__}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demonstration:
+    """A grid and what the transformation makes of it."""
+
+    input: Grid
+    output: Grid

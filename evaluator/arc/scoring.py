@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluator.arc.candidates.kept import Kept, Track
-from evaluator.arc.candidates.running import Output, Outputs, Wrong
+from evaluator.arc.candidates import Kept, Output, Outputs, Track, Wrong
 from evaluator.arc.grids import Grid, letters_of
-from evaluator.arc.helpers.listing import HELPERS
+from evaluator.arc.helpers.catalogue import HELPERS
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.transcripts import LONGEST_TEXT, Transcript
 

@@ -1,19 +1,22 @@
-"""ARC's suites of released tasks."""
+"""ARC's suites of released tasks, and the right outputs of their tests. Tasks and views do not load this module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
-from evaluator.arc.candidates.forms import CANDIDATES
-from evaluator.arc.columns import COLUMNS, FACETS
+from evaluator.arc.columns import COLUMNS, FACETS, labels
 from evaluator.arc.environment import ArcEnvironment
-from evaluator.arc.expected import expected_digest, expected_of
-from evaluator.arc.grids import Grid
-from evaluator.arc.labels import labels
-from evaluator.arc.splits import CONTAMINATION, Split
+from evaluator.arc.grids import Grid, numbers_of
+from evaluator.arc.plan_forms import CANDIDATES
+from evaluator.arc.source import CONTAMINATION, RELEASE, TASK_FILES, Split, file_names
+from evaluator.arc.task_files import read_task_file
 from evaluator.arc.tasks import ArcTask, tasks_of
 from evaluator.arc.tools import TOOLS
-from evaluator.arc.views.named import named_view
+from evaluator.arc.views import named_view
+from evaluator.core import canonical_json
 from evaluator.core.suites.base import Conditions, Panel, Suite
+from evaluator.network.released_files import FetchError, PublicFile, read, verified
 
 VERSION = "1"
 _SCORING = (
@@ -71,3 +74,41 @@ def environment_of(
 ) -> ArcEnvironment:
     """The tools on these tasks; see `ArcEnvironment`."""
     return ArcEnvironment(tasks={task.key: task for task in tasks}, expected=expected, data=data)
+
+
+_FILES: Mapping[str, PublicFile] = MappingProxyType({PurePosixPath(file.name).stem: file for file in TASK_FILES})
+
+
+def expected_of(key: str, *, folder: Path | None = None) -> tuple[Grid, ...]:
+    """The right output of each test input of a task, in order.
+
+    Args:
+        key: ARC's id, of either set.
+        folder: a folder in the released layout, which is not verified; None: the fetched files.
+
+    Raises:
+        LookupError: there is no such task, or its file was not fetched or was changed.
+        TaskFileError: the file in `folder` is no task.
+    """
+    if key not in _FILES:
+        raise LookupError(f"ARC has no task {key!r}")
+    if folder is not None:
+        return _outputs(folder / _FILES[key].name)
+    # This file alone: verifying all 800 would take too long for each task.
+    path = RELEASE.folder / _FILES[key].name
+    try:
+        verified(file=_FILES[key], content=read(path), origin=str(path))
+    except FetchError as error:
+        raise LookupError(f"{error}; run `planarena suites fetch {RELEASE.name}`") from None
+    return _outputs(path)
+
+
+@cache
+def _outputs(path: Path) -> tuple[Grid, ...]:
+    return read_task_file(path).expected.outputs
+
+
+def expected_digest(split: Split, *, folder: Path | None = None) -> str:
+    """SHA-256 over the right outputs of a split, for suites: their digest does not cover what tasks do not hold."""
+    keys = (PurePosixPath(name).stem for name in file_names(split))
+    return canonical_json.digest({key: [numbers_of(grid) for grid in expected_of(key, folder=folder)] for key in keys})

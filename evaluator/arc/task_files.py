@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid, GridError, grid_of
+from evaluator.arc.grids import Demonstration, Grid, GridError, grid_of
 from evaluator.network.released_files import FetchError, read
 
 _PAIR = {"input", "output"}

@@ -6,12 +6,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from evaluator.arc.defects import defects_of, excluded_tasks
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid, numbers_of, size_of
-from evaluator.arc.paper import PAPER_TASKS
-from evaluator.arc.source import RELEASE
-from evaluator.arc.splits import Split, file_names
+from evaluator.arc.grids import Demonstration, Grid, numbers_of, size_of
+from evaluator.arc.source import PAPER_TASKS, RELEASE, Split, defects_of, excluded_tasks, file_names
 from evaluator.arc.task_files import read_task_file
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan
@@ -23,7 +19,7 @@ METRIC = "solved"
 
 @dataclass(frozen=True, kw_only=True)
 class ArcTask(Task):
-    """A transformation to find. The right outputs are apart: `evaluator.arc.expected`."""
+    """A transformation to find. The right outputs are elsewhere: `evaluator.arc.suite.expected_of`."""
 
     demonstrations: tuple[Demonstration, ...]
     test_inputs: tuple[Grid, ...]

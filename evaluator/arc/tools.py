@@ -2,9 +2,9 @@
 
 from types import MappingProxyType
 
-from evaluator.arc.candidates.forms import GRIDS, PROGRAM, STEPS
 from evaluator.arc.helpers.catalogue import TOOLS as HELPER_TOOLS
-from evaluator.arc.views.kinds import View
+from evaluator.arc.plan_forms import GRIDS, PROGRAM, STEPS
+from evaluator.arc.views import View
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 
 VIEW = "View"

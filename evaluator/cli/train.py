@@ -22,7 +22,7 @@ from evaluator.episodes.options import ExecutionSettings, prepare
 
 if TYPE_CHECKING:
     from evaluator.core.suites.base import Suite
-    from evaluator.openagi.training.lora import LoraSettings
+    from evaluator.openagi.training.finetuning import LoraSettings
 
 Result = TypeVar("Result")
 
@@ -196,8 +196,20 @@ def table(
     import torch
 
     from evaluator.openagi.training.rltf import Schedule
-    from evaluator.openagi.training.study import FINE_TUNED, RLTF, Study, chosen, study_seed
-    from evaluator.openagi.training.table import HEADINGS, caption, cells, make_difference, make_row, markdown, to_json
+    from evaluator.openagi.training.study import (
+        FINE_TUNED,
+        HEADINGS,
+        RLTF,
+        Study,
+        caption,
+        cells,
+        chosen,
+        make_difference,
+        make_row,
+        markdown,
+        study_seed,
+        to_json,
+    )
     from evaluator.training.runs import seeds_of
 
     torch.set_num_threads(threads)
@@ -257,8 +269,15 @@ def estimators(
     """
     import torch
 
-    from evaluator.openagi.training.estimators.study import EstimatorStudy, arms_of, run_arm, with_starts
-    from evaluator.openagi.training.estimators.table import markdown, table_of, to_json
+    from evaluator.openagi.training.estimator_study import (
+        EstimatorStudy,
+        arms_of,
+        markdown,
+        run_arm,
+        table_of,
+        to_json,
+        with_starts,
+    )
     from evaluator.openagi.training.rltf import Schedule
     from evaluator.training.runs import seeds_of
 
@@ -323,7 +342,7 @@ def controlllm(
 
 
 def _folder(model: str) -> Path:
-    from evaluator.training.checkpoints import model_folder
+    from evaluator.training.export import model_folder
 
     try:
         return model_folder(model)
@@ -346,7 +365,7 @@ def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ..
 
 
 def _lora(enabled: bool, rank: int) -> "LoraSettings | None":
-    from evaluator.openagi.training.lora import LoraSettings
+    from evaluator.openagi.training.finetuning import LoraSettings
 
     return LoraSettings(rank=rank, alpha=2 * rank) if enabled else None
 
@@ -358,7 +377,7 @@ def _data(settings: ExecutionSettings) -> dict[str, Any]:
 def _drawn(*, sampling: str, estimator: str = "paper") -> dict[str, Any]:
     """How plans are drawn and what becomes of their rewards."""
     from evaluator.openagi.training.episodes import Sampling
-    from evaluator.openagi.training.estimators.advantages import Estimator
+    from evaluator.openagi.training.reinforce import Estimator
 
     try:
         return {"sampling": Sampling(sampling), "estimator": Estimator(estimator)}
@@ -374,8 +393,8 @@ def _without_none(**options: Any) -> dict[str, Any]:
 
 def _reporting_errors(work: Callable[[], Result]) -> Result:
     """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
+    from evaluator.openagi.training.finetuning import LoraError
     from evaluator.openagi.training.lessons import NoLessonsError
-    from evaluator.openagi.training.lora import LoraError
     from evaluator.planners.language_models.local.model import ModelError
     from evaluator.training.runs import ChoiceError, SettingsError
 

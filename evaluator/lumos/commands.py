@@ -49,7 +49,7 @@ def train(
 ) -> None:
     """Train a planning or grounding module, or a baseline, of Lilliput size."""
     from evaluator.lumos.training.command import train as train_one
-    from evaluator.training.causal.exchanges import DataError
+    from evaluator.training.causal import DataError
     from evaluator.training.runs import ChoiceError, SettingsError
 
     settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.core.values import Image
-from evaluator.openagi.built import FORMAT, GERMAN, MANIFEST, TEXTS
+from evaluator.openagi.data import FORMAT, GERMAN, MANIFEST, TEXTS
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.photos import fitted
 

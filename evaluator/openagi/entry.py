@@ -24,7 +24,7 @@ def _samples(setting: Setting) -> "SampleSource":
 
 
 def _season_samples(setting: Setting) -> "SampleSource":
-    from evaluator.openagi.season.data import season_samples
+    from evaluator.openagi.data import season_samples
 
     return season_samples(profile=setting.profile, split=setting.split, hidden_seed=hidden_seed(setting))
 

@@ -11,9 +11,8 @@ from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
-from evaluator.openagi.gold import gold_plan, resource_names
 from evaluator.openagi.grammar import Base, Request, requests
-from evaluator.openagi.tasks import OpenAGITask
+from evaluator.openagi.tasks import OpenAGITask, gold_plan, resource_names
 from evaluator.openagi.variants import variant
 
 VERSION = "1"

@@ -6,8 +6,15 @@
 Only splits that a suite declares for training are executed on: `Suite.training_splits`.
 """
 
-from evaluator.rewards.executed import ExecutedRewards, Proposal, Rewards
-from evaluator.rewards.function import PlanReward, SplitRefusedError, reward_function, training_split
+from evaluator.rewards.function import (
+    ExecutedRewards,
+    PlanReward,
+    Proposal,
+    Rewards,
+    SplitRefusedError,
+    reward_function,
+    training_split,
+)
 
 __all__ = [
     "ExecutedRewards",

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.rewards.executed import Proposal
+from evaluator.rewards.function import Proposal
 from evaluator.sandbox.limited_process import Limits, call, serve
 
 MEMORY_BYTES = 8 * 1024**3

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evaluator.episodes.base import Episode
     from evaluator.planners.trials.process import TrialSettings
     from evaluator.planners.trials.trial import Trial
-    from evaluator.rewards.executed import Proposal
+    from evaluator.rewards.function import Proposal
 
 
 class AddressRefusedError(Exception):

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.rewards.executed import Proposal
+from evaluator.rewards.function import Proposal
 from evaluator.rewards.process import WALL_SECONDS
 from evaluator.sandbox.limited_process import LimitExceededError
 from leaderboard.catalog.library import RewardsRefusedError, library

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import environ
 
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid
+from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.core.commands.table import SUITES_VARIABLE

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import ClassVar, Generic, TypeVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.dice import Dice
+from evaluator.arc.mini.canvas import Dice
 
 _BODY = "    "
 

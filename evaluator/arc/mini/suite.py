@@ -3,11 +3,11 @@
 from dataclasses import replace
 from functools import lru_cache
 
-from evaluator.arc.candidates.forms import PROGRAM
 from evaluator.arc.columns import FACETS
 from evaluator.arc.environment import ArcEnvironment
 from evaluator.arc.mini.draws import EACH, VERSION, Drawn, Source, draw_tasks
 from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.plan_forms import PROGRAM
 from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.arc.tools import TOOLS

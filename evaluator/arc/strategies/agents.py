@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluator.arc.views.kinds import View
+from evaluator.arc.views import View
 
 _PIXELS = "pixels"
 

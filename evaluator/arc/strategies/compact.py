@@ -8,12 +8,10 @@ Where input and output have one size, the output is what changes. A task in the 
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.arc.candidates.running import Output, Wrong
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid, difference, letters_of, size_of
+from evaluator.arc.candidates import Output, Wrong
+from evaluator.arc.grids import Demonstration, Grid, difference, letters_of, size_of
 from evaluator.arc.strategies.agents import Agent
-from evaluator.arc.views.kinds import View
-from evaluator.arc.views.of_grid import view_of
+from evaluator.arc.views import View, view_of
 from evaluator.core.canonical_json import JsonValue
 
 MOST_CHARACTERS = 2400

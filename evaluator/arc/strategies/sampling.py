@@ -1,18 +1,58 @@
-"""One sample of an agent: its programs so far, and what it is asked next."""
+"""One sample of an agent: its programs so far, what it is asked next, and running its programs."""
 
+import ast
+import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from evaluator.arc.candidates.running import Output, Outputs, Wrong
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid
+from evaluator.arc.candidates import Kept, Output, Outputs, Track, Work, Wrong, run_all
+from evaluator.arc.grids import Demonstration, Grid
+from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.strategies.agents import Agent
-from evaluator.arc.strategies.composing import ComposeError, composed
-from evaluator.arc.strategies.replies import Reply, ReplyError, read_reply
+from evaluator.arc.strategies.replies import ENTRY, Reply, ReplyError, read_reply
 from evaluator.arc.strategies.styles import PAPER, Style
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Message
+from evaluator.core.process import parse_module
+
+if TYPE_CHECKING:
+    from evaluator.sandbox.programs.runner import Runner
+
+
+_INDENT = "    "
+
+
+class ComposeError(ValueError):
+    """A program that is no Python. The message is part of a sentence."""
+
+
+def composed(programs: Sequence[str]) -> str:
+    """One program that applies all, the first one first.
+
+    Each keeps its functions and names to itself. The released code forgets all but the last two.
+
+    Raises:
+        ComposeError: one of several is no Python.
+    """
+    if len(programs) == 1:
+        return programs[0]
+    names = [f"step_{number}" for number in range(1, len(programs) + 1)]
+    lines = [line for name, program in zip(names, programs, strict=True) for line in _enclosed(name, program)]
+    calls = [f"{_INDENT}grid = {name}(grid)" for name in names]
+    return "\n".join([*lines, f"def {ENTRY}(grid):", *calls, f"{_INDENT}return grid"])
+
+
+def _enclosed(name: str, program: str) -> list[str]:
+    try:
+        body = ast.unparse(parse_module(program))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ComposeError(f"one of the programs is no Python: {error}") from None
+    # Only docstrings have line breaks after that, so that no other text changes.
+    return [f"def {name}(grid):", *(_INDENT + line for line in body.split("\n")), f"{_INDENT}return {ENTRY}(grid)"]
+
 
 _MOST_KEPT = 4000
 
@@ -147,3 +187,59 @@ class Sample:
             {"end": str(end), "text" if end is End.UNREADABLE else "program": program, **prose}
             | ({"problem": problem} if problem else {})
         )
+
+
+class ProgramsUnavailableError(Exception):
+    """Programs could not be run: nobody's fault."""
+
+
+class Trials:
+    """Processes for programs, confined as the suite's own. They start with the first program."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._runner: Runner | None = None
+        self._starting = threading.Lock()
+
+    def run(self, written: Sequence[tuple[Sample, str]]) -> None:
+        """Run each sample's new program on its inputs, and tell the sample; then those of all steps together.
+
+        Raises:
+            ProgramsUnavailableError: they cannot be run here.
+        """
+        made = self._make([(program, sample.inputs, len(sample.demonstrations)) for sample, program in written])
+        whole = [
+            (sample, program)
+            for (sample, _), outputs in zip(written, made, strict=True)
+            if (program := sample.learn(outputs)) is not None
+        ]
+        own = [(program, _own_inputs(sample), len(sample.demonstrations)) for sample, program in whole]
+        for (sample, program), outputs in zip(whole, self._make(own), strict=True):
+            sample.confirm(program, outputs=outputs)
+
+    def _make(self, programs: Sequence[tuple[str, Sequence[Grid], int]]) -> list[Outputs]:
+        works = [
+            Work(candidate=Kept(Track.PROGRAM, program), demonstrations=inputs[:count], tests=inputs[count:])
+            for program, inputs, count in programs
+        ]
+        if not works:
+            return []
+        made = run_all(works, runner=self._running())
+        fault = next((outputs.fault for outputs in made if outputs.fault is not None), None)
+        if fault is not None:
+            raise ProgramsUnavailableError(fault.message)
+        return made
+
+    def _running(self) -> "Runner":
+        with self._starting:
+            if self._runner is None:
+                from evaluator.sandbox.programs.runner import Runner
+                from evaluator.sandbox.programs.support import support
+
+                support().require()
+                self._runner = self._open.enter_context(Runner(library=[library()]))
+            return self._runner
+
+
+def _own_inputs(sample: Sample) -> tuple[Grid, ...]:
+    return (*(pair.input for pair in sample.demonstrations), *sample.test_inputs)

@@ -1,15 +1,161 @@
-"""How agents are asked, and what they are told about their programs: in the paper's words, or compactly."""
+"""How agents are asked, and what they are told about their programs: in the paper's style, or compactly.
 
+The contents are the paper's (views, helpers with examples, rules, fields of the reply); the words are our own.
+"""
+
+import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import ClassVar, Protocol
 
-from evaluator.arc.candidates.running import Output
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid
-from evaluator.arc.strategies import prompts
+from evaluator.arc.candidates import Output
+from evaluator.arc.grids import Demonstration, Grid
+from evaluator.arc.helpers import functions
+from evaluator.arc.helpers.catalogue import HELPERS
 from evaluator.arc.strategies.agents import AGENTS, ONLY_GRID, Agent, agent_named
 from evaluator.arc.strategies.compact import AGAIN, NO_PROGRAM, feedback_text, task_text
+from evaluator.arc.strategies.replies import ENTRY, PROGRAM, PROSE
+from evaluator.arc.views import task_view
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Message
+
+PROMPT = "arc-experts/1"
+_TASK = """You are given pairs of input and output grids, and find the one rule that turns each input into its output.
+Then you write the rule as a Python function that also works for the test inputs, whose outputs you do not see.
+
+Grids are lists of rows of letters. `.` is blank, `a` to `i` are colours without any order. Coordinates are
+(row, column) from the top left, counted from 0.
+"""
+_RULES = f"""Rules for the program:
+- It defines {ENTRY}(grid), which takes a grid and returns a grid. Both are lists of rows of letters.
+- Start from a copy of the grid (copy.deepcopy), from empty_grid(row, col) or from crop_grid(grid, tl, br).
+- Write for any grid of this kind: read sizes, places and colours from the grid where they differ between the pairs.
+- Use the helpers where they fit. Those that change an argument say so.
+- No import, no class, no exception handling, no input or output; copy is there.
+"""
+_EXAMPLES: tuple[tuple[str, tuple[object, ...]], ...] = (
+    ("get_objects", ([["a", "a", "."], [".", ".", "b"]],)),
+    ("get_pixel_coords", ([["a", "a", "."], [".", ".", "b"]],)),
+    ("get_size", ([["a", "b", "."], [".", ".", "b"]],)),
+    ("empty_grid", (2, 3)),
+    ("crop_grid", ([["a", "a", "b"], [".", "a", "b"]], (0, 0), (1, 1))),
+    ("tight_fit", ([[".", ".", "."], [".", "a", "."], [".", ".", "."]],)),
+    ("combine_object", ({"tl": (0, 0), "grid": [["a", "a"]]}, {"tl": (1, 0), "grid": [["b", "b"]]})),
+    ("rotate_clockwise", ([["a", "b"], ["c", "."]], 90)),
+    ("horizontal_flip", ([["a", "b"], ["c", "."]],)),
+    ("vertical_flip", ([["a", "b"], ["c", "."]],)),
+    ("replace", ([["a", "b"], ["a", "."]], "a", "c")),
+    ("get_object_color", ({"tl": (0, 0), "grid": [[".", "a"]]},)),
+    ("change_object_color", ({"tl": (0, 0), "grid": [["a", "."]]}, "b")),
+    ("fill_object", ([[".", "."], [".", "."]], {"tl": (1, 0), "grid": [["c", "c"]]})),
+    ("object_contains_color", ({"tl": (0, 0), "grid": [["a", "."]]}, "b")),
+    ("fill_row", ([["a", "."], ["c", "."]], 0, "b")),
+    ("fill_col", ([["a", "."], ["c", "."]], 1, "b")),
+    ("fill_between_coords", ([[".", "."], [".", "."]], (0, 0), (1, 1), "a")),
+    ("fill_rect", ([[".", "."], [".", "."]], (0, 0), (1, 1), "c")),
+    ("fill_value", ([[".", "."], [".", "."]], (1, 1), "a")),
+    ("on_same_line", ((1, 1), (1, 2), "row")),
+)
+_SHAPES: Mapping[str, str] = {
+    "objects": "`..._objects` lists the objects of a grid: the place of the top left cell, the cells, the size, how "
+    "many cells are not blank, and the shape, where x is not blank. Cells `$` are blank and enclosed by an object.",
+    "pixels": "`..._pixel_coords` lists the coordinates of each colour but blank, the most frequent colour first.",
+}
+
+
+def first_messages(
+    *, agent: Agent, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid], before: Sequence[str] = ()
+) -> tuple[Message, ...]:
+    """What an agent is asked about a task, or about what is left of it.
+
+    Args:
+        agent: who is asked.
+        demonstrations: inputs and outputs.
+        test_inputs: their outputs are not part of a request.
+        before: what earlier programs of this sample do, in words; the inputs are then what these made.
+    """
+    views = [part for kind, part in _SHAPES.items() if any(view.startswith(kind) for view in agent.views)]
+    parts = [_TASK, *views, "", _RULES, "Helpers:", *_helper_lines(), "", "Examples of helpers:", *example_lines(), ""]
+    if before:
+        steps = [f"{number}. {words or 'It did not say.'}" for number, words in enumerate(before, start=1)]
+        parts += [
+            "Earlier programs were applied already. The inputs below are what they made; write the next program, which",
+            "goes on from there. What they did:", *steps, "",
+        ]  # fmt: skip
+    parts += [
+        "The task:",
+        json.dumps(_shown(agent, demonstrations=demonstrations, test_inputs=test_inputs)),
+        "",
+        _ASKED,
+    ]
+    return (Message("user", "\n".join(parts)),)
+
+
+def correction(*, reply: str, problem: str) -> tuple[Message, ...]:
+    """What follows on a program that does not run, or a reply without one."""
+    words = f"{problem}\n\nCorrect it, and answer with the whole JSON object again."
+    return (Message("assistant", reply), Message("user", words))
+
+
+@cache
+def example_lines() -> tuple[str, ...]:
+    """A call of each helper with its result, which the helper itself gives."""
+    return tuple(
+        f"{name}({', '.join(map(_text, arguments))}) == {_text(getattr(functions, name)(*_copied(arguments)))}"
+        for name, arguments in _EXAMPLES
+    )
+
+
+@cache
+def _helper_lines() -> tuple[str, ...]:
+    return tuple(
+        f"- {helper.signature}. {helper.description}" + (f" Changes {helper.changes}." if helper.changes else "")
+        for helper in HELPERS.values()
+        if helper.is_offered
+    )
+
+
+def _shown(
+    agent: Agent, *, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid]
+) -> dict[str, JsonValue]:
+    """The task in the agent's views, with the field names of the released prompts."""
+    merged: dict[str, list[dict[str, JsonValue]]] = {"train": [], "test": []}
+    for view in agent.views:
+        found = task_view(demonstrations=demonstrations, test_inputs=test_inputs, view=view, more_info=True)
+        for name, pairs in merged.items():
+            rows = found[name]
+            assert isinstance(rows, list)
+            pairs.extend({} for _ in range(len(rows) - len(pairs)))
+            for pair, row in zip(pairs, rows, strict=True):
+                assert isinstance(row, dict)
+                pair.update(row)
+    return {name: list(pairs) for name, pairs in merged.items()}
+
+
+def _copied(values: tuple[object, ...]) -> tuple[object, ...]:
+    """Helpers change their arguments."""
+    return tuple(functions.copy.deepcopy(value) for value in values)
+
+
+def _text(value: object) -> str:
+    return repr(value)
+
+
+_FIELDS = {
+    "reflection": "what the pairs have in common",
+    "pixel_changes": "how cells change from input to output",
+    "object_changes": "how objects change from input to output",
+    "helper_functions": "which helpers fit",
+    "overall_pattern": "the simplest rule that holds for all pairs",
+    "program_instructions": "the program in words, step by step",
+}
+_ASKED = "\n".join(
+    [
+        "Answer with one JSON object with these fields, in this order:",
+        *(f'- "{name}": {_FIELDS[name]}' for name in PROSE),
+        f'- "{PROGRAM}": the program as one text, with \\n for line breaks',
+    ]
+)
 
 
 class Style(Protocol):
@@ -50,7 +196,7 @@ class Paper:
     """The multi-expert paper's: thousands of tokens."""
 
     name: ClassVar[str] = "paper"
-    prompt: ClassVar[str] = prompts.PROMPT
+    prompt: ClassVar[str] = PROMPT
     agents: ClassVar[Sequence[Agent]] = AGENTS
     most_tokens: ClassVar[int] = 2048
     continues: ClassVar[bool] = True
@@ -60,7 +206,7 @@ class Paper:
         before: Sequence[str],
     ) -> tuple[Message, ...]:  # fmt: skip
         """See `Style`."""
-        return prompts.first_messages(
+        return first_messages(
             agent=agent, demonstrations=demonstrations, test_inputs=test_inputs, before=before
         )  # fmt: skip
 
@@ -69,7 +215,7 @@ class Paper:
     ) -> tuple[Message, ...]:
         """See `Style`."""
         del outputs, rights
-        return prompts.correction(reply=reply, problem=problem)
+        return correction(reply=reply, problem=problem)
 
 
 class Compact:

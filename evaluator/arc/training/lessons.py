@@ -1,59 +1,179 @@
-"""What a step of the writer's training learns: a few exchanges of nearly one length, each in a row of its own.
+"""Tasks of arc-mini's training split as lessons: prompts of the compact style with the replies that are right.
 
-Such rows need no mask, and no exchange is cut, which together is twice as fast as long rows of several.
+A lesson is exactly what the strategies ask in that style, in some with a wrong program and its feedback: another rule's
+program, or the gold program with one value changed. A record is `{"task": str, "view": str, "is_feedback": bool,
+"prompt": str, "reply": str}`, in a file of JSON lines.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+import json
+import random
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from evaluator.arc.candidates import Kept, Outputs, Track, Work, run_all
+from evaluator.arc.helpers.catalogue import library
+from evaluator.arc.mini.draws import Drawn, Source, draw_family
+from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.strategies.agents import Agent
+from evaluator.arc.strategies.styles import COMPACT
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Message
+from evaluator.miniature.seeds import Split
+from evaluator.sandbox.programs.runner import Runner
+from evaluator.training.causal import OF_PROMPTS, DataError, Exchange
 
-from evaluator.training.causal.lessons import Lessons
-
-TOKENS = 1536
-"""Of a step, about."""
-LONGEST = 768
-"""Tokens of a row. Of a longer exchange the beginning is left out."""
-_NEAR = 0.02
-"""Share of all exchanges, by their length, that the rows of a step are drawn from."""
+_VALUE = re.compile(r"(?<=')[a-i](?=')|\b\d+\b")
+_COLOURS = "abcdefghi"
+_CHANGED, _OF_FAMILY = 0.5, 0.85
+"""Chances, added up: one value is changed, the program is of the same family; else it is of any family."""
 
 
-@dataclass(frozen=True)
-class WriterObjective:
-    """Write programs: mean cross-entropy of the exchanges' tokens, weighted."""
+def wrong_program(*, drawn: Drawn, others: Sequence[Drawn], rng: random.Random) -> str | None:
+    """A program that is not the gold program of a task; None where this draw gives none.
 
-    lessons: Lessons
+    Args:
+        drawn: the task.
+        others: tasks to take programs from, of its family and of others.
+        rng: random numbers.
+    """
+    gold = drawn.rule.program()
+    chance = rng.random()
+    if chance < _CHANGED:
+        wrong = changed(gold, rng=rng)
+    else:
+        families = {drawn.family} if chance < _OF_FAMILY else {other.family for other in others}
+        wrong = rng.choice([other for other in others if other.family in families]).rule.program()
+    return wrong if wrong != gold else None
 
-    @cached_property
-    def _by_length(self) -> npt.NDArray[np.int64]:
-        return np.argsort(np.diff(self.lessons.ends, prepend=0), kind="stable")
 
-    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        """The loss on a few rows, a scalar."""
-        rows = [self._exchange(one) for one in self._drawn(rng)]
-        width = max(len(ids) for ids, _ in rows)
-        ids = torch.from_numpy(np.stack([np.pad(ids, (0, width - len(ids))) for ids, _ in rows]))
-        weights = torch.from_numpy(np.stack([np.pad(own, (0, width - len(own))) for _, own in rows]))[:, 1:].flatten()
-        # What is behind a row's end has no weight, and no token looks ahead.
-        logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
-        losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
-        return (losses * weights).sum() / weights.sum()
+def changed(program: str, *, rng: random.Random) -> str:
+    """A program with one of its colours or numbers changed; the same where it has neither."""
+    values = list(_VALUE.finditer(program))
+    if not values:
+        return program
+    one = rng.choice(values)
+    new = rng.choice(_COLOURS) if one[0] in _COLOURS else str(max(0, int(one[0]) + rng.choice((-1, 1))))
+    if one[0] in {"90", "180", "270"}:
+        new = rng.choice(("90", "180", "270"))
+    return program[: one.start()] + new + program[one.end() :]
 
-    def _drawn(self, rng: np.random.Generator) -> list[int]:
-        """Exchanges of nearly one length, as many as the step has tokens for."""
-        count = len(self._by_length)
-        place = int(rng.integers(count))
-        length = min(LONGEST, len(self._exchange(int(self._by_length[place]))[0]))
-        reach = int(count * _NEAR)
-        low, high = max(0, place - reach), min(count, place + reach + 1)
-        others = rng.integers(low, high, size=max(0, TOKENS // length - 1))
-        return [int(self._by_length[one]) for one in (place, *others)]
 
-    def _exchange(self, number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        first, last = (int(self.lessons.ends[number - 1]) if number else 0), int(self.lessons.ends[number])
-        own = slice(max(first, last - LONGEST), last)
-        return self.lessons.ids[own], self.lessons.weights[own]
+FILE = "lessons.jsonl"
+_AT_ONCE = 100
+"""Tasks of each family whose wrong programs run together."""
+
+
+def write_lessons(*, folder: Path, count: int, start: int = 0, families: Collection[str] = tuple(FAMILIES)) -> int:
+    """Write lessons from the tasks `start` to `start + count - 1` of each family, and return how many there are.
+
+    Raises:
+        UnconfinedError: programs cannot be confined here.
+        OSError: the file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = 0
+    partial = folder / f"{FILE}.partial"
+    with Runner(library=[library()]) as runner, partial.open("w", encoding="utf-8") as file:
+        for records in _chunks(families=families, count=count, start=start, runner=runner):
+            file.writelines(json.dumps(record) + "\n" for record in records)
+            written += len(records)
+    partial.replace(folder / FILE)
+    return written
+
+
+def _chunks(
+    *, families: Collection[str], count: int, start: int, runner: Runner
+) -> Iterator[list[dict[str, JsonValue]]]:
+    source = Source(split=Split.TRAIN)
+    streams = [draw_family(family=family, source=source, count=count, start=start) for family in families]
+    tasks = zip(*streams, strict=True)
+    while chunk := list(islice(tasks, _AT_ONCE)):
+        drawn = [task for same_number in chunk for task in same_number]
+        yield [
+            *(_plain(task, agent=agent) for task in drawn for agent in COMPACT.agents),
+            *_with_feedback(drawn, runner=runner),
+        ]
+
+
+def reply_of(program: str) -> str:
+    """A program as the writer writes it."""
+    return f"```python\n{program}\n```"
+
+
+def prompt_of(messages: Sequence[Message]) -> str:
+    """Messages as a model without a chat template reads them."""
+    return "\n\n".join(message.content for message in messages)
+
+
+def _plain(task: Drawn, *, agent: Agent) -> dict[str, JsonValue]:
+    return _record(task, agent=agent, messages=_first(task, agent=agent), is_feedback=False)
+
+
+def _with_feedback(drawn: Sequence[Drawn], *, runner: Runner) -> Iterator[dict[str, JsonValue]]:
+    """A lesson for each task: a wrong program in one of the views, what it gives, and the right program."""
+    wrong: list[tuple[Drawn, str]] = []
+    for task in drawn:
+        # Not a secret: the same wrong program in each run.
+        program = wrong_program(drawn=task, others=drawn, rng=random.Random(task.key))  # noqa: S311
+        if program is not None:
+            wrong.append((task, program))
+    works = [
+        Work(candidate=Kept(Track.PROGRAM, program), demonstrations=[one.input for one in task.demonstrations],
+             tests=[])
+        for task, program in wrong
+    ]  # fmt: skip
+    for (task, program), outputs in zip(wrong, run_all(works, runner=runner), strict=True):
+        agent = COMPACT.agents[task.number // len(FAMILIES[task.family].kinds) % len(COMPACT.agents)]
+        if not _is_right(task, outputs=outputs):
+            told = COMPACT.correction(
+                reply=reply_of(program), problem="", outputs=outputs.demonstrations, rights=_rights(task)
+            )
+            yield _record(task, agent=agent, messages=(*_first(task, agent=agent), *told), is_feedback=True)
+
+
+def _first(task: Drawn, *, agent: Agent) -> tuple[Message, ...]:
+    tests = [pair.input for pair in task.tests]
+    return COMPACT.first(agent=agent, demonstrations=task.demonstrations, test_inputs=tests, before=())
+
+
+def _is_right(task: Drawn, *, outputs: Outputs) -> bool:
+    return list(outputs.demonstrations) == _rights(task)
+
+
+def _rights(task: Drawn) -> list[tuple[tuple[int, ...], ...]]:
+    return [pair.output for pair in task.demonstrations]
+
+
+def _record(task: Drawn, *, agent: Agent, messages: Sequence[Message], is_feedback: bool) -> dict[str, JsonValue]:
+    return {
+        "task": task.key, "view": agent.name, "is_feedback": is_feedback, "prompt": prompt_of(messages),
+        "reply": reply_of(task.rule.program()),
+    }  # fmt: skip
+
+
+def read_lessons(path: Path) -> list[Exchange]:
+    """The lessons of a file. Of those with feedback only replies are learnt, for their prompts have wrong programs.
+
+    Raises:
+        DataError: a line is something else, or the file cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+    return [_exchange(line, path=path, number=number) for number, line in enumerate(lines, start=1)]
+
+
+def _exchange(line: str, *, path: Path, number: int) -> Exchange:
+    try:
+        record = json.loads(line)
+        weight = 0.0 if record["is_feedback"] else OF_PROMPTS
+        prompt, reply = record["prompt"], record["reply"]
+    except (ValueError, KeyError, TypeError) as error:
+        what = '{"task", "view", "is_feedback", "prompt", "reply"}'
+        raise DataError(f"{path}: line {number} is not {what}: {error!r}") from None
+    if not isinstance(prompt, str) or not isinstance(reply, str):
+        raise DataError(f"{path}: line {number}: prompt and reply must be texts")
+    return Exchange(prompt, reply, weight)

@@ -16,11 +16,9 @@ from evaluator.controlllm.training.drafting import Pair
 from evaluator.controlllm.training.lessons import distinct_pairs, padded
 from evaluator.controlllm.training.scoring_corpus import by_kind, draw_lesson
 from evaluator.core.canonical_json import JsonValue
-from evaluator.training.checkpoints import checkpoint_of, write_record
-from evaluator.training.export import export_transformers
-from evaluator.training.history import begin_run
+from evaluator.training.export import checkpoint_of, export_transformers, write_record
 from evaluator.training.loop import Progress, Schedule, fit, reached_step
-from evaluator.training.runs import begin
+from evaluator.training.runs import begin, begin_run
 
 STEPS = 900
 LEARNING_RATE = 1e-3

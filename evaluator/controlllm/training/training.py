@@ -13,12 +13,33 @@ from evaluator.controlllm.training.corpus import SIZE
 from evaluator.controlllm.training.lessons import DecompositionObjective, batches_of, distinct_pairs, lessons_of
 from evaluator.controlllm.training.tokens import decomposer_tokenizer
 from evaluator.core.canonical_json import JsonValue
-from evaluator.training.checkpoints import checkpoint_of, write_record
-from evaluator.training.export import export_transformers
-from evaluator.training.history import begin_run
+from evaluator.training.export import checkpoint_of, export_transformers, write_record
 from evaluator.training.loop import Progress, Schedule, fit, reached_step
-from evaluator.training.runs import begin
-from evaluator.training.t5 import calm
+from evaluator.training.runs import begin, begin_run
+
+_EMBEDDED = 0.1
+"""Deviation of the embeddings at the beginning."""
+
+
+def calm(model: T5ForConditionalGeneration) -> None:
+    """Fit T5's first weights to AdamW, whose steps are not in proportion to what they change as Adafactor's are.
+
+    The embeddings begin smaller, and the last norm keeps the size of the logits. T5 does not divide attention scores by
+    the root of the heads' width; the norms before attention do that here, and the values make up for it. Without either
+    attention saturates early, and the network hardly learns which kinds of subtasks a request asks for.
+    """
+    config = model.config
+    scale = config.d_kv**-0.25
+    with torch.no_grad():
+        model.shared.weight.mul_(_EMBEDDED)
+        model.decoder.final_layer_norm.weight.fill_(config.d_model**0.5)
+        model.encoder.final_layer_norm.weight.fill_(scale)
+        for block in (*model.encoder.block, *model.decoder.block):
+            for layer in block.layer[:-1]:
+                layer.layer_norm.weight.fill_(scale)
+                attention = layer.EncDecAttention if hasattr(layer, "EncDecAttention") else layer.SelfAttention
+                attention.v.weight.div_(scale)
+
 
 STEPS = 1800
 LEARNING_RATE = 5e-4

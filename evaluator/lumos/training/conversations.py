@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.lumos.strategies.templates import ASSISTANT, USER
-from evaluator.training.causal.exchanges import DataError, Exchange
+from evaluator.training.causal import DataError, Exchange
 
 
 def read_conversations(

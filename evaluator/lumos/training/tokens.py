@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from evaluator.lumos.strategies import templates
-from evaluator.training.causal.exchanges import Exchange
-from evaluator.training.special_tokens import END, END_ID, PAD, UNKNOWN
+from evaluator.training.causal import Exchange
+from evaluator.training.export import END, END_ID, PAD, UNKNOWN
 
 PIECES = 2000
 _TASK = "Task: "

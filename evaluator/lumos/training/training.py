@@ -19,13 +19,10 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.lumos.training.conversations import read_conversations
 from evaluator.lumos.training.tokens import lumos_tokenizer
-from evaluator.training.causal.lessons import ConversationsObjective, lessons_of
-from evaluator.training.causal.networks import Shape, new_network
-from evaluator.training.checkpoints import checkpoint_of, write_record
-from evaluator.training.export import export_transformers
+from evaluator.training.causal import ConversationsObjective, Shape, lessons_of, new_network
+from evaluator.training.export import checkpoint_of, export_transformers, write_record, write_tokenizer
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.runs import ChoiceError, begin
-from evaluator.training.special_tokens import write_tokenizer
 
 
 @dataclass(frozen=True, slots=True)

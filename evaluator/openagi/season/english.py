@@ -4,8 +4,8 @@ import random
 
 from evaluator.openagi.grammar import Degradation
 from evaluator.openagi.season import english_words as english
+from evaluator.openagi.season.requests import NOUNS, Given, Language, Wanted, Wish
 from evaluator.openagi.season.speaker import Speaker, listed
-from evaluator.openagi.season.wishes import NOUNS, Given, Language, Wanted, Wish
 
 _ORDINALS = ("first", "second")
 

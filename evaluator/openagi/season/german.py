@@ -5,10 +5,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from evaluator.openagi.season import german_words as german
-from evaluator.openagi.season.german_impossible import IMPOSSIBLE
-from evaluator.openagi.season.german_words import FORMS, Verb
+from evaluator.openagi.season.german_words import FORMS, IMPOSSIBLE, Verb
+from evaluator.openagi.season.requests import NOUNS, Given, Language, Wanted, Wish
 from evaluator.openagi.season.speaker import Speaker, listed
-from evaluator.openagi.season.wishes import NOUNS, Given, Language, Wanted, Wish
 
 _PART = re.compile(r"\{(\w+)\}")
 _ORDINALS = ("erste", "zweite")

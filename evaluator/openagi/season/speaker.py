@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evaluator.openagi.grammar import Base, Degradation
-from evaluator.openagi.season.wishes import Composition, Given, Trick, Wish
+from evaluator.openagi.season.requests import Composition, Given, Trick, Wish
 
 _SLOT = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _ONE_INPUT = re.compile(r"\{this\}|for \{the\}|um \{the\}|\{a:nom\}")

@@ -2,17 +2,71 @@
 
 import os
 import random
-from dataclasses import replace
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
 
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
 from evaluator.core.tools.catalogues import OPENAGI
-from evaluator.openagi.season.season import season
-from evaluator.openagi.season.tasks import SEVERAL, SeasonTask
-from evaluator.openagi.season.wording import worded
+from evaluator.openagi.season.english import English
+from evaluator.openagi.season.german import German
+from evaluator.openagi.season.requests import Language, Wish, drawn, stratum_of
+from evaluator.openagi.season.speaker import Pattern, Speaker
+from evaluator.openagi.season.tasks import SEVERAL, SeasonTask, season_task
 from evaluator.openagi.suite import COLUMNS as RELEASED_COLUMNS
 from evaluator.openagi.suite import EXACT_PLAN, NEAR_PLAN, closed_column
+
+SPEAKERS: Mapping[Language, type[Speaker]] = {Language.ENGLISH: English, Language.GERMAN: German}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worded:
+    """A request in words, and the pattern that it has."""
+
+    text: str
+    pattern: Pattern
+
+
+def worded(*, wish: Wish, rng: random.Random) -> Worded:
+    """The request in one of the forms that suit it."""
+    speaker = SPEAKERS[wish.stratum.spoken](wish=wish, rng=rng)
+    pattern = rng.choice([pattern for pattern in speaker.patterns if speaker.suits(pattern)])
+    return Worded(text=speaker.request(pattern), pattern=pattern)
+
+
+_TRIES = 100
+
+
+def season(*, seed: str, count: int, taken: Set[str] = frozenset()) -> tuple[SeasonTask, ...]:
+    """The requests of a season.
+
+    Args:
+        seed: the same seed always gives the same requests.
+        count: how many; the first ones of a larger season are those of a smaller one.
+        taken: texts that no request may have.
+
+    Raises:
+        RuntimeError: no new words were found for a request.
+    """
+    found: list[SeasonTask] = []
+    texts = set(taken)
+    for number in range(count):
+        task = _request(number=number, seed=seed, taken=texts)
+        texts.add(task.text)
+        found.append(task)
+    return tuple(found)
+
+
+def _request(*, number: int, seed: str, taken: Set[str]) -> SeasonTask:
+    rng = random.Random(f"openagi-season {seed} {number}")  # noqa: S311 - the seed is what is secret
+    for _ in range(_TRIES):
+        wish = drawn(stratum=stratum_of(number), rng=rng)
+        text = worded(wish=wish, rng=rng).text
+        if text not in taken:
+            return season_task(key=str(number), text=text, wish=wish)
+    raise RuntimeError(f"no new words for request {number} after {_TRIES} tries")
+
 
 VERSION = "1"
 PUBLIC_SEED = "public"

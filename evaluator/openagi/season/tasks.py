@@ -1,14 +1,46 @@
-"""A generated request as a task."""
+"""A generated request as a task with its gold plan.
+
+Each needed input is repaired once, in the order of the released list's gold plans (`evaluator.openagi.tasks`). Then
+each answer has its base model, and Machine Translation where it is to be German. Where no tool can meet the request,
+there are neither steps nor answers.
+"""
 
 from dataclasses import dataclass, replace
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import ABSTENTION, Task
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.grammar import CLOSED_BASES, Base
-from evaluator.openagi.season.gold import gold_plan
-from evaluator.openagi.season.wishes import Composition, Wanted, Wish
-from evaluator.openagi.tasks import answer_kind
+from evaluator.openagi.season.requests import NOUNS, Composition, Given, Language, Wanted, Wish
+from evaluator.openagi.tasks import BASE_TOOLS, RESTORERS, answer_kind, call
+
+
+def gold_plan(wish: Wish) -> Plan:
+    """The plan that meets a request."""
+    if wish.stratum.composition is Composition.NO_TOOL:
+        return Plan(steps=(), answers=())
+    steps: list[Step] = []
+    repaired = {given.noun: _repaired(given, steps=steps) for given in wish.needed}
+    answers = [_answered(wanted, repaired=repaired, steps=steps) for wanted in wish.stratum.wanted]
+    return Plan(steps=tuple(steps), answers=tuple(answers))
+
+
+def _repaired(given: Given, *, steps: list[Step]) -> str:
+    value = f"${given.name}"
+    for degradation in given.degradations:
+        value = call(tool=RESTORERS[degradation], values=[value], steps=steps)
+    return call(tool="Fill Mask", values=[value], steps=steps) if given.is_clozed else value
+
+
+def _answered(wanted: Wanted, *, repaired: dict[str, str], steps: list[Step]) -> str:
+    values = [repaired[noun] for noun in NOUNS[wanted.base]]
+    tool = BASE_TOOLS.get(wanted.base)
+    answer = values[0] if tool is None else call(tool=tool, values=values, steps=steps)
+    if wanted.language is Language.GERMAN:
+        answer = call(tool="Machine Translation", values=[answer], steps=steps)
+    return answer
+
 
 SEVERAL = "several"
 """The metric of requests for several answers: the mean of the scores of the answers."""

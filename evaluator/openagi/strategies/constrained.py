@@ -1,17 +1,41 @@
-"""Constrained generation of one sequence of names: OpenAGI, section 5, conditions 1 and 2."""
+"""Constrained generation (OpenAGI, section 5): one sequence of names, or a tree of them.
 
+A tree is condition 3, nonlinear planning:
+
+1. One search per input, all of them asked at once: beams that work on different inputs do not compete, they are the
+   parallel branches of the plan.
+2. The branches are appended to the request, and the next search begins with a model of several inputs that joins them.
+3. What was found is appended too, and the model is asked again, until it ends without a further name.
+
+The plan is written `(A,B,)(C,)D,`.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import compress, product
 from typing import ClassVar
 
-from evaluator.core.language_model import Ability
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Ability, Answer, Call
 from evaluator.core.planner import MAX_ALTERNATIVES, PlannerRequest
-from evaluator.core.plans.model import PlanContext, plan_to_json
+from evaluator.core.plans.model import Plan, PlanContext, plan_to_json
 from evaluator.core.strategy import Conversation, Draft
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
-from evaluator.openagi.strategies.constraint import NameConstraint, State, Wiring, resources
-from evaluator.openagi.strategies.plan_building import NO_PLAN, comma_text
-from evaluator.openagi.strategies.prompts import sequence_prompt
-from evaluator.openagi.strategies.searching import Search
+from evaluator.openagi.strategies.constraint import (
+    MAX_NAMES,
+    Found,
+    Frontier,
+    NameConstraint,
+    Search,
+    Slot,
+    State,
+    Wiring,
+    comma_text,
+    resources,
+    tree_text,
+)
+from evaluator.openagi.strategies.prompts import branch_prompt, sequence_prompt
 from evaluator.planners.strategies.prompting import context_of
 
 
@@ -66,4 +90,158 @@ def expected_ends(context: PlanContext) -> frozenset[ResourceType] | None:
 def impossible() -> Draft:
     """The draft where the tools that are offered lead to no answer, whatever the language model says."""
     problem = "no sequence of the offered tools leads from what the request gives to the type that it expects"
-    return Draft(plan=plan_to_json(NO_PLAN), notes={"problem": problem})
+    return Draft(plan=plan_to_json(Plan(steps=(), answers=())), notes={"problem": problem})
+
+
+Ends = tuple[frozenset[ResourceType], ...]
+"""For each resource of a request, the types with which its branch may end."""
+Branches = tuple[tuple[str, ...], ...]
+"""The names of each resource's branch, in the order of the resources."""
+
+
+class Nonlinear:
+    """Branches for the inputs of a request, joined by a model of several inputs; recursively.
+
+    Where there is one input, or no offered tool joins the inputs, it does what `openagi/constrained` does.
+    """
+
+    name: ClassVar[str] = "openagi/nonlinear"
+    description: ClassVar[str] = (
+        "OpenAGI, nonlinear planning: constrained sequences in parallel, one per input, joined by a model of several "
+        "inputs."
+    )
+    catalogue: ClassVar[str] = OPENAGI.name
+    needs: ClassVar[frozenset[Ability]] = frozenset({Ability.CONSTRAIN})
+
+    def __init__(self, *, beams: int = 4) -> None:
+        self._beams = beams
+
+    def converse(self, request: PlannerRequest) -> Conversation:
+        """See `Strategy.converse`."""
+        context = context_of(request)
+        wiring = Wiring(context)
+        ends = joinable_ends(context=context, wiring=wiring)
+        if ends is None:
+            return (yield from linear(request=request, context=context, wiring=wiring, beams=self._beams))
+        tree = Tree(text=request.task.request, context=context, wiring=wiring, ends=ends, beams=self._beams)
+        return (yield from tree.grow())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """What the searches for one plan have in common."""
+
+    text: str
+    """The request."""
+    context: PlanContext
+    wiring: Wiring
+    ends: Ends
+    beams: int
+
+    def grow(self) -> Conversation:
+        """The conversation that ends with the plan."""
+        branches, done = yield from self._branches()
+        search = self.joining(branches)
+        if search is None:
+            return impossible()
+        names: tuple[str, ...] = ()
+        while search is not None:
+            (found,) = yield from _asked([search])
+            done.append(found)
+            names += found.names
+            search = self.continuing(branches=branches, names=names, last=found) if found.names else None
+        notes: dict[str, JsonValue] = {"searches": [found.to_json() for found in done]}
+        return Draft(plan=tree_text(branches=branches, names=names), notes=notes)
+
+    def branch(self, index: int) -> Search:
+        """The search for what one resource needs; it may need nothing."""
+        constraint = NameConstraint(
+            wiring=self.wiring,
+            start=State(frontier=resources(self.context)[index : index + 1], newest=(0,)),
+            ends=self.ends[index],
+        )
+        messages = branch_prompt(request=self.text, resource=list(self.context.resources)[index])
+        return Search(messages=messages, constraint=constraint, beams=self.beams)
+
+    def joining(self, branches: Branches) -> Search | None:
+        """The search that begins with a model of several inputs; None if none of the branches' results fits together.
+
+        Names of the branches are not repeated, unless nothing else leads to the end.
+        """
+        start = State(frontier=self._left_by(branches), newest=None)
+        ends = expected_ends(self.context)
+        for used in (_names_in(branches), frozenset[str]()):
+            constraint = NameConstraint(wiring=self.wiring, start=start, ends=ends, used=used, least=2)
+            if constraint.is_possible:
+                return self._sequence(constraint=constraint, so_far=tree_text(branches=branches))
+        return None
+
+    def continuing(self, *, branches: Branches, names: tuple[str, ...], last: Found) -> Search | None:
+        """The search for what else is to follow; None if nothing may."""
+        constraint = NameConstraint(
+            wiring=self.wiring,
+            start=last.search.constraint.state_after(last.names),
+            ends=expected_ends(self.context),
+            used=_names_in(branches) | set(names),
+            longest=MAX_NAMES - len(names),
+        )
+        if not constraint.following(()).names:
+            return None
+        return self._sequence(constraint=constraint, so_far=tree_text(branches=branches, names=names))
+
+    def _branches(self) -> Generator[Sequence[Call], Sequence[Answer], tuple[Branches, list[Found]]]:
+        searches = [self.branch(index) for index in range(len(self.context.resources))]
+        # Of an input that no tool can change there is nothing to ask.
+        are_open = [bool(search.constraint.following(()).names) for search in searches]
+        found = yield from _asked(list(compress(searches, are_open)))
+        written = iter(found)
+        return tuple(next(written).names if is_open else () for is_open in are_open), found
+
+    def _left_by(self, branches: Branches) -> Frontier:
+        frontier: list[Slot] = []
+        for index, names in enumerate(branches):
+            left = self.branch(index).constraint.state_after(names).frontier
+            age = max((slot.age for slot in frontier), default=-1) + 1
+            frontier += [Slot(slot.type, slot.age + age if slot.age >= 0 else -1) for slot in left]
+        return tuple(frontier)
+
+    def _sequence(self, *, constraint: NameConstraint, so_far: str) -> Search:
+        messages = sequence_prompt(request=self.text, so_far=so_far)
+        return Search(messages=messages, constraint=constraint, beams=self.beams)
+
+
+def joinable_ends(*, context: PlanContext, wiring: Wiring) -> Ends | None:
+    """With which types the branches may end so that a model of several inputs can join them, however each one ends.
+
+    Branches are searched for at the same time, so none knows how the others end. Each may leave its resource's type;
+    other types are added as long as every combination can still be joined.
+
+    Returns:
+        None where there is one resource, or no offered tool joins them.
+    """
+    kinds = tuple(context.resources.values())
+    if len(kinds) < 2 or not _can_join(kinds=kinds, context=context, wiring=wiring):
+        return None
+    ends = [{kind} for kind in kinds]
+    made = dict.fromkeys(kind for tool in context.catalogue.tools.values() for kind in tool.output_types)
+    for index, kind in product(range(len(kinds)), made):
+        combinations = product(*ends[:index], {kind}, *ends[index + 1 :])
+        if all(_can_join(kinds=kinds, context=context, wiring=wiring) for kinds in combinations):
+            ends[index].add(kind)
+    return tuple(frozenset(types) for types in ends)
+
+
+def _can_join(*, kinds: Sequence[ResourceType], context: PlanContext, wiring: Wiring) -> bool:
+    start = State(frontier=tuple(Slot(kind, -1) for kind in kinds), newest=None)
+    return NameConstraint(wiring=wiring, start=start, ends=expected_ends(context), least=2).is_possible
+
+
+def _asked(searches: Sequence[Search]) -> Generator[Sequence[Call], Sequence[Answer], list[Found]]:
+    if not searches:
+        return []
+    answers = yield [search.call() for search in searches]
+    return [search.found(answer) for search, answer in zip(searches, answers, strict=True)]
+
+
+def _names_in(branches: Branches) -> frozenset[str]:
+    return frozenset(name for names in branches for name in names)

@@ -1,4 +1,4 @@
-"""Which names may follow which: conditions 1 and 2 of OpenAGI, section 5.
+"""Which names may follow which: conditions 1 and 2 of OpenAGI, section 5; and one search under them.
 
 Condition 1: nothing but names of offered tools. Condition 2: a name takes what the name before it made, and no name
 comes twice. Both are said in names here; a language model turns them into tokens.
@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from evaluator.core.language_model import Following
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import (
+    Answer,
+    Completion,
+    Failure,
+    FailureKind,
+    Following,
+    GenerateCall,
+    LanguageModelError,
+    Message,
+)
 from evaluator.core.plans.model import PlanContext
 from evaluator.core.tools.types import ResourceType
 from evaluator.planners.language_models.automaton import NameAutomaton, Row, shared_automaton
@@ -164,3 +174,78 @@ class NameConstraint:
     def _is_end(self, state: State) -> bool:
         found = state.type()
         return found is not None and (self.ends is None or found in self.ends)
+
+
+MAX_TOKENS = 512
+"""More than any sequence of names takes, even where a token is a single character."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search for one sequence of names."""
+
+    messages: tuple[Message, ...]
+    constraint: NameConstraint
+    beams: int
+
+    def call(self) -> GenerateCall:
+        """What the language model is asked."""
+        return GenerateCall(
+            messages=self.messages, max_tokens=MAX_TOKENS, constraint=self.constraint.automaton, beams=self.beams
+        )
+
+    def found(self, answer: Answer) -> "Found":
+        """What it answered.
+
+        Raises:
+            LanguageModelError: nothing of it keeps to the constraint.
+        """
+        beams = answer.beams if isinstance(answer, Completion) else ()
+        kept = [(beam.names, beam.log_probability) for beam in beams if self._allows(beam.names)]
+        if not kept:
+            written = answer.text if isinstance(answer, Completion) else "scores"
+            message = f"The language model wrote {written[:200]!r}, which the constraint does not allow."
+            raise LanguageModelError(Failure(kind=FailureKind.WRONG_ANSWER, message=message))
+        return Found(search=self, beams=tuple(kept))
+
+    def _allows(self, names: Sequence[str]) -> bool:
+        written = tuple(names)
+        steps = (self.constraint.following(written[:length]).names for length in range(len(written)))
+        return all(name in allowed for name, allowed in zip(written, steps, strict=True)) and (
+            self.constraint.following(written).may_end
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The sequences that a search found, the most probable first; at least one."""
+
+    search: Search
+    beams: tuple[tuple[tuple[str, ...], float], ...]
+    """Names and log-probability of each."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The most probable sequence."""
+        return self.beams[0][0]
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The search as the notes keep it."""
+        return {
+            "prompt": self.search.messages[-1].content,
+            "beams": [{"names": list(names), "log_probability": round(log, 4)} for names, log in self.beams],
+        }
+
+
+def comma_text(names: Sequence[str]) -> str:
+    """Names as a comma sequence."""
+    return ", ".join(names)
+
+
+def tree_text(*, branches: Sequence[Sequence[str]], names: Sequence[str] = ()) -> str:
+    """Branches, one for each resource in order, and the names behind them: `(A,B,)(C,)D,`."""
+    return "".join(f"({_listed(branch)})" for branch in branches) + _listed(names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "".join(f"{name}," for name in names)

@@ -22,7 +22,7 @@ from evaluator.core.planner import OfferedTool
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.weights import WeightsError, weights_digest
 from evaluator.network.hub_client import download_limits, hub_limits
-from evaluator.openagi.strategies.calibration import calibrated_threshold
+from evaluator.openagi.strategies.similarity import calibrated_threshold
 
 _HUB_NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[\w./-]+)")
 _NEEDED = ("*.json", "*.txt", "*.model", "model.safetensors", "*_Pooling/config.json")
@@ -52,7 +52,7 @@ class EmbeddingSimilarity:
         folder: the checkpoint, with its weights as safetensors.
         source: what the checkpoint is called, for results; None: the folder's name.
         threshold: the least similarity with which a line is taken for a tool; None: the one that is best on
-            sentences of our own (`calibration`).
+            sentences of our own (`calibrated_threshold`).
         device: as torch names it.
 
         Raises:

@@ -1,4 +1,13 @@
-"""Free text to names of tools, line by line, by similarity (OpenAGI, section 6.2).
+"""Free text to plans, line by line, by similarity (OpenAGI, section 6.2).
+
+Lines, by the first rule that applies::
+
+    marked   = text with "Step" number ":" line anywhere, or "Step" number [ "." | ")" | "-" ] line at a line's start
+    numbered = text with lines that begin with (number ("." | ")" | ":") | "-" | "*" | "•")
+    listed   = line { ("," | ";" | "->" | "→") line }, over one line or several
+
+Of a marked or numbered text only what is marked counts: what is before the first mark, and what explains a step on
+further lines, is no step. Commas part steps only where nothing is marked. Nothing is dropped for what it says.
 
 A line that holds the name of exactly one tool is that tool. Any other line is the tool most similar to it, or unmapped
 where that similarity is below the measure's threshold: an unmapped line is shown, and calls nothing.
@@ -11,9 +20,91 @@ from dataclasses import dataclass
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import OfferedTool, PlannerRequest
 from evaluator.core.plans.literals import spelling
-from evaluator.openagi.strategies.plan_building import NamedCall
-from evaluator.openagi.strategies.reading import step_lines
+from evaluator.core.plans.model import Plan, PlanContext, Step
 from evaluator.openagi.strategies.similarity import Similarity
+from evaluator.replies.frontier import Value, resources_of, wire
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCall:
+    """A tool to call, and what the text said about its input."""
+
+    tool: str
+    mentioned: tuple[str, ...] = ()
+    """Resources of the request that were mentioned with it."""
+
+
+def plan_of_calls(*, calls: Sequence[NamedCall], context: PlanContext) -> Plan:
+    """The plan that calls these tools one after another; the answer is the first output of the last.
+
+    A call is wired as in a comma sequence, with one exception: a tool of one input takes what has become of the one
+    resource of that type that was mentioned with it. So `Fill Mask` on the document and `Fill Mask` on the query are
+    two different steps, which a comma sequence cannot say.
+    """
+    wiring = _Wiring(context)
+    steps = tuple(wiring.step(call=call, number=number) for number, call in enumerate(calls))
+    return Plan(steps=steps, answers=tuple(steps[-1].outputs.values())[:1])
+
+
+class _Wiring:
+    """The frontier, and from which resources each of its values comes."""
+
+    def __init__(self, context: PlanContext) -> None:
+        self._context = context
+        self._frontier = resources_of(context)
+        self._origins = {f"${name}": frozenset({name}) for name in context.resources}
+
+    def step(self, *, call: NamedCall, number: int) -> Step:
+        meant = self._meant(call)
+        frontier = self._frontier if meant is None else [meant]
+        step = wire(name=call.tool, number=number, frontier=frontier, context=self._context)
+        if meant is not None:
+            index = self._frontier.index(meant)
+            self._frontier[index : index + 1] = frontier
+        origins = frozenset[str]().union(*(self._origins[value] for value in step.inputs.values()))
+        self._origins |= dict.fromkeys(step.outputs.values(), origins)
+        return step
+
+    def _meant(self, call: NamedCall) -> Value | None:
+        tool = self._context.catalogue.tools.get(call.tool)
+        if tool is None or len(tool.inputs) != 1:
+            return None
+        fitting = [
+            value
+            for value in self._frontier
+            if value.type is tool.input_types[0] and self._origins[value.reference].intersection(call.mentioned)
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+
+MAX_LINES = 50
+"""Lines that are read. No plan needs as many."""
+MAX_LINE = 300
+"""Characters of a line that are read and shown."""
+_STEP = re.compile(
+    r"^[\s>*_#`-]*step[ \t]*\d+[ \t]*(?:[:.)\-–—]|[*_]*[ \t]*$)|\bstep[ \t]*\d+[ \t]*:",  # noqa: RUF001 - as models write
+    re.IGNORECASE | re.MULTILINE,
+)
+_ITEM = re.compile(r"^\s*(?:[*_`]{0,3}\d{1,3}\s*[.):][*_`]{0,3}|[-*•–])\s+(?P<line>.*)$")  # noqa: RUF001 - as models write
+_PARTING = re.compile(r"[,;\n]|->|→")
+_DECORATION = " \t\r\n*_`#\"'.,;"
+
+
+def step_lines(text: str) -> tuple[str, ...]:
+    """The lines of a text that each say one step, in order, at most `MAX_LINES`."""
+    if _STEP.search(text):
+        parts = [_first_line(part) for part in _STEP.split(text)[1:]]
+    elif items := [match["line"] for match in map(_ITEM.match, text.splitlines()) if match is not None]:
+        parts = items
+    else:
+        parts = _PARTING.split(text)
+    lines = (" ".join(part.split()).strip(_DECORATION)[:MAX_LINE].rstrip() for part in parts)
+    return tuple(line for line in lines if line)[:MAX_LINES]
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip(_DECORATION)), "")
+
 
 BY_NAME = "name"
 """The mapper of a line that holds a tool's name."""

@@ -1,14 +1,114 @@
 """The words that a language model is given. They are our own, and none of them is taken from a task of the suite.
 
-Free text (`zero_shot`, `few_shot`) is asked for in lines `Step n: ...`. Constrained generation asks as its models are
-taught (`teaching`): with the request alone, behind it at most the input that is to be prepared or the plan so far.
+Free text is asked for in lines `Step n: ...`. Constrained generation asks as `training.lessons` teaches its models:
+with the request alone, behind it at most the input that is to be prepared or the plan so far.
+
+Few-shot prompts show our own demonstrations, or those of the file in `PLANARENA_OPENAGI_DEMONSTRATIONS`: a JSON list of
+objects with `request`, a text, and `steps`, a list of lines that each name a tool:
+
+    [{"request": "Turn this wet scan into a caption.", "steps": ["Image Denoising", "Image Captioning"]}]
 """
 
-from collections.abc import Iterable, Sequence
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from evaluator.core import canonical_json
 from evaluator.core.language_model import Message
 from evaluator.core.planner import OfferedTool, PlannerRequest
-from evaluator.openagi.strategies.demonstrations import Demonstration
+
+
+class DemonstrationsError(ValueError):
+    """A file holds no demonstrations. The message names what, where, and what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A request, and the lines of a right answer."""
+
+    request: str
+    steps: tuple[str, ...]
+
+
+OWN = (
+    Demonstration(
+        "My scanned picture is full of grain and out of focus. Make it clean and sharp.",
+        ("Image Denoising", "Image Deblurring"),
+    ),
+    Demonstration(
+        "This stamp-sized black-and-white photo is all I have. Say in one German sentence what it shows.",
+        ("Image Super Resolution", "Colorization", "Image Captioning", "Machine Translation"),
+    ),
+    Demonstration(
+        "What kind of thing is in this picture, which is out of focus?",
+        ("Image Deblurring", "Image Classification"),
+    ),
+    Demonstration(
+        "List in English what can be seen in a grainy picture of few pixels.",
+        ("Image Super Resolution", "Image Denoising", "Object Detection"),
+    ),
+    Demonstration(
+        "A word of this sentence is blanked out. Paint what the sentence says.",
+        ("Fill Mask", "Text to Image Generation"),
+    ),
+    Demonstration(
+        "Give me the gist of an article, in German.",
+        ("Text Summarization", "Machine Translation"),
+    ),
+    Demonstration(
+        "Does this review, in which a word is blanked out, praise the film or not?",
+        ("Fill Mask", "Sentiment Analysis"),
+    ),
+    Demonstration(
+        "Here are a black-and-white picture and something I would like to know about it, with a word blanked out.",
+        ("Colorization", "Fill Mask", "Visual Question Answering"),
+    ),
+    Demonstration(
+        "Find in this report what I ask for, and tell me in German.",
+        ("Question Answering", "Machine Translation"),
+    ),
+    Demonstration(
+        "Words are blanked out both in the document and in the query that it is to answer.",
+        ("Fill Mask on the document", "Fill Mask on the query", "Question Answering"),
+    ),
+)
+"""In the order in which the suite's gold plans repair: resolution, noise, blur, colours; then texts."""
+
+
+def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
+    """The demonstrations of a file.
+
+    Raises:
+        DemonstrationsError: it cannot be read, or is not as this module says.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DemonstrationsError(f"demonstrations {path}: cannot be read ({error})") from None
+    except ValueError as error:
+        raise DemonstrationsError(f"demonstrations {path}: not valid JSON ({error})") from None
+    if not isinstance(value, list) or not value:
+        raise DemonstrationsError(f"demonstrations {path}: must be a list of one or more demonstrations")
+    return tuple(_demonstration(raw, where=f"demonstrations {path}, [{index}]") for index, raw in enumerate(value))
+
+
+def digest_of(demonstrations: Sequence[Demonstration]) -> str:
+    """SHA-256 over what the demonstrations say, in hexadecimal."""
+    return canonical_json.digest([[shown.request, list(shown.steps)] for shown in demonstrations])
+
+
+def _demonstration(raw: object, *, where: str) -> Demonstration:
+    if not isinstance(raw, Mapping) or set(raw) != {"request", "steps"}:
+        raise DemonstrationsError(f'{where}: must be an object with "request" and "steps" and nothing else')
+    request, steps = raw["request"], raw["steps"]
+    if not isinstance(request, str) or not request.strip():
+        raise DemonstrationsError(f'{where}: "request" must be a text that is not empty')
+    if not isinstance(steps, list) or not steps or not all(isinstance(line, str) and line.strip() for line in steps):
+        raise DemonstrationsError(f'{where}: "steps" must be a list of one or more texts that are not empty')
+    return Demonstration(request=request, steps=tuple(steps))
+
 
 VERSION = 1
 """Raised whenever the words for free text change; the notes of a task name it."""
@@ -65,3 +165,16 @@ def _and(kinds: Iterable[str]) -> str:
 
 def _user(lines: Sequence[str]) -> tuple[Message, ...]:
     return (Message(role="user", content="\n".join(lines)),)
+
+
+DEMONSTRATIONS = "PLANARENA_OPENAGI_DEMONSTRATIONS"
+
+
+def configured_demonstrations() -> tuple[Demonstration, ...]:
+    """The demonstrations that are set, or our own.
+
+    Raises:
+        DemonstrationsError: the file holds none.
+    """
+    path = os.environ.get(DEMONSTRATIONS, "").strip()
+    return read_demonstrations(Path(path)) if path else OWN

@@ -1,20 +1,100 @@
-"""Fine-tuning on the gold plans of the training tasks (OpenAGI, section 6.2): from a folder to a folder."""
+"""Fine-tuning on the gold plans of the training tasks (OpenAGI, section 6.2): from a folder to a folder.
 
-from collections.abc import Callable
+Low-rank adaptation needs `peft`, which is an optional dependency (`pip install -c constraints.txt peft`).
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Suite
 from evaluator.execution.experts.weights import weights_digest
+from evaluator.openagi.training.corpus import Lesson
 from evaluator.openagi.training.lessons import gold_lessons
-from evaluator.openagi.training.lora import LoraSettings, adapt
-from evaluator.openagi.training.supervised import LessonsObjective
-from evaluator.training.checkpoints import checkpoint_of, load_planner, write_planner
+from evaluator.planners.language_models.local.network import Network
+from evaluator.planners.language_models.local.scoring import completion_logits
+from evaluator.training.export import checkpoint_of, load_planner, write_planner
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.runs import begin
+
+_IGNORED = -100
+
+
+def lesson_loss(*, network: Network, lessons: Sequence[Lesson]) -> Tensor:
+    """Mean cross-entropy of the answers' tokens, their ends included: a scalar.
+
+    Raises:
+        PromptError: the model's template refuses a prompt.
+    """
+    prompts = [network.prompt(lesson.messages) for lesson in lessons]
+    answers = [
+        (*network.continuation(lesson.answer, prompt=prompt), network.ends[0])
+        for lesson, prompt in zip(lessons, prompts, strict=True)
+    ]
+    logits = completion_logits(network=network, prompts=[prompt.ids for prompt in prompts], completions=answers)
+    ids, mask = network.padded(answers, left=False)
+    targets = ids.masked_fill(mask == 0, _IGNORED).flatten()
+    return F.cross_entropy(logits[:, : ids.shape[1]].flatten(0, 1), targets, ignore_index=_IGNORED)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonsObjective:
+    """Write the answers of a few lessons."""
+
+    network: Network
+    lessons: Sequence[Lesson]
+    batch: int = 8
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:  # noqa: ARG002 - it is the network's
+        chosen = [self.lessons[int(row)] for row in rng.permutation(len(self.lessons))[: self.batch]]
+        return lesson_loss(network=self.network, lessons=chosen)
+
+
+_TARGETS = {"t5": ("q", "v")}
+"""By type of model, the layers that are adapted; others name theirs `q_proj` and `v_proj`."""
+
+
+class LoraError(ValueError):
+    """A model cannot be adapted; the message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoraSettings:
+    """Sizes, by default those of OpenAGI's released code; without its dropout, so that runs can be resumed exactly."""
+
+    rank: int = 8
+    alpha: int = 16
+
+
+def adapt(module: nn.Module, *, settings: LoraSettings) -> tuple[nn.Module, Callable[[], nn.Module]]:
+    """Freeze a model but for low-rank additions to its query and value layers.
+
+    Returns:
+        The model to train, of the same class as before, and what merges the additions into it at the end.
+
+    Raises:
+        LoraError: `peft` is not installed, or the model has no such layers.
+    """
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError:
+        raise LoraError("LoRA needs the package peft: pip install -c constraints.txt peft") from None
+    config: Any = module.config
+    targets = list(_TARGETS.get(config.model_type, ("q_proj", "v_proj")))
+    wanted = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, lora_dropout=0.0, target_modules=targets)
+    try:
+        wrapped = get_peft_model(module, wanted)
+    except ValueError as error:
+        raise LoraError(f"The model cannot be adapted: {error}") from None
+    return wrapped.get_base_model(), wrapped.merge_and_unload
+
 
 WEIGHT_DECAY = 0.01
 FINE_TUNING_STEPS = 60

@@ -1,21 +1,102 @@
-"""Pretraining of `lilliput-planner`: from random weights to a folder."""
+"""Pretraining of `lilliput-planner`, a small T5: from random weights to a folder.
+
+Its tokenizer is byte-level BPE, trained on paraphrased requests and the names of the tools: every frequent word of
+these is one token, every other text is spelt in pieces of them and can be read back.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from torch import Tensor, nn
+from transformers import T5Config, T5ForConditionalGeneration
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.openagi.training.model import new_model
-from evaluator.openagi.training.supervised import PretrainingObjective
-from evaluator.openagi.training.tokens import planner_tokenizer
+from evaluator.core.tools.catalogues import OPENAGI
+from evaluator.openagi.training.corpus import (
+    Lesson,
+    constrained_lesson,
+    draw_annotator,
+    draw_paraphrase,
+    few_shot_lesson,
+    zero_shot_lesson,
+)
+from evaluator.openagi.training.finetuning import lesson_loss
 from evaluator.planners.language_models.local.network import Network
-from evaluator.training.checkpoints import checkpoint_of, write_record
-from evaluator.training.export import export_transformers
+from evaluator.training.export import (
+    END,
+    END_ID,
+    PAD,
+    PAD_ID,
+    UNKNOWN,
+    checkpoint_of,
+    export_transformers,
+    fast_tokenizer,
+    write_record,
+    write_tokenizer,
+)
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.runs import begin
-from evaluator.training.special_tokens import fast_tokenizer, write_tokenizer
+
+_READ = 4000
+_SIZE = 1000
+_STREAM = 6
+
+
+@cache
+def planner_tokenizer() -> Tokenizer:
+    """Trained again by every process, always with the same result."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=_SIZE,
+        min_frequency=2,
+        special_tokens=[PAD, END, UNKNOWN],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_texts(), trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, END_ID)])
+    return tokenizer
+
+
+def _texts() -> list[str]:
+    rng = np.random.default_rng(_STREAM)
+    requests = [draw_paraphrase(annotator=draw_annotator(rng), rng=rng).request for _ in range(_READ)]
+    forms = [zero_shot_lesson(rng=rng, names_tools=True), few_shot_lesson(rng=rng, shown=3)] * 10
+    return [
+        *requests,
+        *(text for form in forms for text in (form.messages[0].content, form.answer)),
+        *[*OPENAGI.tools] * 10,
+    ]
+
+
+def new_model(*, seed: int) -> T5ForConditionalGeneration:
+    """Two encoder and two decoder layers, 80 wide: about 0.4 million parameters."""
+    torch.manual_seed(seed)
+    return T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=planner_tokenizer().get_vocab_size(),
+            d_model=80,
+            d_kv=20,
+            d_ff=224,
+            num_layers=2,
+            num_decoder_layers=2,
+            num_heads=4,
+            relative_attention_num_buckets=32,
+            relative_attention_max_distance=128,
+            dropout_rate=0.0,
+            pad_token_id=PAD_ID,
+            eos_token_id=END_ID,
+            decoder_start_token_id=PAD_ID,
+        )
+    )
+
 
 STEPS = 3000
 LEARNING_RATE = 2e-3
@@ -68,3 +149,34 @@ def _record(order: Pretraining) -> dict[str, JsonValue]:
         "learning_rate": LEARNING_RATE,
         "torch": torch.__version__,
     }
+
+
+MOST_SHOWN = 5
+"""Demonstrations in one prompt of the pretraining."""
+
+
+CONSTRAINED, FEW_SHOT, ZERO_SHOT = 0.65, 0.2, 0.15
+"""Shares of the batches of pretraining."""
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainingObjective:
+    """Write what annotators write, in every form in which the strategies ask for it."""
+
+    network: Network
+    batch: int = 40
+    """Of short prompts; batches of long ones are a fifth of it."""
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:  # noqa: ARG002 - it is the network's
+        return lesson_loss(network=self.network, lessons=self._lessons(rng))
+
+    def _lessons(self, rng: np.random.Generator) -> list[Lesson]:
+        kind = rng.choice(3, p=(CONSTRAINED, FEW_SHOT, ZERO_SHOT))
+        if kind == 0:
+            return [constrained_lesson(rng) for _ in range(self.batch)]
+        if kind == 1:
+            shown = int(rng.integers(1, MOST_SHOWN + 1))
+            return [few_shot_lesson(rng=rng, shown=shown) for _ in range(self.batch // 5)]
+        names_tools = bool(rng.random() < 0.5)
+        rows = self.batch // 5 if names_tools else self.batch
+        return [zero_shot_lesson(rng=rng, names_tools=names_tools) for _ in range(rows)]

@@ -16,8 +16,7 @@ from torch import nn
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.strategy import Strategy
 from evaluator.openagi.training.episodes import Episode, Sampling, draw_episodes
-from evaluator.openagi.training.estimators.advantages import Estimator, advantages
-from evaluator.openagi.training.reinforce import MovingAverage, plan_log_probabilities, surrogate
+from evaluator.openagi.training.reinforce import Estimator, MovingAverage, advantages, plan_log_probabilities, surrogate
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.local.network import Network
 from evaluator.rewards import Rewards

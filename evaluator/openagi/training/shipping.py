@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluator.openagi.training.study import FINE_TUNED, RLTF, UNTUNED, read_scores
-from evaluator.openagi.training.table import METRICS, SeedResults, make_row
+from evaluator.openagi.training.study import FINE_TUNED, METRICS, RLTF, UNTUNED, SeedResults, make_row, read_scores
 from evaluator.planners.language_models.shipped import FOLDER, NAME, VARIANTS
 from evaluator.training.export import parameters_of, update_lock
 

@@ -12,8 +12,8 @@ from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split
 from evaluator.studies.experts.data.bank import load_bank
 from evaluator.studies.experts.recipes import RECIPES
 from evaluator.training.export import update_lock
-from evaluator.training.history import Run, begin_run
 from evaluator.training.loop import Progress, fit, reached_step
+from evaluator.training.runs import Run, begin_run
 
 TRAINING_SCENES = 60_000
 

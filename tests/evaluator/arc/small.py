@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import Grid
+from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.core.canonical_json import JsonValue

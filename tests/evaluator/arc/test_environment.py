@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from evaluator.arc.candidates.forms import STEPS
-from evaluator.arc.expected import expected_of
-from evaluator.arc.splits import Split
+from evaluator.arc.plan_forms import STEPS
+from evaluator.arc.source import Split
+from evaluator.arc.suite import expected_of
 from evaluator.arc.tasks import tasks_of
-from evaluator.arc.views.kinds import View
+from evaluator.arc.views import View
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.turns import TurnResponse
 from evaluator.sandbox.programs.results import Failed

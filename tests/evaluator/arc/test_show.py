@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.arc.demonstrations import Demonstration
+from evaluator.arc.grids import Demonstration
 from evaluator.arc.suite import arc_suite
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.cli import suites as commands

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from evaluator.arc.demonstrations import Demonstration
+from evaluator.arc.grids import Demonstration
 from evaluator.arc.task_files import TaskFileError, read_task_file, task_file_of
 from evaluator.core import canonical_json
 

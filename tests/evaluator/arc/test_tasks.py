@@ -8,13 +8,19 @@ from pathlib import Path
 import pytest
 
 from evaluator.arc import tasks as tasks_module
-from evaluator.arc.defects import DefectKind, ExclusionChange, defects_of, excluded_by, known_defects
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.expected import expected_digest, expected_of
-from evaluator.arc.grids import size_of
-from evaluator.arc.paper import PAPER_TASKS, PaperOutcome
-from evaluator.arc.source import RELEASE
-from evaluator.arc.splits import Split
+from evaluator.arc.grids import Demonstration, size_of
+from evaluator.arc.source import (
+    PAPER_TASKS,
+    RELEASE,
+    DefectKind,
+    ExclusionChange,
+    PaperOutcome,
+    Split,
+    defects_of,
+    excluded_by,
+    known_defects,
+)
+from evaluator.arc.suite import expected_digest, expected_of
 from evaluator.arc.tasks import arc_task, tasks_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,7 +54,7 @@ def test_a_task_says_what_it_wants_and_its_attributes_count(by_key):
 
 
 def test_tasks_and_views_do_not_load_the_module_of_right_outputs():
-    program = "import sys, evaluator.arc.tasks, evaluator.arc.views\nprint('evaluator.arc.expected' in sys.modules)"
+    program = "import sys, evaluator.arc.tasks, evaluator.arc.views\nprint('evaluator.arc.suite' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

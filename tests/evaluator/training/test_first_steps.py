@@ -50,9 +50,8 @@ def test_a_step_of_an_expert_depends_on_its_numbers_alone_and_changes_every_para
 
 @pytest.fixture
 def planner(tmp_path):
-    from evaluator.openagi.training.tokens import planner_tokenizer
-    from evaluator.training.export import export_transformers
-    from evaluator.training.special_tokens import write_tokenizer
+    from evaluator.openagi.training.pretraining import planner_tokenizer
+    from evaluator.training.export import export_transformers, write_tokenizer
     from tests.evaluator.openagi.training.models import tiny_module
 
     export_transformers(tiny_module().eval(), tmp_path / "tiny")
@@ -107,8 +106,7 @@ def test_a_planner_learns_from_rewards_and_a_constant_one_changes_nothing(tmp_pa
 def test_the_gradient_is_equation_4():
     import torch
 
-    from evaluator.openagi.training.estimators.advantages import Estimator, advantages
-    from evaluator.openagi.training.reinforce import surrogate
+    from evaluator.openagi.training.reinforce import Estimator, advantages, surrogate
 
     logs = torch.tensor([-1.0, -2.0], requires_grad=True)
     factors = advantages(estimator=Estimator.PAPER, rewards=[[0.9], [0.1]], baseline=0.4)

@@ -6,9 +6,8 @@ from itertools import chain
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import box, canvas, polyomino
+from evaluator.arc.mini.canvas import Dice, box, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, Cell, Region, cells_of, letter, region_of, regions
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 

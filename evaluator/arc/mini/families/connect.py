@@ -6,9 +6,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import Canvas, canvas
+from evaluator.arc.mini.canvas import Canvas, Dice, canvas
 from evaluator.arc.mini.cells import COLOURS, Cell, cells_of, letter, painted
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _ROW, _COLUMN = "row", "col"

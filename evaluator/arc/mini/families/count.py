@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import canvas, polyomino
+from evaluator.arc.mini.canvas import Dice, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, cells_of, colours_of, letter, regions
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _OBJECTS, _CELLS, _COLOURS, _BARS = "objects", "cells", "colours", "bars"

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import canvas, polyomino
+from evaluator.arc.mini.canvas import Dice, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, Region, cells_of, cropped, letter, region_of, regions, turned
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _ALL, _LARGEST, _SMALLEST, _ODD, _COLOUR = "all", "largest", "smallest", "odd", "colour"

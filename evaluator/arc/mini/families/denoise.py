@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import box, canvas, polyomino
+from evaluator.arc.mini.canvas import Dice, box, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, Cell, cells_of, colours_of, letter, painted, regions
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _MEND = (

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import canvas, outline
+from evaluator.arc.mini.canvas import Dice, canvas, outline
 from evaluator.arc.mini.cells import COLOURS, Cell, Region, holes, letter, painted
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _ALL, _LARGEST, _SMALLEST = "all", "largest", "smallest"

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import canvas
+from evaluator.arc.mini.canvas import Dice, canvas
 from evaluator.arc.mini.cells import COLOURS, colours_of, letter
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _DOWN, _RIGHT, _UP, _LEFT = range(4)

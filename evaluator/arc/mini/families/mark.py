@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import box, canvas, polyomino
+from evaluator.arc.mini.canvas import Dice, box, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, Cell, Region, letter, painted, regions
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _SIZES = range(1, 7)

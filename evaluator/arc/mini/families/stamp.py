@@ -6,9 +6,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
-from evaluator.arc.mini.canvas import canvas, polyomino
+from evaluator.arc.mini.canvas import Dice, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, DIAGONAL, STRAIGHT, Cell, cells_of, colours_of, letter, painted, regions
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _COPY = "copy"

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
+from evaluator.arc.mini.canvas import Dice
 from evaluator.arc.mini.cells import COLOURS
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evaluator.arc.grids import Grid
+from evaluator.arc.mini.canvas import Dice
 from evaluator.arc.mini.cells import COLOURS, colours_of, letter, turned
-from evaluator.arc.mini.dice import Dice
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _TURNS = ((1, False), (2, False), (3, False), (1, True), (3, True))

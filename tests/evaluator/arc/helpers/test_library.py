@@ -7,9 +7,7 @@ import sys
 import pytest
 
 from evaluator.arc.helpers import functions
-from evaluator.arc.helpers.catalogue import TOOLS
-from evaluator.arc.helpers.listing import HELPERS, NAMES
-from evaluator.arc.helpers.source import library
+from evaluator.arc.helpers.catalogue import HELPERS, NAMES, TOOLS, library
 
 
 def test_each_signature_is_that_of_the_function():

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from evaluator.arc.candidates.kept import Kept, Track
-from evaluator.arc.candidates.running import Work, run_all
-from evaluator.arc.helpers.source import library
+from evaluator.arc.candidates import Kept, Track, Work, run_all
+from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.mini.draws import Drawn, Source, draw_tasks
 from evaluator.miniature.seeds import Split
 from evaluator.sandbox.programs.runner import Runner

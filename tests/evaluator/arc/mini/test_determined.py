@@ -4,11 +4,9 @@ import json
 
 import pytest
 
-from evaluator.arc.candidates.forms import STEPS, read_candidate
-from evaluator.arc.candidates.kept import Kept, Track
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.grids import grid_of_letters
-from evaluator.arc.mini.determined import explaining, is_determined, rivals
+from evaluator.arc.candidates import Kept, Track
+from evaluator.arc.grids import Demonstration, grid_of_letters
+from evaluator.arc.mini.draws import explaining, is_determined, rivals
 from evaluator.arc.mini.families import FAMILIES
 from evaluator.arc.mini.families.approach import Approach
 from evaluator.arc.mini.families.count import Count
@@ -20,6 +18,7 @@ from evaluator.arc.mini.families.rays import Shoot
 from evaluator.arc.mini.families.stamp import Stamp
 from evaluator.arc.mini.families.symmetry import Mirror, Way
 from evaluator.arc.mini.families.turn import Turn
+from evaluator.arc.plan_forms import STEPS, read_candidate
 from tests.evaluator.arc.letters import grid
 from tests.evaluator.arc.mini.samples import FEW, drawn, unsolved
 

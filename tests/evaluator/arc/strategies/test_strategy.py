@@ -5,14 +5,14 @@ from collections import Counter
 
 import pytest
 
-from evaluator.arc.candidates.running import Wrong
-from evaluator.arc.demonstrations import Demonstration
-from evaluator.arc.helpers.source import library
-from evaluator.arc.strategies import trying
+from evaluator.arc.candidates import Wrong
+from evaluator.arc.grids import Demonstration
+from evaluator.arc.helpers.catalogue import library
+from evaluator.arc.strategies import sampling
 from evaluator.arc.strategies.agents import agent_named
 from evaluator.arc.strategies.compact import feedback_text, task_text
-from evaluator.arc.strategies.composing import composed
 from evaluator.arc.strategies.replies import ReplyError, read_reply
+from evaluator.arc.strategies.sampling import composed
 from evaluator.arc.strategies.strategy import Experts, Single
 from evaluator.core.language_model import Completion
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask
@@ -153,7 +153,7 @@ def test_where_none_fits_the_best_is_given_and_where_there_is_none_the_reply_is_
 def test_programs_that_cannot_be_run_are_nobodys_fault(monkeypatch):
     lost = Failed(Failure.UNAVAILABLE, "The process of programs was lost.", None)
     monkeypatch.setattr(Runner, "run", lambda _, programs, **__: [(lost,) * len(one.calls) for one in programs])
-    with pytest.raises(trying.ProgramsUnavailableError, match="was lost"):
+    with pytest.raises(sampling.ProgramsUnavailableError, match="was lost"):
         play(Single(option="objects"), lambda *_: reply(WHOLE))
 
 

@@ -5,7 +5,7 @@ FAMILIES = ("turn", "crop", "stamp")
 
 def tiny():
     """The shape of a writer that is small enough for a test."""
-    from evaluator.training.causal.networks import Shape
+    from evaluator.training.causal import Shape
 
     return Shape(width=16, feed_forward=32, layers=1, heads=2)
 
@@ -13,7 +13,7 @@ def tiny():
 @pytest.fixture(scope="session")
 def lessons(tmp_path_factory):
     """A folder with lessons of three families."""
-    from evaluator.arc.training.conversion import write_lessons
+    from evaluator.arc.training.lessons import write_lessons
 
     folder = tmp_path_factory.mktemp("lessons")
     write_lessons(folder=folder, count=10, start=5, families=FAMILIES)
@@ -23,7 +23,7 @@ def lessons(tmp_path_factory):
 @pytest.fixture(scope="session")
 def order(lessons):
     """An order, where to and further settings left out."""
-    from evaluator.arc.training.conversion import FILE
+    from evaluator.arc.training.lessons import FILE
     from evaluator.arc.training.training import Order
 
     def made(out, **settings):

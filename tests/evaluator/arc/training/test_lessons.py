@@ -14,13 +14,21 @@ from evaluator.arc.strategies.agents import agent_named
 from evaluator.arc.strategies.compact import OK
 from evaluator.arc.strategies.replies import read_reply
 from evaluator.arc.strategies.styles import COMPACT
-from evaluator.arc.training.conversion import FILE, prompt_of, read_lessons, reply_of
-from evaluator.arc.training.measuring import Tasks, evaluator_of, measure
-from evaluator.arc.training.mistakes import changed, wrong_program
-from evaluator.arc.training.table import best_single, compared, gains, rows
-from evaluator.arc.training.tokens import fixed_texts, writer_tokenizer
-from evaluator.arc.training.training import train_writer
-from evaluator.arc.training.variants import AS_MANY, MULTI, VARIANTS, WITHOUT
+from evaluator.arc.training.comparison import (
+    AS_MANY,
+    MULTI,
+    VARIANTS,
+    WITHOUT,
+    Tasks,
+    best_single,
+    compared,
+    evaluator_of,
+    gains,
+    measure,
+    rows,
+)
+from evaluator.arc.training.lessons import FILE, changed, prompt_of, read_lessons, reply_of, wrong_program
+from evaluator.arc.training.training import fixed_texts, train_writer, writer_tokenizer
 from evaluator.cli.main import app
 from evaluator.core.records import Outcome
 from evaluator.miniature.seeds import Split
@@ -28,8 +36,7 @@ from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import named_strategy
 from evaluator.planners.turns.strategies import strategy_planner_of
-from evaluator.training.causal.comparing import Measured
-from evaluator.training.causal.exchanges import DataError
+from evaluator.training.causal import DataError, Measured
 from evaluator.training.runs import ChoiceError, SettingsError
 from tests.evaluator.arc.small import TASK, evaluator
 from tests.evaluator.arc.training.conftest import FAMILIES, tiny

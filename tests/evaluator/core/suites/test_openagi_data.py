@@ -9,8 +9,7 @@ from PIL import Image
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import encode
 from evaluator.openagi.building import ORIGINS, DataError, build
-from evaluator.openagi.built import BuiltSamples
-from evaluator.openagi.data import sample_source
+from evaluator.openagi.data import BuiltSamples, sample_source
 from evaluator.openagi.photos import MASK, SIDE, degraded, fitted, masked
 from evaluator.openagi.released import ReleasedFolderSamples
 from evaluator.openagi.suite import openagi_suite

@@ -10,7 +10,7 @@ from evaluator.lumos.mini.conversion import FORMS, records_of, solve, write_trai
 from evaluator.lumos.mini.groups import GROUPS
 from evaluator.lumos.strategies import templates
 from evaluator.lumos.training.conversations import exchanges_of, read_conversations
-from evaluator.training.causal.exchanges import DataError
+from evaluator.training.causal import DataError
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,9 @@ from evaluator.lumos.training.study import table
 from evaluator.lumos.training.tokens import lumos_tokenizer
 from evaluator.lumos.training.training import Order, train_module
 from evaluator.lumos.training.variants import GROUPS
-from evaluator.training.causal.comparing import Measured
-from evaluator.training.causal.exchanges import OF_PROMPTS
-from evaluator.training.causal.lessons import ROW, lessons_of
-from evaluator.training.causal.networks import Shape, new_network
+from evaluator.training.causal import OF_PROMPTS, ROW, Measured, Shape, lessons_of, new_network
+from evaluator.training.export import END_ID
 from evaluator.training.runs import ChoiceError
-from evaluator.training.special_tokens import END_ID
 
 pytestmark = pytest.mark.full
 

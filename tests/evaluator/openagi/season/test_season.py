@@ -9,12 +9,10 @@ from evaluator.core.plans.model import plan_to_json
 from evaluator.core.suites.base import ABSTENTION
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_of
-from evaluator.openagi.gold import RESTORERS
 from evaluator.openagi.grammar import Base, Degradation
-from evaluator.openagi.season.compositions import BLOCK, UNSOUND
-from evaluator.openagi.season.season import season
-from evaluator.openagi.season.suite import TASKS, season_suite, tasks_of_a_season
-from evaluator.openagi.season.wishes import Composition, Trick
+from evaluator.openagi.season.requests import BLOCK, UNSOUND, Composition, Trick
+from evaluator.openagi.season.suite import TASKS, season, season_suite, tasks_of_a_season
+from evaluator.openagi.tasks import RESTORERS
 from evaluator.replies.canonical import parse_canonical
 
 SUITE = suite_of("openagi-season")

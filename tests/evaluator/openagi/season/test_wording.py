@@ -11,11 +11,9 @@ from evaluator.core.planner import request_for
 from evaluator.core.suites.registry import suite_of
 from evaluator.openagi.grammar import Degradation
 from evaluator.openagi.season import english_words, german_words
-from evaluator.openagi.season.compositions import drawn, stratum_of
 from evaluator.openagi.season.english import predicative
-from evaluator.openagi.season.season import season
-from evaluator.openagi.season.wishes import Composition, Language, Trick
-from evaluator.openagi.season.wording import worded
+from evaluator.openagi.season.requests import Composition, Language, Trick, drawn, stratum_of
+from evaluator.openagi.season.suite import season, worded
 from evaluator.planners.strategies.registry import strategies
 from evaluator.replies.canonical import parse_canonical
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
-from evaluator.openagi.strategies.constrained import Constrained, sequence_constraint
-from evaluator.openagi.strategies.constraint import NameConstraint, State, Wiring, resources
-from evaluator.openagi.strategies.nonlinear import Nonlinear
-from evaluator.openagi.strategies.plan_building import comma_text
+from evaluator.openagi.strategies.constrained import Constrained, Nonlinear, sequence_constraint
+from evaluator.openagi.strategies.constraint import NameConstraint, State, Wiring, comma_text, resources
 from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.replies.comma import parse_comma

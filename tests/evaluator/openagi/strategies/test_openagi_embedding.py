@@ -7,9 +7,9 @@ import pytest
 from evaluator.core.language_model import Completion
 from evaluator.core.planner import offered_tools
 from evaluator.core.tools.catalogues import OPENAGI
-from evaluator.openagi.strategies.calibration import right_decisions
 from evaluator.openagi.strategies.embedding import EmbeddingError, EmbeddingSimilarity, checkpoint_folder
-from evaluator.openagi.strategies.zero_shot import ZeroShot
+from evaluator.openagi.strategies.free_text import ZeroShot
+from evaluator.openagi.strategies.similarity import right_decisions
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.evaluator.openagi.strategies.openagi_tasks import read, request, task_like
 from tests.fakes.constrained_model import held

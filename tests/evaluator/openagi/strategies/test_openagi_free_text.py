@@ -8,17 +8,15 @@ from evaluator.core.language_model import Completion
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.strategy import Draft
 from evaluator.episodes.parts import ask_all
-from evaluator.openagi.strategies.choosing import SettingError
-from evaluator.openagi.strategies.demonstrations import (
+from evaluator.openagi.strategies.free_text import BareZeroShot, FewShot, SettingError, ZeroShot
+from evaluator.openagi.strategies.prompts import (
     OWN,
     Demonstration,
     DemonstrationsError,
     digest_of,
     read_demonstrations,
 )
-from evaluator.openagi.strategies.few_shot import FewShot
 from evaluator.openagi.strategies.similarity import LexicalSimilarity
-from evaluator.openagi.strategies.zero_shot import BareZeroShot, ZeroShot
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.scripted import ScriptedModel
 from tests.evaluator.openagi.strategies.openagi_tasks import SUITE, TASKS, context, is_gold, read, request, task_like

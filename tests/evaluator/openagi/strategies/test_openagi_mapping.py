@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.openagi.strategies.calibration import SENTENCES, calibrated_threshold, right_decisions
-from evaluator.openagi.strategies.mapping import calls_of, map_text
-from evaluator.openagi.strategies.plan_building import NamedCall, plan_of_calls
-from evaluator.openagi.strategies.reading import step_lines
-from evaluator.openagi.strategies.similarity import LexicalSimilarity
+from evaluator.openagi.strategies.mapping import NamedCall, calls_of, map_text, plan_of_calls, step_lines
+from evaluator.openagi.strategies.similarity import SENTENCES, LexicalSimilarity, calibrated_threshold, right_decisions
 from evaluator.planners.strategies.prompting import context_of
 from tests.evaluator.openagi.strategies.openagi_tasks import TASKS, request, task_like
 from tests.evaluator.openagi.strategies.unseen_sentences import UNSEEN

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from evaluator.core.language_model import Beam, Completion, FailureKind, LanguageModelError
 from evaluator.core.plans.model import Plan, Step
-from evaluator.openagi.strategies.constrained import Constrained
-from evaluator.openagi.strategies.nonlinear import Nonlinear
-from evaluator.openagi.strategies.teaching import NoTreeError, as_tree, examples
+from evaluator.openagi.strategies.constrained import Constrained, Nonlinear
+from evaluator.openagi.training.lessons import NoTreeError, as_tree, examples
 from tests.evaluator.openagi.strategies.openagi_tasks import (
     ALL,
     LINEAR,

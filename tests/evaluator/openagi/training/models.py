@@ -5,10 +5,10 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from evaluator.core.planner import request_for
 from evaluator.core.suites.registry import suite_of
-from evaluator.openagi.training.tokens import planner_tokenizer
+from evaluator.openagi.training.pretraining import planner_tokenizer
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.local.network import Network
-from evaluator.training.special_tokens import END_ID, PAD_ID, fast_tokenizer
+from evaluator.training.export import END_ID, PAD_ID, fast_tokenizer
 
 SUITE = suite_of("openagi")
 

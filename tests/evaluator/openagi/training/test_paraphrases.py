@@ -6,9 +6,8 @@ from evaluator.core.plans.model import PlanContext
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.grammar import requests
-from evaluator.openagi.strategies.plan_building import comma_text, tree_text
-from evaluator.openagi.training.corpus.annotators import draw_annotator
-from evaluator.openagi.training.corpus.paraphrases import draw_paraphrase, few_shot_lesson
+from evaluator.openagi.strategies.constraint import comma_text, tree_text
+from evaluator.openagi.training.corpus import draw_annotator, draw_paraphrase, few_shot_lesson
 from evaluator.replies.read import read_plan
 
 

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from evaluator.openagi.strategies.constrained import Constrained
-from evaluator.openagi.strategies.nonlinear import Nonlinear
+from evaluator.openagi.strategies.constrained import Constrained, Nonlinear
 from evaluator.openagi.training.episodes import Sampling, draw_episodes
 from evaluator.openagi.training.reinforce import MovingAverage, plan_log_probabilities, surrogate
 from tests.evaluator.openagi.training.models import request, tiny_model

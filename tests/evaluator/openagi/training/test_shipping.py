@@ -2,11 +2,10 @@ import json
 
 import pytest
 
+from evaluator.openagi.training.pretraining import planner_tokenizer
 from evaluator.openagi.training.shipping import MEASURED, ship
-from evaluator.openagi.training.tokens import planner_tokenizer
 from evaluator.planners.language_models.shipped import NAME, VARIANTS
-from evaluator.training.export import export_transformers
-from evaluator.training.special_tokens import write_tokenizer
+from evaluator.training.export import export_transformers, write_tokenizer
 from tests.evaluator.openagi.training.models import tiny_module
 
 pytestmark = pytest.mark.full

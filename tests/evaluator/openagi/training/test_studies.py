@@ -10,16 +10,14 @@ from evaluator.execution.experts.weights import weights_digest
 from evaluator.lumos.training.shipping import ship
 from evaluator.lumos.training.training import Order, Recipe, Shape, train_module
 from evaluator.lumos.training.variants import GROUPS
-from evaluator.openagi.training.curves import curve_csv, curve_svg
+from evaluator.openagi.training.feedback_run import curve_csv, curve_svg
+from evaluator.openagi.training.pretraining import planner_tokenizer
 from evaluator.openagi.training.rltf import Point, Schedule
 from evaluator.openagi.training.splits import draw_halves, draw_training
-from evaluator.openagi.training.study import VARIANTS, Study, read_scores, study_seed
-from evaluator.openagi.training.table import make_row
-from evaluator.openagi.training.tokens import planner_tokenizer
+from evaluator.openagi.training.study import VARIANTS, Study, make_row, read_scores, study_seed
 from evaluator.planners.language_models.shipped import LUMOS_MODULES
-from evaluator.training.export import export_transformers
+from evaluator.training.export import export_transformers, write_tokenizer
 from evaluator.training.runs import ChoiceError
-from evaluator.training.special_tokens import write_tokenizer
 from tests.evaluator import test_evaluation
 from tests.evaluator.openagi.training.models import SUITE, tiny_module
 

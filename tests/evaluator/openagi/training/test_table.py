@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from evaluator.openagi.training.table import SeedResults, TaskResult, cells, make_difference, make_row, markdown
+from evaluator.openagi.training.study import SeedResults, TaskResult, cells, make_difference, make_row, markdown
 
 
 def result(metric, score, *, is_valid=True, is_gold=False):

@@ -9,7 +9,7 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.weights import weights_digest
-from evaluator.openagi.strategies.nonlinear import Nonlinear
+from evaluator.openagi.strategies.constrained import Nonlinear
 from evaluator.openagi.training.splits import draw_split
 from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_modules, shipped_names
 from evaluator.planners.named import planner_named

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_of
-from evaluator.openagi.gold import call
+from evaluator.openagi.tasks import call
 from evaluator.scoring.metrics.plan_equality import canonical_form, edge_f1, is_same_plan
 from tests.rings import usual
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.arc.candidates.forms import CANDIDATES
+from evaluator.arc.plan_forms import CANDIDATES
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
 from leaderboard.evaluations.web.side_by_side.aligning import aligned
 from leaderboard.evaluations.web.side_by_side.candidates import candidates

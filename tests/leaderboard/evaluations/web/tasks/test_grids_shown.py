@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from evaluator.arc.candidates.forms import CANDIDATES
+from evaluator.arc.plan_forms import CANDIDATES
 from evaluator.core.records import Outcome
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.web.presenters import evaluation_page

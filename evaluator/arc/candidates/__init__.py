@@ -1,1 +1,0 @@
-"""What planners answer ARC's tasks with: programs, steps, or the output grids themselves."""

@@ -1,0 +1,322 @@
+"""The pre-registered comparison of estimators (`docs/rltf-preregistration.md`): does task feedback improve its start?
+
+Every seed draws its training tasks from one half of the suite, makes the starts on their gold plans, and goes on from
+each with task feedback. All planners are tested on the other half. What is there already is not done again.
+
+    WORK/settings.json                        what all of it depends on; a study with other settings is refused
+    WORK/seed-S/START/start/                  the planner that task feedback begins with
+    WORK/seed-S/START/ESTIMATOR/              what task feedback made of it, with the reward curve
+    WORK/seed-S/START/ESTIMATOR.scores.json   what it scored at every held-out task; also for `start`
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Outcome
+from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.execution.experts.weights import weights_digest
+from evaluator.openagi.strategies.constrained import Nonlinear
+from evaluator.openagi.training.feedback_run import FeedbackRun, train_with_feedback
+from evaluator.openagi.training.finetuning import FINE_TUNING_STEPS, FineTuning, fine_tune
+from evaluator.openagi.training.reinforce import Estimator
+from evaluator.openagi.training.rltf import Schedule
+from evaluator.openagi.training.splits import draw_halves, draw_training, few
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.scoring.metrics.crossed import Estimate, sampled_tasks
+from evaluator.scoring.metrics.statistics import DIFFERENCES
+from evaluator.training.export import RECORD, load_planner
+from evaluator.training.runs import refuse_others, write_settings
+
+FEW = 10
+START = "start"
+"""Takes the place of an estimator where a start itself is measured."""
+
+
+class Start(StrEnum):
+    """The planner that task feedback begins with."""
+
+    FINE_TUNED = "fine-tuned"
+    """Fine-tuned on the gold plans of all training tasks."""
+    TEN_GOLD = "ten-gold"
+    """Fine-tuned on the gold plans of ten of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One planner of each seed."""
+
+    start: Start
+    estimator: str
+    """An `Estimator`, or `START`."""
+
+    @property
+    def name(self) -> str:
+        """`START/ESTIMATOR`."""
+        return f"{self.start}/{self.estimator}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatorStudy:
+    """What is compared and how."""
+
+    model: Path
+    """The pretrained planner."""
+    work: Path
+    training: ExecutionEvaluator
+    """Whose scores are rewards. Its data are not those of the test."""
+    testing: ExecutionEvaluator
+    data: dict[str, JsonValue]
+    """Profile, split and samples of the training, for the record."""
+    schedule: Schedule
+    """Of every run of task feedback, but for seed and estimator."""
+    fine_tuning_steps: int = FINE_TUNING_STEPS
+
+    @property
+    def settings(self) -> dict[str, JsonValue]:
+        """What all results depend on besides the code."""
+        schedule: dict[str, JsonValue] = json.loads(json.dumps(asdict(self.schedule)))
+        for name in ("seed", "estimator", "checkpoint_every"):
+            schedule.pop(name)
+        return {
+            "model": weights_digest(self.model),
+            "suite": self.testing.suite.digest,
+            "profile": self.testing.profile.digest,
+            "data": self.data,
+            "fine_tuning_steps": self.fine_tuning_steps,
+            "schedule": schedule,
+        }
+
+
+Scores = dict[str, float]
+"""By held-out task."""
+
+
+def arms_of(text: str) -> list[Arm]:
+    """Arms from `fine-tuned/leave-one-out,ten-gold/paper`, in their order.
+
+    Raises:
+        ValueError: a part of it is no arm.
+    """
+    parts = [part.strip().partition("/") for part in text.split(",")]
+    return [Arm(start=Start(start), estimator=str(Estimator(estimator))) for start, _, estimator in parts]
+
+
+def with_starts(arms: Sequence[Arm]) -> list[Arm]:
+    """The arms, each start before the first arm that needs it."""
+    return list(dict.fromkeys(one for arm in arms for one in (Arm(start=arm.start, estimator=START), arm)))
+
+
+def run_arm(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str], None]) -> Scores:
+    """Train and test one planner of one seed, or read what it scored.
+
+    Raises:
+        SettingsError: the folder is of a study with other settings.
+        RuntimeError: a task could not be measured, for reasons that are not the planner's.
+    """
+    _begin(study)
+    path = scores_path(work=study.work, seed=seed, arm=arm)
+    if not path.is_file():
+        folder = _trained(study=study, seed=seed, arm=arm, say=say)
+        scores = _tested(study=study, folder=folder)
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+        partial.replace(path)
+        say(f"seed {seed}: {arm.name} {sum(scores.values()) / len(scores):.4f} over {len(scores)} held-out tasks")
+    return read_arm(work=study.work, seed=seed, arm=arm)
+
+
+def scores_path(*, work: Path, seed: int, arm: Arm) -> Path:
+    """Where the scores of a planner are."""
+    return work / f"seed-{seed}" / arm.start / f"{arm.estimator}.scores.json"
+
+
+def read_arm(*, work: Path, seed: int, arm: Arm) -> Scores:
+    """What a planner scored.
+
+    Raises:
+        OSError: it was not tested yet.
+    """
+    scores: Scores = json.loads(scores_path(work=work, seed=seed, arm=arm).read_text(encoding="utf-8"))
+    return scores
+
+
+def _begin(study: EstimatorStudy) -> None:
+    path = study.work / "settings.json"
+    if study.work.is_dir():
+        refuse_others(path=path, settings=study.settings)
+    else:
+        write_settings(path=path, settings=study.settings)
+
+
+def _trained(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str], None]) -> Path:
+    """The folder of a planner, trained now if it is not there yet."""
+    of_start = study.work / f"seed-{seed}" / arm.start
+    tasks = draw_training(suite=study.testing.suite, seed=seed)
+    start = of_start / START
+    if not (start / RECORD).is_file():
+        learnt = tasks if arm.start is Start.FINE_TUNED else few(tasks, count=FEW)
+        fine_tune(
+            FineTuning(
+                model=study.model, out=start, suite=study.testing.suite, tasks=learnt, seed=seed,
+                steps=study.fine_tuning_steps, resume=True,
+            )
+        )  # fmt: skip
+    if arm.estimator == START:
+        return start
+    taught = of_start / arm.estimator
+    if not (taught / RECORD).is_file():
+        schedule = replace(study.schedule, seed=seed, estimator=Estimator(arm.estimator))
+        train_with_feedback(
+            FeedbackRun(
+                model=start, out=taught, evaluator=study.training, data=study.data, schedule=schedule, resume=True,
+                tasks=tuple(key for key in tasks if key not in study.training.not_run),
+            ),
+            report=lambda point: say(f"seed {seed}: {arm.name} step {point.step} reward {point.reward:.4f}"),
+        )  # fmt: skip
+    return taught
+
+
+def _tested(*, study: EstimatorStudy, folder: Path) -> Scores:
+    planner = StrategyPlanner(strategy=Nonlinear(), model=load_planner(folder))
+    held_out = [key for key in draw_halves(study.testing.suite)[1] if key not in study.testing.not_run]
+    scores = {}
+    for record in study.testing.run(planner=planner, tasks=held_out):
+        if record.outcome not in {Outcome.SCORED, Outcome.PLANNER_FAULT} or record.score is None:
+            raise RuntimeError(f"task {record.task} was not measured: {record.outcome}: {record.reason_text}")
+        scores[record.task] = record.score
+    return scores
+
+
+HEADINGS = ("planner", "held-out score", "less its start", "95 % interval", "p", "seeds above start", "by seed")
+
+Measured = Mapping[int, Mapping[str, float]]
+"""Scores by seed and held-out task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """A planner against the start that it was trained from, on the same tasks and seeds."""
+
+    name: str
+    score: float
+    """Mean over tasks and seeds."""
+    difference: Estimate
+    by_seed: tuple[float, ...]
+    """Mean difference of each seed."""
+
+    @property
+    def to_json(self) -> dict[str, JsonValue]:
+        """All figures of the row."""
+        found = self.difference.interval
+        return {
+            "name": self.name,
+            "score": self.score,
+            "difference": found.mean,
+            "low": found.low,
+            "high": found.high,
+            "p": self.difference.p_value,
+            "tasks": self.difference.tasks,
+            "by_seed": list(self.by_seed),
+        }
+
+
+def gain(*, name: str, taught: Measured, start: Measured, metrics: Mapping[str, str]) -> Gain:
+    """The gain of a planner over its start.
+
+    Args:
+        name: of the planner.
+        taught: its scores.
+        start: those of its start, on the same seeds and tasks.
+        metrics: of each task, the strata.
+
+    Raises:
+        ValueError: seeds or tasks differ.
+    """
+    seeds, tasks = sorted(taught), sorted(next(iter(taught.values())))
+    if sorted(start) != seeds or any(sorted(one) != tasks for one in [*taught.values(), *start.values()]):
+        raise ValueError(f"{name} and its start were not tested on the same seeds and tasks")
+    after, before = (np.array([[one[seed][task] for seed in seeds] for task in tasks]) for one in (taught, start))
+    return Gain(
+        name=name,
+        score=float(after.mean()),
+        difference=sampled_tasks(after - before, strata=[metrics[task] for task in tasks], bounds=DIFFERENCES),
+        by_seed=tuple(float(value) for value in (after - before).mean(axis=0)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Starts, and what was made of them."""
+
+    starts: Mapping[str, float]
+    """Mean score of each."""
+    gains: tuple[Gain, ...]
+    seeds: tuple[int, ...]
+
+
+def table_of(*, measured: Mapping[int, Mapping[Arm, Scores]], metrics: Mapping[str, str]) -> Table:
+    """The table of a study.
+
+    Args:
+        measured: by seed and arm; every seed has the same arms, and each arm the start that it was trained from.
+        metrics: of each task.
+    """
+    by_arm: dict[Arm, dict[int, Scores]] = {}
+    for seed, arms in measured.items():
+        for arm, scores in arms.items():
+            by_arm.setdefault(arm, {})[seed] = scores
+    starts = {arm: found for arm, found in by_arm.items() if arm.estimator == START}
+    return Table(
+        starts={arm.name: _mean(found) for arm, found in starts.items()},
+        gains=tuple(
+            gain(name=arm.name, taught=found, start=starts[Arm(start=arm.start, estimator=START)], metrics=metrics)
+            for arm, found in by_arm.items()
+            if arm not in starts
+        ),
+        seeds=tuple(measured),
+    )
+
+
+def markdown(table: Table) -> str:
+    """The table as Markdown: the starts, then what was made of them."""
+    rows = [HEADINGS, ("---",) * len(HEADINGS)]
+    rows += [(name, f"{score:.4f}", *[""] * (len(HEADINGS) - 2)) for name, score in table.starts.items()]
+    rows += [_row(one) for one in table.gains]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    tasks = table.gains[0].difference.tasks if table.gains else 0
+    about = f"Seeds {', '.join(map(str, table.seeds))}; {tasks} held-out tasks. Intervals cover tasks and seeds."
+    return "\n".join([*lines, "", about]) + "\n"
+
+
+def to_json(table: Table) -> dict[str, JsonValue]:
+    """The table as a JSON object."""
+    return {
+        "seeds": list(table.seeds),
+        "starts": dict(table.starts),
+        "gains": [one.to_json for one in table.gains],
+    }
+
+
+def _mean(measured: Measured) -> float:
+    values = [score for scores in measured.values() for score in scores.values()]
+    return sum(values) / len(values)
+
+
+def _row(one: Gain) -> tuple[str, ...]:
+    found, p = one.difference.interval, one.difference.p_value
+    above = sum(value > 0 for value in one.by_seed)
+    return (
+        one.name,
+        f"{one.score:.4f}",
+        f"{found.mean:+.4f}",
+        found.in_words(form="+.4f"),
+        "" if p is None else f"{p:.3f}",
+        f"{above} of {len(one.by_seed)}",
+        ", ".join(f"{value:+.3f}" for value in one.by_seed),
+    )
