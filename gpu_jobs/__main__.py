@@ -1,8 +1,9 @@
 """`python -m gpu_jobs worker`: run a worker, on this machine or any that reaches the API."""
 
+import os
 import sys
+from pathlib import Path
 
-from gpu_jobs.signs import ALIVE, READY, forget_earlier_process, show
 from gpu_jobs.worker_secrets import (
     OPTION,
     TOKEN,
@@ -14,6 +15,18 @@ from gpu_jobs.worker_secrets import (
     secrets_in,
 )
 
+ALIVE, READY = "PLANARENA_ALIVE_FILE", "PLANARENA_READY_FILE"
+"""Variables that name files by which a worker shows probes that it has started, and that the site knows it; without one
+nothing is written."""
+
+
+def forget_earlier_process() -> None:
+    """Remove both files: a folder of a pod outlives its containers."""
+    for variable in (ALIVE, READY):
+        if name := os.environ.get(variable, "").strip():
+            Path(name).unlink(missing_ok=True)
+
+
 if __name__ == "__main__":
     # First of all: what this process imported before would be imported again.
     forget_earlier_process()
@@ -21,7 +34,6 @@ if __name__ == "__main__":
 
 import argparse
 import logging
-import os
 import secrets
 import socket
 import threading
@@ -29,7 +41,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 from evaluator.core.private_files import keep_private
@@ -47,7 +58,7 @@ from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS, formatter
 from gpu_jobs.model_server import VARIABLE
-from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.model_server.isolation.sandbox import detected
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.tracing.options import name_service
@@ -186,6 +197,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     with closing(checkpoints):
         return run(worker)
+
+
+def show(variable: str) -> None:
+    """Write one of the files for probes."""
+    if name := os.environ.get(variable, "").strip():
+        Path(name).touch()
 
 
 def run(worker: Worker) -> int:

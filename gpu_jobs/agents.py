@@ -8,9 +8,8 @@ from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall, Reason, ResultRecord
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract.agents import OpenTurn, TaskEnd, TurnAnswer
-from gpu_jobs.contract.agents import TurnRequest as Told
-from gpu_jobs.contract.lease import Lease
+from gpu_jobs.contract import Lease, OpenTurn, TaskEnd, TurnAnswer
+from gpu_jobs.contract import TurnRequest as Told
 
 if TYPE_CHECKING:
     from evaluator.episodes.base import Evaluator

@@ -11,7 +11,7 @@ import psutil
 
 from evaluator.core.private_files import private_folder
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract.lease import CheckpointPlanner, Lease
+from gpu_jobs.contract import CheckpointPlanner, Lease
 
 logger = logging.getLogger(__name__)
 

@@ -14,23 +14,36 @@ from evaluator.core.records import ResultRecord
 from evaluator.core.values import Artefact
 from evaluator.network.transient import asked_to_wait, is_transient
 from gpu_jobs import bundles
-from gpu_jobs.contract.agents import TurnAnswer, TurnRequest
-from gpu_jobs.contract.attempt import FailRequest, GivenUp, Heartbeat, Phase, SecretHeader, Seed
-from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeaseRequest
-from gpu_jobs.contract.log import LogLines, LogTaken
-from gpu_jobs.contract.message import Message
-from gpu_jobs.contract.objects import (
+from gpu_jobs.contract import (
+    SESSION_HEADER,
+    WORK_LEFT_HEADER,
     BundleTaken,
     DigestsMissing,
     DigestsRequest,
+    FailRequest,
+    FinishAnswer,
+    FinishRequest,
+    GivenUp,
+    Heartbeat,
+    Lease,
+    LeaseRequest,
+    LogLines,
+    LogTaken,
+    Message,
     OfferedUpload,
+    Phase,
+    Problem,
+    ResultsRequest,
+    SecretHeader,
+    Seed,
+    Session,
+    SessionRequest,
+    TurnAnswer,
+    TurnRequest,
     Upload,
     UploadsOffered,
     UploadsRequest,
 )
-from gpu_jobs.contract.problems import Problem
-from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
-from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
 from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
 from gpu_jobs.tracing.options import HEADER as TRACE_HEADER
 from gpu_jobs.tracing.spans import traceparent

@@ -1,36 +1,41 @@
-"""Threads beside the work on a lease: one sends what is done, one says that the worker lives."""
+"""Sending what is done while the work on a lease goes on: records in batches, and before them their artefacts.
+
+Artefacts go to the site, or past it to the bucket that it keeps them in, by requests that the site has signed. Whatever
+does not work there goes through the site, as does all for which the bucket's address is not reached.
+"""
 
 import logging
-import os
 import queue
-import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
+
+import httpx
 
 from evaluator.core import canonical_json
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
+from evaluator.network.transient import asked_to_wait, is_transient
 from gpu_jobs import bundles
-from gpu_jobs.artefact_redaction import with_digests
-from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
-from gpu_jobs.contract.lease import Lease
-from gpu_jobs.direct_uploads import DirectUploads
-from gpu_jobs.exits import Exit
-from gpu_jobs.phases import CurrentPhase
-from gpu_jobs.redaction import Redactor
+from gpu_jobs.client import ApiClient, ObjectsMissingError, RefusedError
+from gpu_jobs.contract import Lease, OfferedUpload
+from gpu_jobs.redaction import Redactor, with_digests
 from gpu_jobs.tracing.spans import span, traceparent
 
 logger = logging.getLogger(__name__)
-
 _RECORDS_PER_CALL = 25
 _DIGESTS_PER_CALL = 1000
 _MOST_KNOWN = 20_000
-_LET_GO_SECONDS = 15.0
-"""For so long a worker may go on with an attempt that is over, where its launcher asked it to stop."""
-_INTERRUPT_EVERY_SECONDS = 2.0
+_THREADS = 4
+_TRIES = 3
+_WAIT_SECONDS = 0.5
+_UNREACHED_SECONDS = 300.0
+"""For so long a bucket that was not reached at all is not tried again."""
+_LONGEST_WAIT_SECONDS = 10.0
 
 
 class Known:
@@ -60,6 +65,71 @@ class Known:
         """The site does not have these."""
         for digest in digests:
             self._of_split.get(split, {}).pop(digest, None)
+
+
+class DirectUploads:
+    """Uploads what a site offers to take. May be kept for many leases."""
+
+    def __init__(
+        self, *, transport: httpx.BaseTransport | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Args:
+        transport: how requests are sent; tests give a fake.
+        sleep: how to wait between tries.
+        """
+        self._transport = transport
+        self._sleep = sleep
+        self._again_at = 0.0
+        """Since the bucket was not reached, on the monotonic clock."""
+
+    def send(self, *, client: ApiClient, lease: Lease, artefacts: Sequence[Artefact]) -> list[Artefact]:
+        """Upload artefacts, which are free of secrets.
+
+        Returns:
+            Those that were not uploaded: they go through the site.
+        """
+        if time.monotonic() < self._again_at:
+            return list(artefacts)
+        try:
+            offered = {one.digest: one for one in client.uploads(lease=lease, artefacts=artefacts)}
+        except RefusedError as error:
+            logger.warning("the site offers no direct uploads: %s", error)
+            return list(artefacts)
+        going = [artefact for artefact in artefacts if artefact.digest in offered]
+        if not going:
+            return list(artefacts)
+        # No redirection is followed: the offer is for one address. Nothing of the site's is sent but the offer.
+        with (
+            httpx.Client(timeout=httpx.Timeout(60.0, connect=5.0), transport=self._transport, trust_env=False) as http,
+            ThreadPoolExecutor(_THREADS, thread_name_prefix="upload") as pool,
+        ):
+            done = list(pool.map(lambda one: self._is_uploaded(http, offered[one.digest], one), going))
+        uploaded = {artefact.digest for artefact, is_done in zip(going, done, strict=True) if is_done}
+        return [artefact for artefact in artefacts if artefact.digest not in uploaded]
+
+    def _is_uploaded(self, http: httpx.Client, offer: OfferedUpload, artefact: Artefact) -> bool:
+        problem, asked = "", 0.0
+        for attempt in range(_TRIES):
+            if attempt:
+                self._sleep(max(_WAIT_SECONDS * attempt, min(asked, _LONGEST_WAIT_SECONDS)))
+            try:
+                answer = http.put(offer.url, content=artefact.data, headers=offer.headers)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                self._again_at = time.monotonic() + _UNREACHED_SECONDS
+                problem = type(error).__name__
+                break
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                # Without its message: that may hold the address, which is signed.
+                problem = type(error).__name__
+                continue
+            if answer.is_success:
+                return True
+            problem = f"HTTP {answer.status_code}"
+            if not is_transient(answer.status_code):
+                break
+            asked = asked_to_wait(answer.headers) or 0.0
+        logger.warning("artefact %s goes through the site: uploading it failed (%s)", artefact.digest, problem)
+        return False
 
 
 class Delivery:
@@ -264,78 +334,3 @@ def _fault_instead_of(record: ResultRecord, *, why: str) -> ResultRecord:
         reason=Reason.INTERNAL_ERROR,
         reason_text=why,
     )
-
-
-class Heartbeats:
-    """Says regularly that the worker lives and which phase it is in, and learns when the attempt is over."""
-
-    def __init__(
-        self, *, client: ApiClient, lease: Lease, phase: CurrentPhase, interrupt: Callable[[], None] | None = None
-    ) -> None:
-        """Args:
-        client: the API.
-        lease: of the attempt.
-        phase: the current one.
-        interrupt: called again and again from when the attempt is over until the worker has left it.
-        """
-        self.over: AttemptOverError | None = None
-        """Set when the server says that the attempt is over."""
-        self._client = client
-        self._lease = lease
-        self._phase = phase
-        self._stopping = threading.Event()
-        self._wake = threading.Event()
-        self._must_let_go = False
-        self._interrupt = interrupt
-        self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stopping.set()
-        self._wake.set()
-
-    def ask_now(self) -> None:
-        """Ask at once whether the attempt is over; if so, send SIGUSR1 to this process, and end it if it does not let
-        go of the attempt. For a signal handler: it only sets a flag."""
-        self._must_let_go = True
-        self._wake.set()
-
-    def check(self) -> None:
-        """Go on only while the attempt is this worker's.
-
-        Raises:
-            AttemptOverError: it is not.
-        """
-        if self.over is not None:
-            raise self.over
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(self._lease.heartbeat_seconds)
-            self._wake.clear()
-            if self._stopping.is_set():
-                return
-            try:
-                self._client.heartbeat(self._lease, phase=self._phase.now)
-            except AttemptOverError as error:
-                self.over = error
-                break
-            except (UnreachableError, RefusedError) as error:
-                # The next one may arrive; if none does, the server takes the lease back.
-                logger.warning("heartbeat failed: %s", error)
-        while not self._must_let_go:
-            if self._interrupt is not None:
-                self._interrupt()
-            self._wake.wait(None if self._interrupt is None else _INTERRUPT_EVERY_SECONDS)
-            self._wake.clear()
-            if self._stopping.is_set():
-                return
-        os.kill(os.getpid(), signal.SIGUSR1)
-        if not self._stopping.wait(_LET_GO_SECONDS):
-            logger.error("attempt %s is over, and this process does not let go of it: it ends", self._lease.attempt)
-            os._exit(Exit.TERMINATED)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from evaluator.core.records import PlannerCall, Reason
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
-from gpu_jobs.contract.attempt import Phase
-from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner, Lease
+from gpu_jobs.contract import CheckpointPlanner, HubPlanner, Lease, Phase
+from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import NoServerFreeError
 from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, submitted_model_opener
-from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
 
 if TYPE_CHECKING:

@@ -1,20 +1,24 @@
-"""Opening the planner of a lease. One opener for each kind of planner that the contract has a message for."""
+"""Opening the planner of a lease: an opener for each kind of planner that the contract has a message for.
+
+No lease holds a secret: those of an attempt are fetched by calls of the live attempt, and kept in memory only.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpu_jobs.contract.attempt import SecretHeader as SentHeader
-from gpu_jobs.contract.lease import BundledPlanner, ChatPlanner, EndpointPlanner, PlansPlanner
+from pydantic import Field, SecretStr
+
+from evaluator.network.secret_header import SecretHeader
+from gpu_jobs.client import ApiClient
+from gpu_jobs.contract import BundledPlanner, ChatPlanner, EndpointPlanner, Lease, PlansPlanner
+from gpu_jobs.contract import SecretHeader as SentHeader
 
 if TYPE_CHECKING:
     from evaluator.core.planner import Planner
     from evaluator.core.suites.base import Suite
-    from evaluator.network.secret_header import SecretHeader
-
 
 Header = SentHeader | None
-
 CHAT_TRIES = 4
 """Of one call of a chat endpoint, as of a `planner/1` endpoint."""
 CHAT_PAUSE_SECONDS = 20.0
@@ -28,6 +32,42 @@ class LeaseRefusedError(Exception):
 class LeaseReturnedError(Exception):
     """What the lease needs is not there yet, which nobody can be blamed for: its tasks are given back. The message says
     what."""
+
+
+class HeldLease(Lease):
+    """A lease with its secrets. It stays in the worker's memory."""
+
+    hidden_seed: SecretStr | None = Field(default=None, exclude=True)
+    """The seed of the hidden data."""
+    header: SentHeader | None = Field(default=None, exclude=True)
+    """What the planner's endpoint asks for."""
+
+
+def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
+    """The lease with the secrets that it says it needs: the seed of hidden data, the planner's secret header.
+
+    Raises:
+        AttemptOverError: the attempt ended meanwhile.
+        RefusedError: the site does not give them to this worker.
+        UnreachableError: the site could not be reached before the lease expired.
+    """
+    planner = lease.planner
+    needs_header = isinstance(planner, EndpointPlanner | ChatPlanner) and planner.has_header
+    return HeldLease(
+        **dict(lease),
+        hidden_seed=client.seed(lease) if lease.needs_seed else None,
+        header=client.secret_header(lease) if needs_header else None,
+    )
+
+
+def secrets_of(lease: HeldLease) -> list[str]:
+    """All secrets that a worker knows because of this lease, for taking them out of what it sends."""
+    found = [lease.token]
+    if lease.hidden_seed is not None:
+        found.append(lease.hidden_seed.get_secret_value())
+    if lease.header is not None:
+        found += SecretHeader(lease.header.name, lease.header.value.get_secret_value()).secrets()
+    return found
 
 
 @contextmanager
@@ -103,16 +143,13 @@ def _plans(wanted: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Pl
     yield GivenPlans({task: GivenPlan(given.plan, given.alternatives) for task, given in wanted.plans.items()})
 
 
-def _header(sent: Header) -> "SecretHeader | None":
-    from evaluator.network.secret_header import SecretHeader
-
+def _header(sent: Header) -> SecretHeader | None:
     return None if sent is None else SecretHeader(sent.name, sent.value.get_secret_value())
 
 
 Opener = Callable[[Any, "Suite", Header], AbstractContextManager["Planner"]]
 """Opens the planner of a message for a suite, with its secret header if it has one; leaving the context closes it. May
 raise `LeaseRefusedError`."""
-
 OPENERS: Mapping[type, Opener] = {
     BundledPlanner: _bundled,
     EndpointPlanner: _endpoint,

@@ -9,15 +9,13 @@ from evaluator.execution.engine.progress import Stopwatch
 from evaluator.execution.engine.store import Store
 from evaluator.scoring.arbiters.base import ArbiterName
 from gpu_jobs.agents import AgentTurns
-from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import Checkpoints
-from gpu_jobs.contract.attempt import Phase
-from gpu_jobs.contract.lease import AgentPlanner, CheckpointPlanner, HubPlanner, Lease
+from gpu_jobs.contract import AgentPlanner, CheckpointPlanner, HubPlanner, Lease, Phase
+from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.model_server.opening import ModelOpener
-from gpu_jobs.phases import CurrentPhase
-from gpu_jobs.planners import OPENERS, LeaseRefusedError
+from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError
 
 if TYPE_CHECKING:
     from evaluator.core.planner import Planner

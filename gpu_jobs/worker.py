@@ -12,7 +12,6 @@ from uuid import UUID
 
 from evaluator.core.records import ResultRecord
 from gpu_jobs.agents import AgentAway
-from gpu_jobs.attempt_secrets import HeldLease, with_secrets
 from gpu_jobs.client import (
     ApiClient,
     AttemptOverError,
@@ -21,15 +20,13 @@ from gpu_jobs.client import (
     RefusedError,
     UnreachableError,
 )
-from gpu_jobs.contract.attempt import GivenUp, Phase
-from gpu_jobs.contract.lease import Lease, LeaseRequest
-from gpu_jobs.contract.results import FinishRequest
-from gpu_jobs.delivery import Delivery, Heartbeats, Known
-from gpu_jobs.direct_uploads import DirectUploads
+from gpu_jobs.contract import FinishRequest, GivenUp, Lease, LeaseRequest, Phase
+from gpu_jobs.delivery import Delivery, DirectUploads, Known
 from gpu_jobs.exits import Exit
+from gpu_jobs.heartbeats import Heartbeats
 from gpu_jobs.logs.lines import process_named
 from gpu_jobs.logs.sending import AttemptLog
-from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
+from gpu_jobs.planners import HeldLease, LeaseRefusedError, LeaseReturnedError, with_secrets
 from gpu_jobs.runner import ShardRunner
 from gpu_jobs.tracing.spans import failed, ids_for_logs, span
 

@@ -84,7 +84,7 @@ def answers(lease: dict) -> set[str]:
     """The plans that the leased planner gives for the tasks of a suite."""
     from evaluator.core.planner import request_for
     from evaluator.core.suites.registry import suite_of
-    from gpu_jobs.contract.lease import Lease
+    from gpu_jobs.contract import Lease
     from gpu_jobs.planners import OPENERS
 
     suite, wanted = suite_of("openagi"), Lease.model_validate(lease).planner

@@ -20,8 +20,7 @@ from secrets import token_hex
 import psutil
 
 from evaluator.core.private_files import private_folder
-from gpu_jobs.launchers.base import LaunchError, Liveness
-from gpu_jobs.launchers.enrolment import Enrolments
+from gpu_jobs.launchers.base import Enrolments, LaunchError, Liveness
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.worker_secrets import NO_SECRETS, OPTION, WorkerSecrets, harmless, piped
 
@@ -30,6 +29,11 @@ _CRASH_WINDOW_SECONDS = 60
 _CRASHES_ALLOWED = 5
 _KEEP_DEAD_SECONDS = 600
 _IDLE_SECONDS = 600
+_SHARE = 0.8
+"""Of the machine's memory, for all workers together. The site and its database need the rest."""
+_LEAST = 2 * 1024**3
+"""Bytes. A worker of the profile `lilliput` needs half of it."""
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,3 +280,27 @@ def _last_line(path: Path) -> str:
     except OSError:
         lines = []
     return lines[-1][:300] if lines else "(empty)"
+
+
+def default_worker_memory(*, workers: int) -> int:
+    """Bytes that each of so many workers may use on this machine, or in this container."""
+    return memory_of_each(total=machine_memory(), workers=workers)
+
+
+def memory_of_each(*, total: int, workers: int) -> int:
+    """Bytes for each of so many workers, of a machine with so many."""
+    return max(_LEAST, int(total * _SHARE / workers))
+
+
+def machine_memory(*, limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
+    """Bytes of memory that the machine has, or that its container may use."""
+    total = int(psutil.virtual_memory().total)
+    for path in limits:
+        try:
+            text = path.read_text().strip()
+        except OSError:
+            continue
+        # "max", or in version 1 a number beyond all memory: no limit.
+        if text.isdigit():
+            total = min(total, int(text))
+    return total

@@ -12,10 +12,17 @@ from itertools import islice
 from types import TracebackType
 from typing import Self
 
-from gpu_jobs.attempt_secrets import HeldLease, secrets_of
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
-from gpu_jobs.contract.lease import ChatPlanner, EndpointPlanner
-from gpu_jobs.contract.log import LONGEST_LEVEL, LONGEST_LINE, MOST_LINES_PER_CALL, LogLine, LogLines
+from gpu_jobs.contract import (
+    LONGEST_LEVEL,
+    LONGEST_LINE,
+    MOST_LINES_PER_CALL,
+    ChatPlanner,
+    EndpointPlanner,
+    LogLine,
+    LogLines,
+)
+from gpu_jobs.planners import HeldLease, secrets_of
 from gpu_jobs.redaction import Redactor
 
 _MOST_WAITING = 2000

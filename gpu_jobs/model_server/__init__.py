@@ -8,7 +8,7 @@ Nothing is imported here: the worker needs no torch for it.
 - `process`: starts the server, watches its memory, and kills it
 - `isolation`: the sandbox; `opening`: loads a model in the sandbox of this machine
 - `remote`, `delivery`: a server in another container, and sending it the files of a model; `serving`: its program
-- `engine`: another engine, such as vLLM, in a third container; `vllm_opening`: the worker's side of it
+- `vllm_opening`: the worker's side of another engine in a third container
 """
 
 VARIABLE = "PLANARENA_MODEL_SERVER"

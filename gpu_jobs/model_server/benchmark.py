@@ -37,7 +37,7 @@ from evaluator.planners.language_models.shipped import NAME, shipped_folder
 from evaluator.planners.strategies.registry import strategy_of
 from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server.client import RemoteModel
-from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.model_server.isolation.sandbox import detected
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.model_server.remote import RemoteOpener
 

@@ -1,8 +1,13 @@
-"""Opening a submitted model: in the sandbox that this machine has, or not at all."""
+"""Opening a submitted model: in the sandbox that this machine has, or not at all, and within its time limits.
 
+A model that hangs keeps its worker from everybody else until its deadline, so a small one gets less time.
+"""
+
+import math
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -15,10 +20,8 @@ from evaluator.execution.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError
 from evaluator.sandbox.isolation.address import parse_address
 from gpu_jobs.model_server import VARIABLE
-from gpu_jobs.model_server.client import Deadlines, RemoteModel
-from gpu_jobs.model_server.isolation.detection import ALLOW_UNSANDBOXED, detected
-from gpu_jobs.model_server.isolation.sandbox import Sandbox
-from gpu_jobs.model_server.time_limits import deadlines_set
+from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
+from gpu_jobs.model_server.isolation.sandbox import ALLOW_UNSANDBOXED, Sandbox, detected
 
 MEMORY = "PLANARENA_MODEL_MEMORY"
 ENGINE = "PLANARENA_MODEL_ENGINE"
@@ -26,6 +29,19 @@ _OF_LIBRARIES = 4 * 1024**3
 _TIMES_WEIGHTS = 5
 """Half-precision weights take twice as much on a CPU; the rest is for caches of keys and values."""
 _OF_MACHINE = 0.9
+_VARIABLES: Mapping[str, str] = {
+    "load": "PLANARENA_MODEL_LOAD_SECONDS",
+    "answer": "PLANARENA_MODEL_ANSWER_SECONDS",
+    "call": "PLANARENA_MODEL_CALL_SECONDS",
+}
+"""Those that replace the fields of `Deadlines`."""
+_LIBRARIES_SECONDS = 120.0
+"""For a busy machine to import torch and transformers; an idle one needs about 6."""
+_LOADED_PER_SECOND = 25_000_000
+"""Bytes of weights."""
+_ANSWER_SECONDS, _ANSWERED_PER_SECOND = 30.0, 10_000_000
+_CALL_SECONDS, _CALLED_PER_SECOND = 5.0, 20_000_000
+"""For a model without weights, and bytes of weights for which each further second is allowed."""
 
 
 class OpenedModel(LanguageModel, Protocol):
@@ -144,3 +160,37 @@ def threads_here() -> int | None:
         return int(torch.get_num_threads())
     text = os.environ.get("OMP_NUM_THREADS", "")
     return int(text) if text.isdecimal() and int(text) else None
+
+
+def deadlines_set(*, weights: int | None = None, environment: Mapping[str, str] = os.environ) -> Deadlines:
+    """The deadlines of a model.
+
+    Args:
+        weights: bytes of its weights; None: those of the largest models.
+        environment: what the operator sets there counts whatever the size.
+
+    Raises:
+        ModelError: a variable is no number of seconds.
+    """
+    texts = {field: environment.get(variable, "").strip() for field, variable in _VARIABLES.items()}
+    by_size = DEADLINES if weights is None else _by_size(weights)
+    return replace(by_size, **{field: _seconds(text, of=_VARIABLES[field]) for field, text in texts.items() if text})
+
+
+def _by_size(weights: int) -> Deadlines:
+    return replace(
+        DEADLINES,
+        load=min(DEADLINES.load, _LIBRARIES_SECONDS + weights / _LOADED_PER_SECOND),
+        answer=min(DEADLINES.answer, _ANSWER_SECONDS + weights / _ANSWERED_PER_SECOND),
+        call=min(DEADLINES.call, _CALL_SECONDS + weights / _CALLED_PER_SECOND),
+    )
+
+
+def _seconds(text: str, *, of: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ModelError(f"{of} is {text[:40]!r}, which is no number of seconds.")
+    return seconds

@@ -1,5 +1,5 @@
 """Opening a model in vLLM in another container: a model server takes the files, and vLLM serves them on the next port
-for as long as the worker keeps its connection to that server (`engine`)."""
+for as long as the worker keeps its connection to that server (`serving.Engine`)."""
 
 import logging
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ from gpu_jobs.model_server.channel import ChannelError, ChannelTimeoutError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines
 from gpu_jobs.model_server.delivery import soon
 from gpu_jobs.model_server.digests import model_digest
-from gpu_jobs.model_server.engine import PORT_OFFSET
 from gpu_jobs.model_server.remote import RemoteOpener, RemoteServer
+from gpu_jobs.model_server.serving import PORT_OFFSET
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from evaluator.episodes.turns.environment import Bounds
-from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract import Phase
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.planners.kinds import kind_of
 

@@ -13,7 +13,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from evaluator.core.records import Outcome
-from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract import Phase
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.people.models import Team

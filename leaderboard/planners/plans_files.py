@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evaluator.core.plans_file import PlansFile as FileContent
 from evaluator.core.plans_file import PlansFileError, read_plans
-from gpu_jobs.contract.lease import GivenPlan
+from gpu_jobs.contract import GivenPlan
 from leaderboard.catalog.models import Task
 from leaderboard.people.models import User
 from leaderboard.planners.models import FilePlan, Planner, PlansFile

@@ -10,8 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers.base import Launcher, NoLauncher
-from gpu_jobs.launchers.local import Limits, LocalLauncher
-from gpu_jobs.launchers.machine import default_worker_memory
+from gpu_jobs.launchers.local import Limits, LocalLauncher, default_worker_memory
 from gpu_jobs.launchers.pools import Needs
 from gpu_jobs.worker_secrets import proxies_in
 from leaderboard.evaluations.models import Evaluation
@@ -79,8 +78,7 @@ def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
     # Only those who use it load the client.
-    from gpu_jobs.launchers.kubernetes.client import ClusterClient, connect
-    from gpu_jobs.launchers.kubernetes.responses import ClusterError
+    from gpu_jobs.launchers.kubernetes.client import ClusterClient, ClusterError, connect
     from gpu_jobs.launchers.kubernetes.settings import SettingsError, settings_from
 
     try:

@@ -26,7 +26,7 @@ from django.utils import timezone
 from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
 from evaluator.controlllm.toolbench.suite import tool_suite
 from evaluator.core.records import Outcome, Reason
-from gpu_jobs.contract.log import LogLine, LogLines
+from gpu_jobs.contract import LogLine, LogLines
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import announce, close

@@ -7,8 +7,8 @@ from typing import Any
 from evaluator.core.records import ArtefactReference, Outcome, ResultRecord, SampleResult
 from evaluator.core.values import Artefact, encode
 from evaluator.execution.engine.store import MemoryStore, Store
-from gpu_jobs.contract.lease import Lease
-from gpu_jobs.phases import CurrentPhase
+from gpu_jobs.contract import Lease
+from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
 
 

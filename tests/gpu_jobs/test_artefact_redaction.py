@@ -10,9 +10,8 @@ from PIL.PngImagePlugin import PngInfo
 
 from evaluator.core.records import ArtefactReference, SampleResult
 from evaluator.core.values import Artefact, MediaType, decode, encode
-from gpu_jobs.artefact_redaction import holds_secret, redacted, with_digests
-from gpu_jobs.contract.lease import Lease
-from gpu_jobs.redaction import Redactor
+from gpu_jobs.contract import Lease
+from gpu_jobs.redaction import Redactor, holds_secret, redacted, with_digests
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.test_worker import Acting, make_worker

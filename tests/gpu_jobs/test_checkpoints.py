@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.sandbox.admission.rules import ModelRefusedError
 from gpu_jobs.checkpoints import KEPT, CheckpointCache, CheckpointError
-from gpu_jobs.contract.lease import CheckpointPlanner, Lease
+from gpu_jobs.contract import CheckpointPlanner, Lease
 from tests.fakes.api import LEASE
 
 PIECE = 10_000

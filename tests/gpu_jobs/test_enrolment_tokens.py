@@ -8,7 +8,7 @@ import pytest
 
 from gpu_jobs.__main__ import parser
 from gpu_jobs.client import ApiClient, EnrolmentExpiredError, RefusedError
-from gpu_jobs.contract.lease import LeaseRequest
+from gpu_jobs.contract import LeaseRequest
 from gpu_jobs.enrolment_tokens import RENEWED_WITHIN_SECONDS, TokenFile
 from gpu_jobs.worker_secrets import harmless
 from tests.fakes.api import LEASE, FakeApi

@@ -11,16 +11,14 @@ from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.core.suites.hidden import data_digest
 from evaluator.core.suites.registry import suite_of
 from evaluator.execution.engine.store import MemoryStore
-from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.model_server.client import NoServerFreeError, RemoteModel
 from gpu_jobs.model_server.isolation.confinement import Layer
-from gpu_jobs.model_server.isolation.detection import detected
-from gpu_jobs.model_server.isolation.sandbox import Sandbox
+from gpu_jobs.model_server.isolation.sandbox import Sandbox, detected
 from gpu_jobs.model_server.opening import open_model
-from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
+from gpu_jobs.planners import HeldLease, LeaseRefusedError, LeaseReturnedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.api import LEASE, FakeApi

@@ -13,8 +13,7 @@ import pytest
 
 from gpu_jobs.launchers.base import LaunchError
 from gpu_jobs.launchers.guard import own_memory
-from gpu_jobs.launchers.local import NO_LIMITS, Limits, LocalLauncher
-from gpu_jobs.launchers.machine import machine_memory, memory_of_each
+from gpu_jobs.launchers.local import NO_LIMITS, Limits, LocalLauncher, machine_memory, memory_of_each
 from gpu_jobs.worker_secrets import WorkerSecrets
 from tests.fakes.enrolments import FakeEnrolments
 from tests.processes import lives

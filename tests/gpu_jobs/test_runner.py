@@ -11,10 +11,8 @@ from evaluator.execution.engine.store import MemoryStore
 from evaluator.sandbox.programs.support import Support
 from evaluator.sandbox.programs.wire import Layer
 from gpu_jobs import __main__ as program
-from gpu_jobs.attempt_secrets import HeldLease
-from gpu_jobs.contract.attempt import Phase
-from gpu_jobs.contract.lease import ChatPlanner
-from gpu_jobs.planners import OPENERS, LeaseRefusedError
+from gpu_jobs.contract import ChatPlanner, Phase
+from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient, EnrolmentExpiredError
-from gpu_jobs.contract.lease import LeaseRequest
+from gpu_jobs.contract import LeaseRequest
 from gpu_jobs.exits import REFUSED, Exit
+from gpu_jobs.planners import HeldLease
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner

@@ -10,11 +10,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract import Phase
 from gpu_jobs.delivery import Delivery
 from gpu_jobs.exits import Exit
+from gpu_jobs.planners import HeldLease
 from gpu_jobs.signs import ALIVE, READY, forget_earlier_process, show
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from evaluator.core.records import ResultRecord
 from gpu_jobs.client import ApiClient, LeaseAnswer
-from gpu_jobs.contract.lease import Lease, LeaseRequest
+from gpu_jobs.contract import Lease, LeaseRequest
 from gpu_jobs.worker import Worker, stop_on_sigterm
 from tests.fakes.runner import FakeRunner
 

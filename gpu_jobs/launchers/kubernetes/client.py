@@ -4,8 +4,11 @@ Every call has a time limit, and is tried again with jitter where that may help:
 where it says that others changed something at the same moment. Everything else from 400 on is a refusal, and says so.
 """
 
+import json
+import logging
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -16,20 +19,97 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
-from evaluator.network.transient import asked_to_wait
-from gpu_jobs.launchers.kubernetes.responses import (
-    ClusterError,
-    ClusterRefusedError,
-    ClusterUnreachableError,
-    ExpiredError,
-    Json,
-    _error,
-    checked,
-    error_text,
-    may_heal,
-    parsed,
-)
-from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
+from evaluator.network.transient import asked_to_wait, is_transient
+from gpu_jobs.launchers.kubernetes.reasons import Json, is_about_quota
+from gpu_jobs.launchers.kubernetes.settings import SELECTOR, KubernetesSettings, name_of
+
+logger = logging.getLogger(__name__)
+
+_CONFLICT = "Conflict"
+"""Reason of a Status. The other 409 is `AlreadyExists`."""
+
+
+class ClusterError(Exception):
+    """The API server could not be asked, or refused; the message is part of a sentence."""
+
+
+class ClusterUnreachableError(ClusterError):
+    """No usable answer within the time for it."""
+
+
+class ClusterRefusedError(ClusterError):
+    """It refuses, and would again until somebody changes something."""
+
+    def __init__(self, *, status: int, message: str) -> None:
+        self.status = status
+        self.message = message
+        """The cluster's own words."""
+        super().__init__(f"the cluster answered {status}: {message}")
+
+
+class QuotaExceededError(ClusterRefusedError):
+    """A ResourceQuota of the namespace is used up: it may be taken when others have ended."""
+
+
+class AlreadyThereError(ClusterError):
+    """Something of this name exists."""
+
+
+class ConflictError(ClusterError):
+    """Others changed something at the same moment, or a precondition does not hold."""
+
+
+class ExpiredError(ClusterError):
+    """The server has forgotten what this list or watch would go on from: begin again."""
+
+
+def may_heal(*, method: str, status: int, data: bytes) -> bool:
+    """Whether the same request may succeed in a moment. A create meets a conflict when others take from the same quota
+    at that moment; a delete only if its precondition does not hold."""
+    if status == 409 and method != "DELETE":
+        return _status_object(data).get("reason") == _CONFLICT
+    return is_transient(status, conflicts_are_answers=True)
+
+
+def error_text(*, status: int, data: bytes) -> str:
+    message = str(_status_object(data).get("message", "")).strip()
+    return f"HTTP {status}: {message}" if message else f"HTTP {status}"
+
+
+def checked(*, status: int, data: bytes) -> Json:
+    if 200 <= status < 300:
+        return parsed(data)
+    raise _error(status=status, body=_status_object(data))
+
+
+def _status_object(data: bytes) -> Json:
+    """The Status in the body of an error. A proxy in between speaks HTML; then there is none."""
+    try:
+        return parsed(data)
+    except ClusterError:
+        return {}
+
+
+def _error(*, status: int, body: Json) -> ClusterError:
+    message = str(body.get("message", "")).strip() or "no message"
+    if status == 409:
+        return ConflictError(message) if body.get("reason") == _CONFLICT else AlreadyThereError(message)
+    if status == 403 and is_about_quota(message):
+        return QuotaExceededError(status=status, message=message)
+    if status == 410:
+        return ExpiredError(message)
+    if is_transient(status, conflicts_are_answers=True):
+        return ClusterUnreachableError(f"the cluster's API does not answer ({status}: {message})")
+    return ClusterRefusedError(status=status, message=message)
+
+
+def parsed(data: bytes) -> Json:
+    try:
+        found = json.loads(data or b"{}")
+    except ValueError as error:
+        raise ClusterError("the cluster's API answered with something that is not JSON") from error
+    return found if isinstance(found, dict) else {}
+
 
 _PAGE = 500
 _LONGEST_WAIT_SECONDS = 5.0
@@ -276,3 +356,69 @@ def _lines(response: Any) -> Iterator[bytes]:
         buffer += chunk
         *whole, buffer = buffer.split(b"\n")
         yield from (line for line in whole if line.strip())
+
+
+_LONGEST_PAUSE_SECONDS = 30.0
+
+
+class Follower:
+    """Tells which pods of pools have changed."""
+
+    def __init__(
+        self,
+        *,
+        client: ClusterClient,
+        on_change: Callable[[str], None],
+        stopped: threading.Event,
+        pause_seconds: float = 1.0,
+        watch_seconds: int = 60,
+    ) -> None:
+        """Args:
+        client: the cluster.
+        on_change: gets a pod's name; should only note it, and be fast.
+        stopped: set it to end `follow`, within `watch_seconds`.
+        pause_seconds: the least time between two watches.
+        watch_seconds: how long one watch lasts.
+        """
+        self._client = client
+        self._on_change = on_change
+        self._stopped = stopped
+        self._pause = pause_seconds
+        self._seconds = watch_seconds
+
+    def follow(self, *, beat: Callable[[], None] = lambda: None) -> None:
+        """Follow the pods until stopped.
+
+        Args:
+            beat: called after every list and watch, also one that failed, as a sign of life.
+        """
+        version, wait = "", self._pause
+        while not self._stopped.is_set():
+            try:
+                version = self._watch(version or self._list())
+                wait = self._pause
+            except ExpiredError:
+                # Events were missed; the next list tells about everything that is there.
+                version = ""
+            except ClusterError as error:
+                logger.warning("watching pods: %s", error)
+                wait = min(wait * 2, _LONGEST_PAUSE_SECONDS)
+            beat()
+            self._stopped.wait(wait)
+
+    def _list(self) -> str:
+        pods, version = self._client.pods(SELECTOR)
+        for pod in pods:
+            self._on_change(name_of(pod))
+        return version
+
+    def _watch(self, version: str) -> str:
+        """Tell about what changes after `version`, and return the version that was reached."""
+        for event in self._client.watch_pods(selector=SELECTOR, version=version, seconds=self._seconds):
+            changed = event.get("object", {})
+            version = str(changed.get("metadata", {}).get("resourceVersion", "")) or version
+            if event.get("type") != "BOOKMARK" and changed.get("metadata", {}).get("name"):
+                self._on_change(name_of(changed))
+            if self._stopped.is_set():
+                break
+        return version

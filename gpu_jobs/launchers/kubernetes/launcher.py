@@ -5,28 +5,33 @@ It is stateless: after a restart it finds the same pools by their labels. Evalua
 start; they do not fail.
 """
 
+import base64
+import binascii
 import logging
+import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from typing import Any
 
-from gpu_jobs.launchers.base import LaunchError, Liveness
-from gpu_jobs.launchers.enrolment import PoolEnrolments
-from gpu_jobs.launchers.kubernetes.client import ClusterClient
-from gpu_jobs.launchers.kubernetes.conditions import liveness_of
-from gpu_jobs.launchers.kubernetes.enrolment import PoolTokens
-from gpu_jobs.launchers.kubernetes.fleet import KEPT_SECONDS, FleetView
-from gpu_jobs.launchers.kubernetes.names import DELETION_COST, name_of, pool_handle, pool_of_handle, pool_of_pod
-from gpu_jobs.launchers.kubernetes.pods import Json, assess_pod, condition
-from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Assessment, Reason, State
-from gpu_jobs.launchers.kubernetes.responses import ClusterError, ClusterRefusedError
-from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
-from gpu_jobs.launchers.kubernetes.words import public_words
+from gpu_jobs.launchers.base import LaunchError, Liveness, PoolEnrolments
+from gpu_jobs.launchers.kubernetes.client import ClusterClient, ClusterError, ClusterRefusedError
+from gpu_jobs.launchers.kubernetes.fleet import KEPT_SECONDS, FleetView, liveness_of
+from gpu_jobs.launchers.kubernetes.pods import assess_pod, condition
+from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Assessment, Json, Reason, State
+from gpu_jobs.launchers.kubernetes.settings import (
+    DELETION_COST,
+    TOKEN_KEY,
+    KubernetesSettings,
+    name_of,
+    pool_handle,
+    pool_of_handle,
+    pool_of_pod,
+)
 from gpu_jobs.launchers.pools import Needs, Pool, pool_of
 from gpu_jobs.redaction import Redactor, secrets_of
 
 logger = logging.getLogger(__name__)
-
 _BUSY, _IDLE = "100", "0"
 _QUOTED = frozenset({Reason.NO_PODS, Reason.QUOTA_EXCEEDED, Reason.POD_SECURITY, Reason.NOT_SCALED})
 """Reasons whose sentence is followed by the cluster's own words."""
@@ -228,3 +233,91 @@ class KubernetesLauncher:
 
     def _log(self, what: str, error: ClusterError) -> None:
         logger.warning("%s: %s", what, Redactor(secrets=self._secrets)(str(error)))
+
+
+_LOOKED_AT_EVERY_SECONDS = 60.0
+
+
+class PoolTokens:
+    """Sees that each pool's Secret holds a token that opens sessions, whatever happened to it."""
+
+    def __init__(
+        self, *, client: ClusterClient, enrolments: PoolEnrolments, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Args:
+        client: the cluster.
+        enrolments: where tokens come from.
+        clock: the time in seconds; tests give their own.
+        """
+        self._client = client
+        self._enrolments = enrolments
+        self._clock = clock
+        self._good_until: dict[str, float] = {}
+
+    def renew(self, pool: str) -> bool:
+        """See that the pool's Secret holds a fresh token, at most once a minute. False if there is no Secret.
+
+        A process that dies between minting and writing leaves an unused token; the next call mints another.
+
+        Raises:
+            ClusterError: the Secret could not be read or written, or nobody knows.
+        """
+        if self._good_until.get(pool, float("-inf")) > self._clock():
+            return True
+        secret = self._client.secret(pool_handle(pool))
+        if secret is None:
+            return False
+        if not self._enrolments.is_fresh(pool=pool, token=_token_in(secret)):
+            self._write(pool)
+        self._good_until[pool] = self._clock() + _LOOKED_AT_EVERY_SECONDS
+        return True
+
+    def _write(self, pool: str) -> None:
+        token = self._enrolments.mint(pool=pool)
+        data = {TOKEN_KEY: base64.b64encode(token.encode()).decode()}
+        try:
+            self._client.patch_secret(name=pool_handle(pool), patch={"data": data})
+        except BaseException:
+            # Written after all, where only the answer was lost: then the next look renews it.
+            self._enrolments.withdraw(token)
+            raise
+        logger.info("renewed the enrolment token of the pool %s", pool)
+
+
+def _token_in(secret: dict[str, Any]) -> str:
+    """The token that the Secret holds; empty if it holds none."""
+    try:
+        return base64.b64decode((secret.get("data") or {}).get(TOKEN_KEY, ""), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, TypeError):
+        return ""
+
+
+_MOST_CHARACTERS = 300
+_ADDRESSES = (
+    (re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s\"',)]+", re.IGNORECASE), "an address"),
+    (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "an address"),
+    (re.compile(r"\b[\w-]+(?:\.[\w-]+)*\.svc(?:\.[\w-]+)*(?::\d+)?\b"), "a service"),
+    (re.compile(r"[\w./:-]*@sha256:[0-9a-f]{64}"), "an image"),
+)
+
+
+def public_words(text: str, *, secrets: Iterable[str] = (), images: Iterable[str] = ()) -> str:
+    """What the cluster said, for everybody who may read the evaluation's page.
+
+    Args:
+        text: a message of the API server, an admission webhook or a controller.
+        secrets: values that must not be shown.
+        images: the workers'; their registry is the operator's affair.
+
+    Returns:
+        One line of at most 300 characters that ends with a full stop, or nothing if there was no text.
+    """
+    words = Redactor(secrets=secrets)(" ".join(text.split()))
+    for name in filter(None, (part for image in images for part in (image, image.partition("@")[0]))):
+        words = words.replace(name, "the worker's image")
+    for shape, instead in _ADDRESSES:
+        words = shape.sub(instead, words)
+    words = "".join(one if one.isprintable() else "?" for one in words)
+    if len(words) > _MOST_CHARACTERS:
+        words = f"{words[: _MOST_CHARACTERS - 4].rstrip()} ..."
+    return words if not words or words.endswith(".") else f"{words}."

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from gpu_jobs.exits import REFUSED, Exit
-from gpu_jobs.launchers.kubernetes.names import CONTAINER
-from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State
-
-Json = dict[str, Any]
+from gpu_jobs.launchers.kubernetes.reasons import Assessment, Json, Reason, State
+from gpu_jobs.launchers.kubernetes.settings import CONTAINER
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": Reason.PREEMPTED,

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum, auto
+from typing import Any
+
+Json = dict[str, Any]
 
 
 class State(Enum):

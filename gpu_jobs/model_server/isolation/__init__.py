@@ -1,7 +1,7 @@
 """The sandbox of model servers.
 
-- `detection`: which layers this machine offers, and whether they are enough
-- `sandbox`: starts a server in it; `code`: the files that it may read
+- `sandbox`: which layers this machine offers, whether they are enough, and starting a server
+- `code`: the files that it may read
 - `confinement`: the part that the server does to itself, with `evaluator.sandbox.isolation`
 - `namespaces`: in place of bubblewrap where that is not installed
 """

@@ -116,7 +116,7 @@ containers:
   {{- if $isVllm }}
   - name: model-server
     image: {{ include "planarena.image" (dict "root" .root "of" "vllm") }}
-    # As gpu_jobs/model_server/engine.py wants it: the engine runs while there is the file `serve`, and `running` says so. What
+    # As gpu_jobs/model_server/serving.py wants it: the engine runs while there is the file `serve`, and `running` says so. What
     # an earlier run of this container has left is over.
     command:
       - sh

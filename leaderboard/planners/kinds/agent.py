@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django import forms
 
-from gpu_jobs.contract.lease import AgentPlanner
+from gpu_jobs.contract import AgentPlanner
 from leaderboard.catalog.models import Suite
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.declared import DECLARED, without_prices

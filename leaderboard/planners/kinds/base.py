@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from gpu_jobs.contract.lease import LeasedPlanner
+from gpu_jobs.contract import LeasedPlanner
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners import declared

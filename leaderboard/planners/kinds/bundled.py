@@ -9,7 +9,7 @@ from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import OfflinePlanner, offline_planners
 from evaluator.planners.strategies.registry import split_modules, split_name, strategies
 from evaluator.sandbox.admission.safetensors_headers import file_header
-from gpu_jobs.contract.lease import BundledPlanner
+from gpu_jobs.contract import BundledPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Choice

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.trials.settings import ChatTrialSettings
-from gpu_jobs.contract.lease import ChatPlanner
+from gpu_jobs.contract import ChatPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
 from leaderboard.planners.data import TIMEOUT, Errors, PlannerData

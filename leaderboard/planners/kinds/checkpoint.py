@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from django import forms
 
-from gpu_jobs.contract.lease import CheckpointPlanner
+from gpu_jobs.contract import CheckpointPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData

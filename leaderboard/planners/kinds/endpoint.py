@@ -7,7 +7,7 @@ from django.conf import settings
 
 from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.endpoint import EndpointSettings
-from gpu_jobs.contract.lease import EndpointPlanner
+from gpu_jobs.contract import EndpointPlanner
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
 from leaderboard.planners.data import TIMEOUT, PlannerData
 from leaderboard.planners.declared import DECLARED

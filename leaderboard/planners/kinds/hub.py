@@ -6,7 +6,7 @@ from django import forms
 from django.conf import settings
 
 from evaluator.sandbox.admission.rules import ModelRefusedError
-from gpu_jobs.contract.lease import HubPlanner
+from gpu_jobs.contract import HubPlanner
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData

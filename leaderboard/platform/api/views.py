@@ -1,7 +1,7 @@
 """Base classes of the API's views for people: nothing that a request says is ignored.
 
 A parameter or field that does not exist is 400 with its name and the name that was probably meant. Workers' calls are
-other views: their contract lets newer workers say more (`gpu_jobs.contract.message`).
+other views: their contract lets newer workers say more (`gpu_jobs.contract`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from evaluator.core.turns import TurnRequest, TurnResponse
 from evaluator.planners.agents.calls import EPISODE_OVER, episode_of_key
-from gpu_jobs.contract.agents import OpenTurn, TaskEnd, TurnAnswer
+from gpu_jobs.contract import OpenTurn, TaskEnd, TurnAnswer
 from leaderboard.platform.clock import database_now
 from leaderboard.queue.agents.presence import overdue_turns
 from leaderboard.queue.models import AgentPresence, AgentTurn

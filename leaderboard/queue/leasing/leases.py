@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.storable import keepable_text
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract.attempt import GivenUp, Phase
+from gpu_jobs.contract import GivenUp, Phase
 from gpu_jobs.redaction import Redactor
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import (

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 
-from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract import Phase
 from leaderboard.evaluations import deadlines, transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason

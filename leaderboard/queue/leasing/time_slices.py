@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 from uuid import UUID
 
-from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract import Phase
 
 SLICED_PHASES = frozenset({Phase.FETCHING, Phase.LOADING, Phase.PLANNING})
 """Phases whose duration the planner decides. Executing plans is the site's own work, and bounded by the engine."""

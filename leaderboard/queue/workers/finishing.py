@@ -7,8 +7,7 @@ from django.db import transaction
 
 from evaluator.core.records import ResultRecord
 from evaluator.execution.engine.store import Store
-from gpu_jobs.contract.log import LogLines
-from gpu_jobs.contract.results import FinishRequest
+from gpu_jobs.contract import FinishRequest, LogLines
 from leaderboard.evaluations.models import Attempt, AttemptState
 from leaderboard.evaluations.results.provenance import note_worker_of
 from leaderboard.evaluations.results.results import count_steps_of, take_in

@@ -1,4 +1,4 @@
-"""Enrolment tokens of the workers that this installation starts itself (`gpu_jobs.launchers.enrolment`)."""
+"""Enrolment tokens of the workers that this installation starts itself (`gpu_jobs.launchers.base`)."""
 
 from datetime import timedelta
 

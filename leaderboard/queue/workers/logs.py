@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from evaluator.core.storable import keepable_text
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract.log import LONGEST_LINE, LogLine, LogLines, LogTaken
+from gpu_jobs.contract import LONGEST_LINE, LogLine, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.seasons import seeds_to_hide
 from leaderboard.evaluations.acting import may_act

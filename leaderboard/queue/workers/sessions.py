@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from gpu_jobs.contract.session import Session
+from gpu_jobs.contract import Session
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.models import WorkerSession

@@ -2,13 +2,13 @@
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes.names import SELECTOR
-from gpu_jobs.launchers.kubernetes.responses import (
+from gpu_jobs.launchers.kubernetes.client import (
     ClusterError,
     ClusterRefusedError,
     ClusterUnreachableError,
     ExpiredError,
 )
+from gpu_jobs.launchers.kubernetes.settings import SELECTOR
 from tests.fakes.kubernetes.api import Fault
 from tests.gpu_jobs.kubernetes.making import CPU, GPU, install
 

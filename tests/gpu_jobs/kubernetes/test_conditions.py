@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes.conditions import assess
+from gpu_jobs.launchers.kubernetes.fleet import assess
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
 from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Reason, State
 

@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract.log import LONGEST_LINE
+from gpu_jobs.contract import LONGEST_LINE
 from gpu_jobs.logs.sending import AttemptLog
+from gpu_jobs.planners import HeldLease
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.test_worker import Acting, make_worker

@@ -9,11 +9,10 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from evaluator.sandbox.isolation.address import Address, parse_address
-from gpu_jobs.model_server.engine import Engine
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.remote import greeted
-from gpu_jobs.model_server.serving import serve_one
+from gpu_jobs.model_server.serving import Engine, serve_one
 from tests.processes import free_port
 
 CHILD = """

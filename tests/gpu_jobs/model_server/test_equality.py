@@ -8,7 +8,7 @@ import torch
 from evaluator.core.language_model import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.local.model import LocalModel
-from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.model_server.isolation.sandbox import detected
 from gpu_jobs.model_server.opening import open_model
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved, t5, unigram
 

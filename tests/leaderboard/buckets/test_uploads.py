@@ -16,9 +16,8 @@ from evaluator.core.records import ArtefactReference, SampleResult
 from evaluator.core.values import Artefact, MediaType, encode
 from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs import client as worker
-from gpu_jobs.contract.lease import Lease
-from gpu_jobs.delivery import Delivery
-from gpu_jobs.direct_uploads import DirectUploads
+from gpu_jobs.contract import Lease
+from gpu_jobs.delivery import Delivery, DirectUploads
 from gpu_jobs.redaction import Redactor
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.objects import server_store

@@ -77,7 +77,7 @@ def test_judging_loads_no_torch(tmp_path):
     program = (
         "import sys, json; from evaluator.execution.engine.store import MemoryStore;"
         "from gpu_jobs.runner import EvaluatorRunner;"
-        "from gpu_jobs.attempt_secrets import HeldLease; from evaluator.core.suites.registry import suite_of;"
+        "from gpu_jobs.planners import HeldLease; from evaluator.core.suites.registry import suite_of;"
         "from evaluator.controlllm.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
         "from evaluator.core.suites.hidden import data_digest; data = data_digest(source='', split='all');"
         "lease = HeldLease.model_validate({**LEASE, 'suite': 'toolmini', 'suite_digest': suite_of('toolmini').digest,"

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from evaluator.core.suites.base import Panel
 from evaluator.execution.engine.store import MemoryStore
-from gpu_jobs.contract.attempt import Phase
-from gpu_jobs.phases import CurrentPhase
+from gpu_jobs.contract import Phase
+from gpu_jobs.heartbeats import CurrentPhase
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss
 from leaderboard.queue import tasks

@@ -26,7 +26,7 @@ class Command(BaseCommand):
     help = "Watch the pods of worker pools, and have the evaluations that they work on reconciled at once."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        from gpu_jobs.launchers.kubernetes.watching import Follower
+        from gpu_jobs.launchers.kubernetes.client import Follower
 
         try:
             _, client = connected_cluster()

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from gpu_jobs.contract.agents import TurnAnswer, TurnRequest
+from gpu_jobs.contract import TurnAnswer, TurnRequest
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.problems import ProblemError

@@ -16,8 +16,7 @@ from rest_framework.views import APIView
 
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
-from gpu_jobs.contract.attempt import FailRequest, Heartbeat, SecretHeader, Seed
-from gpu_jobs.contract.message import Message
+from gpu_jobs.contract import FailRequest, Heartbeat, Message, SecretHeader, Seed
 from leaderboard.catalog import seasons
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Evaluation

@@ -12,8 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract.attempt import GivenUp
-from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeasedPlanner, LeaseRequest
+from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeasedPlanner, LeaseRequest
 from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from rest_framework import status
 from rest_framework.exceptions import ValidationError as FieldValidationError
 
-from gpu_jobs.contract.message import Message
+from gpu_jobs.contract import Message
 from leaderboard.queue.web.worker_api import schema  # noqa: F401 - registers how messages are described
 
 _MOST_PROBLEMS = 10

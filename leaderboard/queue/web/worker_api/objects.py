@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import digest_of
 from gpu_jobs import bundles
-from gpu_jobs.contract.objects import (
+from gpu_jobs.contract import (
     CHECKPOINT_PIECE_BYTES,
     BundleTaken,
     CheckpointPosition,

@@ -7,10 +7,17 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 
-from gpu_jobs.contract.lease import Lease, LeaseRequest
-from gpu_jobs.contract.log import LogLines, LogTaken
-from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest, ResultsTaken
-from gpu_jobs.contract.session import SESSION_HEADER
+from gpu_jobs.contract import (
+    SESSION_HEADER,
+    FinishAnswer,
+    FinishRequest,
+    Lease,
+    LeaseRequest,
+    LogLines,
+    LogTaken,
+    ResultsRequest,
+    ResultsTaken,
+)
 from leaderboard.queue.web.worker_api.attempts import ENDED, AttemptView
 from leaderboard.queue.web.worker_api.leasing import next_lease
 from leaderboard.queue.web.worker_api.messages import answer, validated

@@ -15,7 +15,7 @@ _PREFIX = "Worker"
 class MessageExtension(OpenApiSerializerExtension):
     """Describes a message as a component, and what it is made of as others."""
 
-    target_class = "gpu_jobs.contract.message.Message"
+    target_class = "gpu_jobs.contract.Message"
     match_subclasses = True
     # Before the framework's own one for pydantic, which knows no prefix.
     priority = 1

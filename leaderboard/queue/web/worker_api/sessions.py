@@ -6,7 +6,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from gpu_jobs.contract.session import Session, SessionRequest
+from gpu_jobs.contract import Session, SessionRequest
 from leaderboard.queue.web.worker_api.messages import answer, validated
 from leaderboard.queue.workers.authentication import IsEnrolled, WorkerAuthentication
 from leaderboard.queue.workers.sessions import open_session

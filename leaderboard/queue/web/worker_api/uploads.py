@@ -14,7 +14,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from evaluator.core.values import PICTURES, MediaType
-from gpu_jobs.contract.objects import OfferedUpload, Upload, UploadsOffered, UploadsRequest
+from gpu_jobs.contract import OfferedUpload, Upload, UploadsOffered, UploadsRequest
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.web.worker_api.attempts import ENDED, AttemptView
 from leaderboard.queue.web.worker_api.messages import answer, validated

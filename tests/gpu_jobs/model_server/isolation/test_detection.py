@@ -7,8 +7,7 @@ import pytest
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from gpu_jobs.model_server import opening
 from gpu_jobs.model_server.isolation.confinement import Layer
-from gpu_jobs.model_server.isolation.detection import ALLOW_UNSANDBOXED, detected, judged
-from gpu_jobs.model_server.isolation.sandbox import Sandbox
+from gpu_jobs.model_server.isolation.sandbox import ALLOW_UNSANDBOXED, Sandbox, detected, judged
 from gpu_jobs.model_server.opening import most_memory, submitted_model_opener
 from tests.gpu_jobs.model_server.isolation.test_sandbox import FULL, OWN, named
 

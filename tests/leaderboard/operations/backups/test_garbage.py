@@ -15,7 +15,7 @@ from django.utils import timezone
 from evaluator.core.records import ResultRecord
 from evaluator.core.values import encode
 from evaluator.execution.engine.store import LocalStore
-from gpu_jobs.contract.attempt import GivenUp
+from gpu_jobs.contract import GivenUp
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import server_store

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from evaluator.core.records import Outcome, Reason
 from evaluator.execution.engine.store import MemoryStore
-from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract import Phase
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.people.models import User

@@ -3,11 +3,16 @@
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from gpu_jobs.contract.attempt import FailRequest, SecretHeader, Seed
-from gpu_jobs.contract.lease import LeaseRequest
-from gpu_jobs.contract.log import LogLine, LogLines
-from gpu_jobs.contract.results import FinishRequest
-from gpu_jobs.contract.session import Session
+from gpu_jobs.contract import (
+    FailRequest,
+    FinishRequest,
+    LeaseRequest,
+    LogLine,
+    LogLines,
+    SecretHeader,
+    Seed,
+    Session,
+)
 
 TOKEN = "t" * 43
 
