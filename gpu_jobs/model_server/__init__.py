@@ -13,3 +13,5 @@ Nothing is imported here: the worker needs no torch for it.
 
 VARIABLE = "PLANARENA_MODEL_SERVER"
 """Where a model server listens that this process did not start."""
+PORT_OFFSET = 1
+"""Another engine listens on the port after the model server's."""

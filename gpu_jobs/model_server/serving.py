@@ -40,8 +40,6 @@ from gpu_jobs.model_server.opening import most_memory, threads_here
 from gpu_jobs.model_server.process import ServerProcess
 
 logger = logging.getLogger(__name__)
-PORT_OFFSET = 1
-"""The engine listens on the port after the model server's."""
 ANNOUNCE_SECONDS = 30.0
 """Until a client has said what it will send. One that does not is sent away, and the next one is asked."""
 DELIVERY_SECONDS = 1800.0

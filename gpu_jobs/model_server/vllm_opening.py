@@ -17,13 +17,13 @@ from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
 from evaluator.sandbox.admission.config_fields import ConfigError, checked_fields
 from evaluator.sandbox.admission.rules import CONFIG, ModelRefusedError, end_tokens, settings_of
 from evaluator.sandbox.isolation.address import Address
+from gpu_jobs.model_server import PORT_OFFSET
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError, ChannelTimeoutError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines
 from gpu_jobs.model_server.delivery import soon
 from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.remote import RemoteOpener, RemoteServer
-from gpu_jobs.model_server.serving import PORT_OFFSET
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ import subprocess
 import psutil
 import pytest
 
-from gpu_jobs.model_server.serving import PORT_OFFSET, Engine
+from gpu_jobs.model_server import PORT_OFFSET
+from gpu_jobs.model_server.serving import Engine
 from gpu_jobs.model_server.serving import parser as server_options
 from tests.gpu_jobs.test_local_launcher import until
 from tests.k8s.chart import build, containers_of, environment_of, named
