@@ -9,6 +9,7 @@ import typer
 
 from evaluator.controlllm.toolbench.plan_scores import Report, ScoredPlan, report_to_json, score_given
 from evaluator.controlllm.toolbench.released import source
+from evaluator.controlllm.toolbench.released.executed import TOOL2K, TOOL100
 from evaluator.controlllm.toolbench.suite import is_tool_suite
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.controlllm.toolbench.terms import describe, interpret
@@ -43,7 +44,8 @@ from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
 
 if TYPE_CHECKING:
-    from evaluator.controlllm.search_benchmark import SearchReport
+    from evaluator.controlllm.benchmarks import SearchReport
+
 
 SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k, toolmini or toolmini-abstain.")]
 
@@ -236,7 +238,7 @@ def search(
 
     Times are per subtask, in one process on one core. Planners never see the gold decompositions.
     """
-    from evaluator.controlllm.search_benchmark import measure_search
+    from evaluator.controlllm.benchmarks import measure_search
 
     chosen = _tool_suite(suite)
     report = measure_search(
@@ -284,7 +286,7 @@ def decompositions(
     output: OutputFile = None,
 ) -> None:
     """DeAcc of the decomposers that need no language model: the rules and the trained network, also by field."""
-    from evaluator.controlllm.decomposition_benchmark import decompose_by_rules, measure_decompositions
+    from evaluator.controlllm.benchmarks import decompose_by_rules, measure_decompositions
     from evaluator.controlllm.strategies.trained.strategy import trained_decomposition
 
     chosen = _tool_suite(suite)
@@ -336,3 +338,31 @@ def download_released(target: Path) -> Mapping[str, str]:
 
 
 RELEASED = {"controlllm": fetch_released}
+
+
+def inputs(
+    suite: Annotated[str, typer.Argument(help=f"{TOOL100} or {TOOL2K}.")],
+    folder: Annotated[
+        Path | None, typer.Option("--inputs", help="The folder with the files; default: PLANARENA_TOOL_INPUTS.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the files of the requests and what is wrong with them. Exit code 1 if some cannot be used."""
+    if suite not in {TOOL100, TOOL2K}:
+        raise usage_error(f"the requests of {suite} name no files of an operator; {TOOL100} and {TOOL2K} do")
+    chosen = chosen_suite(suite)
+    # Imported here: it loads numpy.
+    from evaluator.controlllm.toolbench.released.inputs import released_inputs
+
+    try:
+        source = released_inputs(folder=None if folder is None else str(folder), tasks=chosen.tasks, slug=suite)
+    except LookupError as error:
+        raise usage_error(error) from None
+    if as_json:
+        print_json([{"name": name, "type": str(kind), "problem": problem} for name, kind, problem in source.listed()])
+    else:
+        for name, kind, problem in source.listed():
+            out.print(f"{name} ({kind}) {problem or 'can be used'}", markup=False, highlight=False, soft_wrap=True)
+        out.print(source.gaps or "All files can be used.", markup=False, highlight=False, soft_wrap=True)
+    if source.problems:
+        raise typer.Exit(ExitCode.CHECK_FAILED)

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evaluator.controlllm.toolbench.abstain.suite import SLUG, toolmini_abstain_suite
-from evaluator.controlllm.toolbench.judging import ToolJudge
+from evaluator.controlllm.toolbench.abstention import SLUG as ABSTAIN
+from evaluator.controlllm.toolbench.abstention import toolmini_abstain_suite
+from evaluator.controlllm.toolbench.judging import ToolJudge, WorldJudge
 from evaluator.controlllm.toolbench.released import executed
 from evaluator.controlllm.toolbench.released.source import fetched_folder
 from evaluator.controlllm.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
 from evaluator.controlllm.toolbench.world import SLUG as WORLD
-from evaluator.controlllm.toolbench.world.judging import WorldJudge
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import Entry, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
@@ -75,7 +75,7 @@ _TOOL2K = _on_files(executed.TOOL2K, executed.tool2k_executed)
 PUBLISHED = (2023, 10, 26)
 SUITES = (
     Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE),
-    Entry(slug=SLUG, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE),
+    Entry(slug=ABSTAIN, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE),
     _WORLD,
     Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
     Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),

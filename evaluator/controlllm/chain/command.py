@@ -1,13 +1,13 @@
 """The command `planarena chain`: ControlLLM's whole chain for one request."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.core.canonical_json import digest
+from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption, writable_folder
@@ -17,6 +17,8 @@ from evaluator.episodes.options import ExecutionSettings, prepare, setting_of
 if TYPE_CHECKING:
     from evaluator.controlllm.chain.conversation import Finished
     from evaluator.controlllm.chain.running import ChainRequest, ChainRunner
+    from evaluator.core.planner import PlannerRequest
+    from evaluator.core.records import StepRun
     from evaluator.execution.engine.run import Engine
 
 
@@ -86,7 +88,7 @@ def _of_task(*, suite: str, task: str, sample: int, settings: ExecutionSettings,
         return None
     if also:
         raise usage_error("give a request with its files, or --suite and --task, not both")
-    from evaluator.controlllm.chain.asking import request_of_task
+    from evaluator.controlllm.chain.requests import request_of_task
 
     prepared = prepare(suite=chosen_suite(suite), settings=settings)
     try:
@@ -96,8 +98,7 @@ def _of_task(*, suite: str, task: str, sample: int, settings: ExecutionSettings,
 
 
 def _of_words(*, request: str, files: Sequence[str], profile: str) -> "ChainRequest":
-    from evaluator.controlllm.chain.asking import request_in_words
-    from evaluator.controlllm.chain.files import FileError, read_given
+    from evaluator.controlllm.chain.requests import FileError, read_given, request_in_words
     from evaluator.execution.experts.profile import ProfileError, load_profile
 
     try:
@@ -108,8 +109,7 @@ def _of_words(*, request: str, files: Sequence[str], profile: str) -> "ChainRequ
 
 
 def _runner(*, planner: str, suite: str, settings: ExecutionSettings) -> "tuple[ChainRunner, Engine]":
-    from evaluator.controlllm.chain.asking import chain_planner
-    from evaluator.controlllm.chain.running import ChainRunner
+    from evaluator.controlllm.chain.running import ChainRunner, chain_planner
     from evaluator.execution.engine.pool import ExpertPool
     from evaluator.execution.engine.run import Engine
     from evaluator.execution.engine.store import MemoryStore
@@ -147,8 +147,7 @@ def _report(
     as_json: bool,
     output: Path | None,
 ) -> None:
-    from evaluator.controlllm.chain.files import write_results
-    from evaluator.controlllm.chain.transcript import transcript
+    from evaluator.controlllm.chain.requests import write_results
 
     target = folder or _default_folder(asked)
     try:
@@ -186,3 +185,38 @@ def _print(document: dict[str, Any]) -> None:
     out.print(document["response"], highlight=False, markup=False, soft_wrap=True)
     for path in document["files_written"]:
         out.print(path, highlight=False, markup=False, soft_wrap=True)
+
+
+VERSION = "chain/1"
+
+
+def transcript(*, request: "PlannerRequest", planner: str, finished: "Finished") -> dict[str, Any]:
+    """Everything about one request, in order. Objects are named by the SHA-256 of their bytes."""
+    return {
+        "version": VERSION,
+        "request": request.task.request,
+        "files": dict(request.task.resources),
+        "planner": planner,
+        **finished.staged.notes(),
+        "rounds": [[_step(step) for step in steps] for steps in finished.rounds],
+        "corrections": [one.to_json() for one in finished.corrections],
+        "subtasks": [one.to_json() for one in finished.progress],
+        "plan": finished.plan,
+        "state": [entry.to_json() for entry in finished.state.entries()],
+        "results": {name: entry.to_json() for name, entry in finished.results.items()},
+        "complete": finished.is_complete,
+        "response": finished.response,
+    }
+
+
+def _step(step: "StepRun") -> Mapping[str, JsonValue]:
+    return {
+        "step": step.step,
+        "tool": step.tool,
+        "expert": step.expert,
+        "inputs": {name: one.digest for name, one in step.inputs.items()},
+        "outputs": {name: one.digest for name, one in step.outputs.items()},
+        "seconds": step.seconds,
+        "cached": step.cached,
+        "error": step.error,
+    }

@@ -1,34 +1,133 @@
 """One request from its words to the response: the stages in order, without models, threads or files.
 
-The conversation yields what it needs: calls for a language model, answered in order, or a plan to run. After each run
-all subtasks with a problem are corrected together: first their arguments, at most `MOST_CHANGES` times per solution,
-then by the next solution. Results of earlier runs come from the store, so only changed steps run again. A failed
-subtask stops only those that need its result.
+The conversation yields what it needs: calls for a language model, answered in order, or a plan to run. Without a
+language model it first declines subtasks that no tool is like and files that are not there, since the rules of the
+decomposition find a tool for any sentence, even for sending an email.
+
+After each run all subtasks with a problem are corrected together: first their arguments, at most `MOST_CHANGES` times
+per solution, then by the next solution. Results of earlier runs come from the store, so only changed steps run again. A
+failed subtask stops only those that need its result. The response lists the results and their files.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+import re
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evaluator.controlllm.chain.corrections import Change, Situation, correct_offline, correcting_call, read_correction
-from evaluator.controlllm.chain.declining import declined
-from evaluator.controlllm.chain.memory import Entry, StateMemory
-from evaluator.controlllm.chain.problems import Checked, Kind, Problem, check, problems_of
-from evaluator.controlllm.chain.progress import Outcome, Progress, plan_actions, plan_without
-from evaluator.controlllm.chain.responding import (
-    asking_for_response,
-    response_without_model,
-    results_of,
-    with_all_files,
+from evaluator.controlllm.chain.corrections import (
+    Change,
+    Checked,
+    Kind,
+    Problem,
+    Situation,
+    check,
+    correct_offline,
+    correcting_call,
+    problems_of,
+    read_correction,
 )
-from evaluator.controlllm.strategies.responding import read_response
-from evaluator.controlllm.strategies.strategy import ControlLLM, Staged
+from evaluator.controlllm.chain.state import (
+    Entry,
+    Outcome,
+    Progress,
+    StateMemory,
+    actions_of,
+    plan_actions,
+    plan_without,
+)
+from evaluator.controlllm.strategies.offline_decomposing import likeness_to_tools
+from evaluator.controlllm.strategies.strategy import ControlLLM, Staged, read_response, respond_offline, response_call
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Answer, Call
+from evaluator.core.language_model import Answer, Call, GenerateCall
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import StepRun
+from evaluator.core.values import MediaType
 from evaluator.execution.engine.jobs import StepFailure
+
+_ENDINGS = {MediaType.PNG: "png", MediaType.CLIP: "apng", MediaType.FINDINGS: "json", MediaType.TEXT: "txt"}
+
+
+def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str, Entry]:
+    """Results that subtasks returned, by file name: `result-1-image.png`, ..."""
+    found = [
+        entry
+        for one in progress
+        if one.outcome is Outcome.MADE
+        for reference in one.results
+        if (entry := state.get(reference)) is not None
+    ]
+    return {
+        f"result-{number}-{entry.type}.{_ENDINGS[MediaType(entry.artefact.media_type)]}": entry
+        for number, entry in enumerate(found, start=1)
+    }
+
+
+def failures_of(progress: Sequence[Progress]) -> list[str]:
+    """Failures as sentences."""
+    return [
+        f"{one.planned.searching.subtask.description} ({one.why})"
+        for one in progress
+        if one.outcome in (Outcome.FAILED, Outcome.DECLINED, Outcome.BLOCKED)
+    ]
+
+
+def response_without_model(*, progress: Sequence[Progress], results: Mapping[str, Entry]) -> str:
+    """The response in plain sentences."""
+    return respond_offline(calls=_calls(progress), results=_shown(results), failures=failures_of(progress))
+
+
+def asking_for_response(*, request: str, progress: Sequence[Progress], results: Mapping[str, Entry]) -> GenerateCall:
+    """The call that asks for the response."""
+    return response_call(
+        request=request, calls=_calls(progress), results=_shown(results), failures=failures_of(progress)
+    )
+
+
+def with_all_files(text: str, *, results: Mapping[str, Entry]) -> str:
+    """A response that names every file: names that a model omitted are appended."""
+    missing = [name for name in results if name not in text]
+    return f"{text}\n\nFiles: {', '.join(missing)}." if missing else text
+
+
+def _calls(progress: Sequence[Progress]) -> list[str]:
+    return [
+        f"{action.tool.name}({', '.join(f'{name}={value}' for name, value in action.inputs.items())})"
+        for place, action in actions_of(progress)
+        if progress[place.subtask].outcome is Outcome.MADE
+    ]
+
+
+def _shown(results: Mapping[str, Entry]) -> dict[str, JsonValue]:
+    return {name: f"{entry.in_words()} ({entry.type})" for name, entry in results.items()}
+
+
+LEAST_LIKENESS = 0.27
+"""Calibrated on requests that the tools can meet and on others that they cannot: of the thresholds tried it has the
+largest sum of the first accepted and the second declined (`docs/planners-controlllm.md`, "What is declined")."""
+_FILE = re.compile(r"[\w-]+\.(?:png|jpe?g|gif|webp|mp4|wav|mp3|txt)\b", re.IGNORECASE)
+
+
+def declined(staged: Staged, *, files: Collection[str]) -> dict[int, str]:
+    """Why subtasks are declined, by their position; only of decompositions by rules.
+
+    Args:
+        staged: the stages before execution.
+        files: names of the given files.
+    """
+    if staged.decomposed.tries or staged.decomposed.network:
+        return {}
+    found: dict[int, str] = {}
+    for number, planned in enumerate(staged.planned):
+        subtask = planned.searching.subtask
+        missing = [name for name in _FILE.findall(subtask.description) if name not in files]
+        likeness = likeness_to_tools(subtask, tools=staged.toolbox.tools, lexicon=staged.toolbox.lexicon)
+        if missing:
+            found[number] = f"{missing[0]} is not among the given files"
+        elif likeness is not None and likeness < LEAST_LIKENESS:
+            found[number] = f"no tool is for this: likeness {likeness:.2f}, below {LEAST_LIKENESS}"
+    return found
+
 
 MOST_CHANGES = 3
 """Corrections of the arguments of one solution."""

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.controlllm.chain.conversation import ChainConversation, Finished, Ran, Run, Want, hold
-from evaluator.controlllm.chain.memory import Entry, entry_of
+from evaluator.controlllm.chain.state import Entry, entry_of
+from evaluator.controlllm.strategies import STRATEGIES
 from evaluator.controlllm.strategies.strategy import ControlLLM
 from evaluator.core.language_model import Answer, Call, Failure, LanguageModel, LanguageModelError
 from evaluator.core.planner import PlannerRequest
@@ -18,6 +19,9 @@ from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Value
 from evaluator.execution.engine.jobs import Job, JobResult
 from evaluator.execution.engine.run import Engine
+from evaluator.planners.language_models.choosing import ModelNameError, language_model
+from evaluator.planners.language_models.scripted import ScriptError
+from evaluator.planners.strategies.registry import PlannerNameError, named_strategy, split_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,3 +166,20 @@ def _go_on(one: _Held, *, reply: Sequence[Answer | Failure] | Ran | None) -> Non
         one.end = end.value
     except LanguageModelError as error:
         one.end = error
+
+
+def chain_planner(name: str) -> tuple[ControlLLM, LanguageModel | None]:
+    """The strategy of a name such as `controlllm/adaptive` or `controlllm/beam:MODEL`, and its language model.
+
+    Raises:
+        PlannerNameError: there is no such strategy or model, or the strategy is not one of ControlLLM's.
+    """
+    _, model_name = split_name(name)
+    strategy = named_strategy(name).strategy(with_model=model_name is not None)
+    if not isinstance(strategy, ControlLLM):
+        known = ", ".join(one.name for one in STRATEGIES)
+        raise PlannerNameError(f"{name} has no chain of stages to run; those that have are {known}")
+    try:
+        return strategy, None if model_name is None else language_model(model_name)
+    except (ModelNameError, ScriptError) as error:
+        raise PlannerNameError(str(error).rstrip(".")) from error

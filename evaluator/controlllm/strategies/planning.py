@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from time import perf_counter, process_time
 
-from evaluator.controlllm.strategies import assessment, resources, solutions
+from evaluator.controlllm.strategies import binding, ranking
 from evaluator.controlllm.strategies.asking import ReadScore
 from evaluator.controlllm.strategies.binding import Solution, bind, solution_json
+from evaluator.controlllm.strategies.ranking import Ranked
 from evaluator.controlllm.strategies.search import (
     CandidateFunction,
     Found,
@@ -18,7 +19,6 @@ from evaluator.controlllm.strategies.search import (
     search,
     tools_in_domains,
 )
-from evaluator.controlllm.strategies.solutions import Ranked
 from evaluator.controlllm.strategies.subtasks import Scores, TypedSubtask
 from evaluator.controlllm.strategies.words import Lexicon
 from evaluator.core.canonical_json import JsonValue
@@ -137,7 +137,7 @@ def plan_by_asking(
         search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed=assessed)
         for subtask, assessed in zip(subtasks, given, strict=True)
     ]
-    most = solutions.MOST_JUDGED_OF_ALL if choose is exhaustive else solutions.MOST_JUDGED
+    most = ranking.MOST_JUDGED_OF_ALL if choose is exhaustive else ranking.MOST_JUDGED
     judged = yield from _judgements(request=request, searched=searched, most=most)
     return (yield from _fillings(request=request, searched=searched, ranked=judged))
 
@@ -153,7 +153,7 @@ def search_subtask(
     """Search the solutions of one subtask and rank them offline; without assessments the tools are assessed offline."""
     tools = usable_tools(subtask=subtask, toolbox=toolbox)
     scores: Scores = {name: read.score for name, read in assessed.items()}
-    used = scores or assessment.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
+    used = scores or ranking.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
     step_scores = partial(_step_scores, scores=used, tools=tools) if per_step else None
     wall, cpu = perf_counter(), process_time()
     found = search(
@@ -161,7 +161,7 @@ def search_subtask(
         step_scores=step_scores,
     )  # fmt: skip
     wall, cpu = perf_counter() - wall, process_time() - cpu
-    ranked = solutions.score_offline(subtask=subtask, paths=found.paths, scores=used, lexicon=toolbox.lexicon)
+    ranked = ranking.score_offline(subtask=subtask, paths=found.paths, scores=used, lexicon=toolbox.lexicon)
     return Searching(
         subtask=subtask,
         scores=used,
@@ -174,7 +174,7 @@ def search_subtask(
 
 
 def _step_scores(step: SearchStep, *, scores: Scores, tools: Sequence[Tool]) -> Scores:
-    return assessment.assess_step(step=step, scores=scores, tools=tools)
+    return ranking.assess_step(step=step, scores=scores, tools=tools)
 
 
 def usable_tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
@@ -187,39 +187,39 @@ def _assessments(
 ) -> Generator[Sequence[Call], Sequence[Answer], list[Mapping[str, ReadScore]]]:
     tools = [usable_tools(subtask=subtask, toolbox=toolbox) for subtask in subtasks]
     answers = yield from _in_one(
-        [assessment.assessment_calls(subtask=subtask, tools=own) for subtask, own in zip(subtasks, tools, strict=True)]
+        [ranking.assessment_calls(subtask=subtask, tools=own) for subtask, own in zip(subtasks, tools, strict=True)]
     )
-    return [assessment.read_assessments(tools=own, answers=given) for own, given in zip(tools, answers, strict=True)]
+    return [ranking.read_assessments(tools=own, answers=given) for own, given in zip(tools, answers, strict=True)]
 
 
 def _judgements(
     *, request: str, searched: Sequence[Searching], most: int
 ) -> Generator[Sequence[Call], Sequence[Answer], list[Sequence[Ranked]]]:
-    best = [solutions.to_judge(searching.ranked, most=most) for searching in searched]
+    best = [ranking.to_judge(searching.ranked, most=most) for searching in searched]
     # A single solution is taken whatever its score, so nothing is asked about it.
     asked = [one if len(one) > 1 else () for one in best]
     answers = yield from _in_one(
         [
-            solutions.judging_calls(request=request, subtask=searching.subtask, solutions=own)
+            ranking.judging_calls(request=request, subtask=searching.subtask, solutions=own)
             for searching, own in zip(searched, asked, strict=True)
         ]
     )
     return [
-        solutions.rank_by_answers(solutions=own, answers=given) if given else one
+        ranking.rank_by_answers(solutions=own, answers=given) if given else one
         for one, own, given in zip(best, asked, answers, strict=True)
     ]
 
 
 def _fillings(*, request: str, searched: Sequence[Searching], ranked: Sequence[Sequence[Ranked]]) -> Asking:
     kept = [
-        [(one, bind(path=one.path, subtask=searching.subtask)) for one in solutions.keep(own)]
+        [(one, bind(path=one.path, subtask=searching.subtask)) for one in ranking.keep(own)]
         for searching, own in zip(searched, ranked, strict=True)
     ]
     owners = [
         (searching.subtask, solution) for searching, own in zip(searched, kept, strict=True) for _, solution in own
     ]
     answers = yield from _in_one(
-        [resources.filling_calls(request=request, subtask=subtask, solution=solution) for subtask, solution in owners]
+        [binding.filling_calls(request=request, subtask=subtask, solution=solution) for subtask, solution in owners]
     )
     waiting = iter(answers)
     return tuple(
@@ -248,7 +248,7 @@ def kept(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
         searching=searching,
         candidates=tuple(
             _candidate(ranked=one, subtask=subtask, solution=bind(path=one.path, subtask=subtask))
-            for one in solutions.keep(ranked)
+            for one in ranking.keep(ranked)
         ),
     )
 
@@ -256,7 +256,7 @@ def kept(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
 def _candidate(
     *, ranked: Ranked, subtask: TypedSubtask, solution: Solution, answers: Sequence[Answer] = ()
 ) -> Candidate:
-    filled = resources.fill(subtask=subtask, solution=solution, answers=answers)
+    filled = binding.fill(subtask=subtask, solution=solution, answers=answers)
     return Candidate(
         path=tuple(tool.name for tool in ranked.path),
         score=ranked.score,

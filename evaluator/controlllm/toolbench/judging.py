@@ -1,48 +1,40 @@
 """Judging plans by ControlLLM's metrics. Nothing is executed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
 import evaluator
-from evaluator.controlllm.toolbench.abstain.judging import (
-    judge_refusal,
-    refusal_indicators,
-    solvable_indicators,
-    with_accuracy_explained,
-)
-from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, missing_plan
+from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
-from evaluator.controlllm.toolbench.measures import measures
-from evaluator.controlllm.toolbench.settling import settlement
+from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
 from evaluator.core.planner import MAX_ALTERNATIVES
 from evaluator.core.plans.abstaining import WRONGLY
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanSyntaxError
-from evaluator.core.records import Reason, TextPair
+from evaluator.core.records import MOST_PAIRS, Reason, TextPair
 from evaluator.core.suites.base import Suite
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.replies.read import read_plan
-from evaluator.scoring.arbiters.base import Arbiter
+from evaluator.scoring.arbiters.base import Arbiter, Question, Settled
 from evaluator.scoring.causes.taxonomy import shortened
 
-_NO_RULES = frozenset(
-    {
-        "levels.py", "mini", "plan_scores.py", "released", "right_plans.py",
-    }
-)  # fmt: skip
-"""What of this folder has no say in a judgement; requests and gold are in the digest of the data."""
+_NO_RULES = frozenset({"mini", "plan_scores.py", "released", "right_plans.py"})
+"""Parts of this folder that do not affect a judgement; requests and gold are in the digest of the data."""
 _FURTHER_RULES = ("core/plans", "replies", "scoring/metrics/planning.py")
 """In the package: how plans are read and compared with gold."""
+_SCORED_BY = ("scoring/metrics/results", "core/naming.py", "miniature/pictures")
+"""In the package: the scores by rules of results of executed plans."""
+_VERDICTS = {"same": Verdict.SAME, "different": Verdict.DIFFERENT}
 
 
 @cache
 def judge_digest() -> str:
-    """What evaluations must share to stand on one board of such a suite, in the place of a profile's digest.
+    """Digest of the rules, which evaluations on one board share; it takes the place of a profile's digest.
 
     Computed from the sources and the lexicon, so that nobody has to remember to change it.
     """
@@ -50,17 +42,23 @@ def judge_digest() -> str:
     own = [path for path in Path(__file__).parent.iterdir() if path.name not in _NO_RULES]
     further = [package / name for name in _FURTHER_RULES]
     files = [file for path in (*own, *further) for file in _files(path)]
-    contents = {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
-    return digest({"indicators": list(INDICATORS), "sources": contents})
+    return digest({"indicators": list(INDICATORS), "sources": _contents(files)})
+
+
+@cache
+def _executing_judge_digest() -> str:
+    package = Path(evaluator.__file__).parent
+    files = [file for name in _SCORED_BY for file in _files(package / name)]
+    return digest({"judge": judge_digest(), "scores": _contents(files)})
 
 
 def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.suffix in {".py", ".toml"}]
 
 
-def _calls_nothing(plan: Plan) -> str:
-    called = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
-    return f"No step calls a tool that there is, only {called}, so that the plan counts like a missing one."
+def _contents(files: Sequence[Path]) -> dict[str, str]:
+    package = Path(evaluator.__file__).parent
+    return {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class JudgedPlan:
     tolerated: tuple[str, ...]
     judgement: Indicators
     indicators: dict[str, float]
-    """The five of the paper, those of `undecided_indicators`, `valid`, and the agreement with the gold plan."""
+    """The five of the paper, `undecided` and the ends of SE by the rules, `valid`, and the agreement with the gold."""
     pairs: tuple[TextPair, ...] = ()
     """The texts on which the rules are undecided and SE depends."""
 
@@ -83,16 +81,12 @@ def judge(*, suite: Suite, task: ToolTask, value: object, arbiter: Arbiter | Non
         PlanSyntaxError: it cannot be read.
         ValueError: the task has no goal.
     """
-    return judge_parsed(
-        suite=suite,
-        task=task,
-        parsed=read_plan(value=value, context=all_tools(suite=suite, task=task)),
-        arbiter=arbiter,
-    )
+    parsed = read_plan(value=value, context=all_tools(suite=suite, task=task))
+    return judge_parsed(suite=suite, task=task, parsed=parsed, arbiter=arbiter)
 
 
 def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: Arbiter | None = None) -> JudgedPlan:
-    """Judge a plan that was read.
+    """Judge a plan that was read. A plan without steps abstains, whether it says so or not.
 
     Args:
         suite: whose catalogue the plan calls.
@@ -105,54 +99,91 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
     """
     if task.goal is None or task.gold is None:
         raise ValueError(f"{suite.slug} {task.key} has no goal: {task.uncovered}")
+    plan = parsed.plan
     if not task.goal.parts:
-        refusal = judge_refusal(parsed.plan)
-        indicators = refusal_indicators(parsed.plan)
-        if task.withheld:
-            # The task is one of a suite in which plans can meet every request: its columns are the five figures.
-            indicators |= {name: float(value) for name, value in refusal.indicators().items()}
-        return JudgedPlan(parsed.plan, parsed.tolerated, refusal, indicators)
-    context = all_tools(suite=suite, task=task)
-    judged = partial(
+        return _judge_refusal(parsed, is_withheld=bool(task.withheld))
+    rules = partial(
         judge_plan,
-        plan=parsed.plan,
+        plan=plan,
         goal=task.goal,
         catalogue=suite.catalogue,
         files=task.files,
         as_executed=suite.conditions.experts,
     )
-    by_rules = judged()
-    found = settlement(undecided=by_rules.undecided, arbiter=arbiter)
-    judgement = judged(settle=found.settle) if found.settled else by_rules
-    if not any(step.tool in suite.catalogue for step in parsed.plan.steps):
-        # Nothing to do wrong would be a virtue in the columns that count wrong calls.
-        judgement = missing_plan(_calls_nothing(parsed.plan) if parsed.plan.steps else WRONGLY)
+    by_rules = rules()
+    settled = ask_arbiter(undecided=by_rules.undecided, arbiter=arbiter)
+
+    def settle(pair: Pair) -> Verdict:
+        answer = settled.get(pair)
+        return Verdict.UNDECIDED if answer is None else _VERDICTS.get(answer.verdict, Verdict.UNDECIDED)
+
+    judgement = by_rules if arbiter is None or not settled else rules(settle=settle)
+    if not any(step.tool in suite.catalogue for step in plan.steps):
+        # Otherwise a plan without calls would be the best one in the columns that count wrong calls.
+        called = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
+        unknown = f"No step calls a tool that there is, only {called}, so that the plan counts like a missing one."
+        judgement = missing_plan(unknown if plan.steps else WRONGLY)
     if suite.may_abstain:
-        judgement = with_accuracy_explained(judgement, plan=parsed.plan)
-    valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)
-    return JudgedPlan(
-        plan=parsed.plan,
-        tolerated=parsed.tolerated,
-        judgement=judgement,
-        indicators={
-            **{name: float(value) for name, value in judgement.indicators().items()},
-            **undecided_indicators(by_rules=by_rules, settled=judgement),
-            "SE_best": float(judgement.SE),
-            "valid": float(valid),
-            **measures(plan=parsed.plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
-            **(solvable_indicators(plan=parsed.plan, judgement=judgement) if suite.may_abstain else {}),
-        },
-        pairs=found.for_record(),
-    )
-
-
-def undecided_indicators(*, by_rules: Indicators, settled: Indicators) -> dict[str, float]:
-    """Whether SE is still undecided, and its lower and upper end by the rules alone."""
-    return {
-        "undecided": float(bool(settled.undecided)),
+        reason = judgement.why["SE"] if plan.steps else WRONGLY
+        judgement = replace(judgement, why={**judgement.why, "accuracy": reason})
+    problems = check_plan(plan=plan, context=all_tools(suite=suite, task=task))
+    indicators = {
+        **{name: float(value) for name, value in judgement.indicators().items()},
+        "undecided": float(bool(judgement.undecided)),
         "SE_low": float(by_rules.SE),
         "SE_high": float(by_rules.SE or bool(by_rules.undecided)),
+        "SE_best": float(judgement.SE),
+        "valid": float(bool(plan.steps) and judgement.HR == 0 and not problems),
+        **measures(plan=plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
     }
+    if suite.may_abstain:
+        indicators |= {
+            "accuracy": float(judgement.SE),
+            "accuracy_undecided": float(bool(judgement.undecided)),
+            "false_refusals": float(not plan.steps),
+        }
+    pairs = tuple(
+        TextPair(
+            kind=pair.kind,
+            wanted=pair.wanted,
+            given=pair.given,
+            why=pair.why,
+            verdict=answer.verdict,
+            answers=list(answer.answers),
+            problem=answer.problem,
+        )
+        for pair, answer in settled.items()
+    )
+    return JudgedPlan(plan=plan, tolerated=parsed.tolerated, judgement=judgement, indicators=indicators, pairs=pairs)
+
+
+def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
+    """Judge the plan for a request that no plan can meet: SE is 1 if the planner abstained.
+
+    Every call is irrelevant there. Nothing is necessary, so that nothing is lacking; resources and types do not matter.
+    """
+    abstained = not parsed.plan.steps
+    right = "The planner abstained, and no plan can meet this request."
+    missed = "No plan can meet this request; abstaining would have been right."
+    why = dict.fromkeys(("SE", "accuracy"), right if abstained else missed)
+    refusal = Indicators(IR=int(not abstained), NR=1, HR=0, CR=1, SE=int(abstained), why=why)
+    indicators = {"accuracy": float(abstained), "accuracy_undecided": 0.0, "misses": float(not abstained)}
+    if is_withheld:
+        # The task is one of a suite in which plans can meet every request: its columns are the five figures.
+        indicators |= {name: float(value) for name, value in refusal.indicators().items()}
+    return JudgedPlan(plan=parsed.plan, tolerated=parsed.tolerated, judgement=refusal, indicators=indicators)
+
+
+def ask_arbiter(*, undecided: Sequence[Pair], arbiter: Arbiter | None) -> dict[Pair, Settled]:
+    """The undecided pairs of one plan with an arbiter's answers, or all undecided without an arbiter.
+
+    At most `MOST_PAIRS`; further ones stay undecided, so that no plan asks without end.
+    """
+    pairs = tuple(undecided[:MOST_PAIRS])
+    if arbiter is None:
+        return dict.fromkeys(pairs, Settled(verdict="undecided"))
+    questions = [Question(kind=pair.kind, wanted=pair.wanted, given=pair.given) for pair in pairs]
+    return dict(zip(pairs, arbiter.settle(questions), strict=True))
 
 
 class ToolJudge:
@@ -171,8 +202,9 @@ class ToolJudge:
 
     def not_judged(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
         """The tasks without a goal."""
+        sentence = "What this request wants is not known, so that no plan can be judged: {}."
         return {
-            task.key: (Reason.NO_GOAL, _why(getattr(task, "uncovered", "")))
+            task.key: (Reason.NO_GOAL, sentence.format(getattr(task, "uncovered", "") or "no right plan is known"))
             for task in suite.tasks
             if task.gold is None
         }
@@ -181,15 +213,18 @@ class ToolJudge:
         """Judge the plan, and for `SE_best` the planner's alternatives: these at their lower ends by the rules."""
         task = planned.task
         assert isinstance(task, ToolTask)
-        found = judge_parsed(suite=suite, task=task, parsed=planned.plan, arbiter=self._arbiter)
-        best = max([found.judgement.SE, *self._alternatives(suite=suite, task=task, values=planned.reply.alternatives)])
+        judged = judge_parsed(suite=suite, task=task, parsed=planned.plan, arbiter=self._arbiter)
+        indicators = judged.indicators
+        if "SE_best" in indicators:
+            alternatives = self._alternatives(suite=suite, task=task, values=planned.reply.alternatives)
+            indicators = indicators | {"SE_best": float(max([judged.judgement.SE, *alternatives]))}
         goal = "; ".join(part.sentence() for part in task.goal.parts) if task.goal is not None else ""
         return Judgement(
-            score=float(found.judgement.SE),
-            indicators=found.indicators | ({"SE_best": float(best)} if "SE_best" in found.indicators else {}),
-            explanations={"goal": goal, **found.judgement.why},
-            pairs=found.pairs,
-            arbiter=self._arbiter.identity() if self._arbiter is not None and found.pairs else {},
+            score=float(judged.judgement.SE),
+            indicators=indicators,
+            explanations={"goal": goal, **judged.judgement.why},
+            pairs=judged.pairs,
+            arbiter=self._arbiter.identity() if self._arbiter is not None and judged.pairs else {},
         )
 
     def _alternatives(self, *, suite: Suite, task: ToolTask, values: Sequence[object]) -> Iterator[int]:
@@ -200,5 +235,9 @@ class ToolJudge:
                 yield 0
 
 
-def _why(why: str) -> str:
-    return f"What this request wants is not known, so that no plan can be judged: {why or 'no right plan is known'}."
+class WorldJudge(ToolJudge):
+    """The judge of suites whose plans are executed too; its digest covers the scores of their results."""
+
+    def digest(self) -> str:
+        """Digest of the rules of judgements and scores."""
+        return _executing_judge_digest()

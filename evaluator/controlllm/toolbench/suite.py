@@ -6,16 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluator.controlllm.toolbench.measures import COLUMNS as MEASURES
+from evaluator.controlllm.toolbench.indicators import COLUMNS as MEASURES
 from evaluator.controlllm.toolbench.mini.paraphrases import PARAPHRASES
 from evaluator.controlllm.toolbench.mini.requests import hidden_tasks, toolmini_tasks
-from evaluator.controlllm.toolbench.outage import with_outage
 from evaluator.controlllm.toolbench.released.defects import RULES
-from evaluator.controlllm.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import TOOL2K, TOOL100, RawTask, read_tool2k, read_tool100
 from evaluator.controlllm.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
 from evaluator.controlllm.toolbench.right_plans import nearest_plans
-from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task
+from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outage
 from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets

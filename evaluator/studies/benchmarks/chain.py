@@ -10,11 +10,11 @@ from statistics import fmean
 from time import perf_counter
 from typing import Any
 
-from evaluator.controlllm.chain.asking import chain_planner, request_of_task
 from evaluator.controlllm.chain.conversation import Finished
 from evaluator.controlllm.chain.conversation import Way as Change
-from evaluator.controlllm.chain.memory import Entry
-from evaluator.controlllm.chain.running import ChainRunner
+from evaluator.controlllm.chain.requests import request_of_task
+from evaluator.controlllm.chain.running import ChainRunner, chain_planner
+from evaluator.controlllm.chain.state import Entry
 from evaluator.core.language_model import LanguageModelError
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError

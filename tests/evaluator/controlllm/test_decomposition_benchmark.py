@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
-from evaluator.controlllm.decomposition_benchmark import measure_decompositions
+from evaluator.controlllm.benchmarks import measure_decompositions
 from evaluator.controlllm.strategies.subtasks import protocol_text, typed_subtasks
 from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.metrics.decomposition import FIELDS

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.controlllm.search_benchmark import measure_search
+from evaluator.controlllm.benchmarks import measure_search
 from evaluator.controlllm.toolbench.released.files import read_tool100
 from evaluator.controlllm.toolbench.suite import tool_suite, toolmini_suite
 from tests.evaluator.toolbench_data import need_controlllm

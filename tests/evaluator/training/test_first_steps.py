@@ -116,7 +116,7 @@ def test_the_gradient_is_equation_4():
 
 
 def test_the_decomposer_and_a_module_of_lumos_are_trained(tmp_path):
-    from evaluator.controlllm.training.training import Order, Shape, train_decomposer
+    from evaluator.controlllm.training.decomposer import Order, Shape, train_decomposer
     from evaluator.lumos.training.training import Order as ModuleOrder
     from evaluator.lumos.training.training import Recipe, train_module
     from evaluator.lumos.training.training import Shape as ModuleShape

@@ -6,19 +6,25 @@ Both networks come with PlanArena and run on a CPU; nothing is fetched and nobod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 
-from evaluator.controlllm.strategies import solutions
+from evaluator.controlllm.strategies import ranking
 from evaluator.controlllm.strategies.asking import ReadScore
 from evaluator.controlllm.strategies.decomposing import Decomposed
 from evaluator.controlllm.strategies.planning import Planned, Toolbox, kept, search_subtask, usable_tools
-from evaluator.controlllm.strategies.solutions import Ranked
+from evaluator.controlllm.strategies.ranking import Ranked
 from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
 from evaluator.controlllm.strategies.subtasks import TypedSubtask, typed_subtasks
-from evaluator.controlllm.strategies.trained.decomposer import Decomposer, shipped_decomposer
 from evaluator.controlllm.strategies.trained.kinds import ASKING_IMAGES, PERCEPTION
 from evaluator.controlllm.strategies.trained.linear import written
+from evaluator.controlllm.strategies.trained.networks import (
+    DECOMPOSER,
+    SCORER,
+    Decomposer,
+    Scorer,
+    shipped_decomposer,
+    shipped_folder,
+    shipped_scorer,
+)
 from evaluator.controlllm.strategies.trained.reading import read_request
-from evaluator.controlllm.strategies.trained.scorer import Scorer, shipped_scorer
-from evaluator.controlllm.strategies.trained.shipped import DECOMPOSER, SCORER, shipped_folder
 from evaluator.core.language_model import Ability, Answer, Call
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.tools.types import ResourceType
@@ -93,7 +99,7 @@ def _counting_once(subtasks: Sequence[TypedSubtask]) -> tuple[TypedSubtask, ...]
 
 def _judged(*, subtask: TypedSubtask, ranked: Sequence[Ranked], scorer: Scorer) -> list[Ranked]:
     """The solutions that the words rank first, by the scorer, the best first; the rest is left out."""
-    best = list(ranked[: solutions.MOST_JUDGED])
+    best = list(ranked[: ranking.MOST_JUDGED])
     if not best:
         return []
     scores = scorer.solutions(subtask=subtask, paths=[one.path for one in best])

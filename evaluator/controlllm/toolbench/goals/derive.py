@@ -9,13 +9,100 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from evaluator.controlllm.toolbench.goals import intents
-from evaluator.controlllm.toolbench.goals.annotating import annotation_of, tool_named
-from evaluator.controlllm.toolbench.goals.asked_for import named_under, object_asked_for
 from evaluator.controlllm.toolbench.goals.goal import Goal
-from evaluator.controlllm.toolbench.goals.parts import MAPS, File, Kind, Part, ResultOf, Source
+from evaluator.controlllm.toolbench.goals.parts import ANNOTATING, MAPS, File, Kind, Part, ResultOf, Source
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, mentions, next_to
 from evaluator.replies.decomposition import Argument, Decomposition, Subtask
+
+COUNTING = re.compile(r"\b(how many|number of|count|counts|counting|quantity|total|tally|amount of)\b")
+DESCRIBING = re.compile(
+    r"\b(describe|description|descriptive|elaborate|depict|depiction|portray|narrate|characterize|rundown|caption"
+    r"|visual content|key elements|(this|the) (photo|image|picture) about|summar\w+ (the|this) (image|picture|photo)"
+    r"|(happening|going on) in (this|the)|do you see)\b"
+)
+SPECIFIC = re.compile(r"\b(why|how (might|can|does|do|did|would|could)|which|who|reason|benefit|purpose)\b")
+DRAWING = re.compile(
+    r"\b(highlight\w*|mark(s|ed|ing)?|border\w*|outline\w*|draw\w*|annotat\w+|encircl\w+|circle[sd]?|pinpoint\w*"
+    r"|point(ed|ing)? out|bounding box\w*|box(es)? around|show (me|us|where)|you show|label(s|l?ed|l?ing)?)\b"
+)
+PRESENCE = re.compile(
+    r"\b(is|are|was|were) (there|any|an?|the)\b|\bif\b|\bwhether\b|\bcontain\w*|\bpresen(t|ce)\b|\bexist\w*"
+    r"|\bvisible\b|\bverify\b|\bconfirm\b|\bcheck\b|\b(has|have|having) (an?|any)\b|\bshowing\b|\bincludes?\b"
+    r"|\bfeatures?\b|\bappears?\b|\bspot any\b"
+)
+LISTING = re.compile(
+    r"\b(all|every|what|which|list|complete|everything|different|various|other)\b[^.?!]*\b(objects?|items?|things|elements"
+    r"|entit\w+|contents?)\b|\b(objects?|items?|things)\b[^.?!]*\b(present|visible|see|find|depicted|list)\b"
+    r"|\b(perform|do|conduct|carry out)\b[^.?!]*\b(recognition|classification)\b|\bclassif\w+\b"
+)
+ONE_OBJECT = re.compile(
+    r"\b(including|include|such as|specifically|focus\w*|particular\w*|especially|along with|as well as)\b"
+    r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
+)
+PLACE = re.compile(r"\b(location|position|coordinates?)\b")
+"""Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
+CUTTING = re.compile(
+    r"\b(crop|cut|extract|isolat|separat|only|background|clip|keep|rest of|trim|remov|except|focus|zoom|prominent"
+    r"|segment)"
+)
+FINDING = re.compile(r"\b(locat\w*|position|where|find|detect\w*|identify|is there|are there|contain\w*|present)\b")
+
+
+_NAMED = (
+    r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))*"
+    r" (?P<word>[a-z][\w' -]*?)(?= (?:in|from|within|on|and|present|visible|is|are|for|of|that|using|by|file|depicted"
+    r"|shown|located|any)\b|\s*[.,?!:;]|\s*$)"
+)
+_ASKED_BESIDES = re.compile(
+    r"\b(?:including|include|such as|specifically|focus(?:ing|ed)?(?: \w+)? on|especially|particularly|along with"
+    rf"|(?:focus|emphasis|attention|interest) (?:on|to|in)|as well as|in addition to){_NAMED}"
+)
+_ASKED_FOR = re.compile(
+    r"\b(?:(?:is|are) there|contains?|has|have|shows?|identify|recogni[sz]e|find|detect|locate|spot|see|determine"
+    rf"|classify|presence of|label|whether){_NAMED}"
+)
+_NO_OBJECT = re.compile(
+    r"^(?:(?:the |any |all |other |different |what |which |visible )*"
+    r"(?:objects?|items?|things?|images?|elements?|what|which|it|its|other)\b.*)$"
+)
+_UNDER_MASK = re.compile(
+    r"\b(?:remove|erase|delete|eliminate|take out|cut out|isolate|extract|separate|clear|get rid of|crop|keep)"
+    r"(?: only)? (?:the |an? |any )?(?P<word>[a-z]+(?: [a-z]+){0,2}?) (?:in|from|of|within|on|at|by|with|using|out)\b"
+)
+_PLACES_IN_IMAGES = frozenset(
+    {"part", "area", "region", "section", "object", "mask", "everything", "it", "what", "background"}
+)
+
+
+def object_asked_for(clause: str) -> str:
+    """The object that a request to recognise names besides, or alone; empty where the words do not show it."""
+    for pattern in (_ASKED_BESIDES, _ASKED_FOR):
+        for found in pattern.finditer(clause):
+            if not _NO_OBJECT.match(found["word"]):
+                return found["word"].strip()
+    return ""
+
+
+def named_under(clause: str) -> str:
+    """What the request calls the thing under the mask that it gives."""
+    found = _UNDER_MASK.search(clause)
+    return "" if found is None or found["word"] in _PLACES_IN_IMAGES else found["word"]
+
+
+_QUOTED_TOOL = re.compile(r"`([a-z_]+)`")
+_ANNOTATION_OF = {tool: kind for kind, tool in ANNOTATING.items()}
+
+
+def tool_named(subtask: Subtask) -> str:
+    """The first tool that a description names in backquotes; empty where it names none."""
+    found = _QUOTED_TOOL.search(subtask.description)
+    return found[1] if found is not None else ""
+
+
+def annotation_of(subtask: Subtask) -> Kind | None:
+    """What a subtask says about a text; None where it does something else, or does not name its tool."""
+    return _ANNOTATION_OF.get(tool_named(subtask))
+
 
 GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
 _ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
@@ -99,7 +186,7 @@ class _Derivation:
         return any(
             other.id != subtask.id and _is_count(other) and self._value(other, "image") == image
             for other in self.subtasks
-        ) and bool(intents.COUNTING.search((self._value(subtask, "text") or "").lower()))
+        ) and bool(COUNTING.search((self._value(subtask, "text") or "").lower()))
 
     # --- one subtask ---
 
@@ -213,9 +300,9 @@ def _finding(made: _Derivation, subtask: Subtask) -> Part:
     """Boxes of an object: to be found, drawn, or only known to be there."""
     source, target = made.source(subtask), made.target(subtask)
     clause = made.clause(about=target, source=source)
-    if intents.DRAWING.search(clause) and not intents.PLACE.search(clause):
+    if DRAWING.search(clause) and not PLACE.search(clause):
         return made.new(Kind.HIGHLIGHT, source=source, target=target)
-    kind = Kind.PRESENCE if intents.PRESENCE.search(clause) else Kind.LOCATE
+    kind = Kind.PRESENCE if PRESENCE.search(clause) else Kind.LOCATE
     return made.new(kind, source=source, target=target)
 
 
@@ -223,7 +310,7 @@ def _cutting(made: _Derivation, subtask: Subtask) -> Part:
     """The decomposition cuts an object out; where the words ask only to find or mark it, that is what is wanted."""
     source, target = made.source(subtask), made.target(subtask)
     clause = made.clause(about=target, source=source)
-    if not intents.CUTTING.search(clause) and (intents.DRAWING.search(clause) or intents.FINDING.search(clause)):
+    if not CUTTING.search(clause) and (DRAWING.search(clause) or FINDING.search(clause)):
         return replace(_finding(made, subtask), cutting_helps=True)
     return made.new(Kind.CUT_OUT, source=source, target=target)
 
@@ -284,7 +371,7 @@ def _drawing(made: _Derivation, subtask: Subtask) -> Part:
 
 def _detecting(made: _Derivation, subtask: Subtask) -> Part:
     source = made.source(subtask)
-    drawn = bool(intents.DRAWING.search(made.clause(about="", source=source)))
+    drawn = bool(DRAWING.search(made.clause(about="", source=source)))
     return made.new(Kind.DETECT_ALL, source=source, single_object=drawn)
 
 
@@ -293,7 +380,7 @@ def _image_and_text_to_text(made: _Derivation, subtask: Subtask) -> Part:
     if _is_count(subtask):
         return made.new(Kind.COUNT, source=source, target=question)
     lowered = question.lower()
-    if intents.DESCRIBING.search(lowered) and not intents.SPECIFIC.search(lowered):
+    if DESCRIBING.search(lowered) and not SPECIFIC.search(lowered):
         return made.new(Kind.DESCRIBE, source=source, target=question)
     there = _THERE.fullmatch(lowered.strip())
     if there is not None:
@@ -304,8 +391,8 @@ def _image_and_text_to_text(made: _Derivation, subtask: Subtask) -> Part:
 def _recognising(made: _Derivation, subtask: Subtask) -> Part:
     source = made.source(subtask)
     clause = made.clause(about="", source=source)
-    listing = bool(intents.LISTING.search(clause))
-    one = not listing or bool(intents.ONE_OBJECT.search(clause))
+    listing = bool(LISTING.search(clause))
+    one = not listing or bool(ONE_OBJECT.search(clause))
     target = object_asked_for(clause) if one else ""
     return made.new(Kind.RECOGNISE, source=source, single_object=one, target=target)
 

@@ -1,9 +1,11 @@
 """The parts of a request's goal, and the patterns that a plan's results are matched with."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
-from evaluator.controlllm.toolbench.meaning.instructions import Intent
+from evaluator.controlllm.toolbench.meaning.questions import Intent
 
 
 class Kind(StrEnum):
@@ -61,6 +63,19 @@ class Kind(StrEnum):
     """Whether a text is positive or negative."""
     PLACE = "place"
     """The place that a text is about."""
+
+
+ANNOTATING: Mapping[Kind, str] = MappingProxyType(
+    {
+        Kind.TITLE: "title_generation",
+        Kind.TAGS: "text_to_tags",
+        Kind.NAMES: "named_entity_recognition",
+        Kind.SUMMARISE: "summarization",
+        Kind.MOOD: "sentiment_analysis",
+        Kind.PLACE: "extract_location",
+    }
+)
+"""The tool for each kind. All take the argument `text`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Whether a condition names the object that is wanted, and no other, and not more."""
+"""Whether a condition names the object or the action that is wanted, and no other, and not more."""
 
 import re
 from collections.abc import Sequence
@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evaluator.controlllm.toolbench.meaning.frames import EXCLUDING, concepts_in
-from evaluator.controlllm.toolbench.meaning.lexicon import Category, Concept, makers_of_other_things, may_be, words_of
+from evaluator.controlllm.toolbench.meaning.lexicon import (
+    Category,
+    Concept,
+    lemma,
+    makers_of_other_things,
+    may_be,
+    words_of,
+)
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
-from evaluator.controlllm.toolbench.meaning.verdict import Verdict
+from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 
-Finding = tuple[Verdict, str]
-_DIFFERENT: Finding = (Verdict.DIFFERENT, "")
-_SAME: Finding = (Verdict.SAME, "")
 MOST_BESIDE = 3
 """Words beside the head noun that a condition may have."""
 _FILLERS = words_of("plain_words", "objects")["fillers"]
@@ -57,40 +61,40 @@ def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozen
     """
     lowered = given.lower()
     if names_file(given) or (_SEVERAL.search(lowered) and not _SEVERAL.search(wanted.lower())):
-        return _DIFFERENT
+        return DIFFERENT
     if EXCLUDING.search(lowered) and not EXCLUDING.search(wanted.lower()):
-        return _DIFFERENT
+        return DIFFERENT
     if _joined(wanted) == _joined(given):
-        return _SAME
+        return SAME
     first, second = name_of(wanted), name_of(given)
     if first is None or second is None or second.length > first.length + MOST_BESIDE:
-        return _DIFFERENT
+        return DIFFERENT
     return _compare_names(wanted=first, given=second, attributes=attributes)
 
 
 def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> Finding:
     if given.makers - wanted.makers - attributes:
-        return _DIFFERENT
+        return DIFFERENT
     extra = given.before - wanted.before
     if wanted.head != given.head:
         is_asked = _is_asked(given=given, wanted=wanted, attributes=attributes)
         # Whatever the head is: no thing of that colour was asked for.
         if not is_asked and any(one.category is Category.QUALITY for one in extra):
-            return _DIFFERENT
+            return DIFFERENT
         return _compare_heads(wanted=wanted, given=given, is_asked=is_asked)
     if extra and not _is_asked(given=given, wanted=wanted, attributes=attributes):
-        return _DIFFERENT
+        return DIFFERENT
     if set(given.after) - set(wanted.after) - attributes:
-        return _DIFFERENT
+        return DIFFERENT
     if wanted.after and set(wanted.after) - set(given.after):
         return Verdict.UNDECIDED, f"it leaves out “{' '.join(wanted.after)}”"
     lacking = wanted.before - given.before
     if any(one.category is Category.QUALITY for one in lacking):
-        return _DIFFERENT
+        return DIFFERENT
     if lacking or wanted.makers - given.makers:
         left_out = " ".join(sorted({one.name for one in lacking} | (wanted.makers - given.makers)))
         return Verdict.UNDECIDED, f"it leaves out “{left_out}”"
-    return _SAME
+    return SAME
 
 
 def _is_asked(*, given: Name, wanted: Name, attributes: frozenset[str]) -> bool:
@@ -104,11 +108,11 @@ def _compare_heads(*, wanted: Name, given: Name, is_asked: bool) -> Finding:
     if Category.UNKNOWN not in {head.category for head in heads}:
         if may_be(wanted.head, given.head) and is_asked:
             return Verdict.UNDECIDED, f"a {given.head.name} is only one kind of {wanted.head.name}"
-        return _DIFFERENT
+        return DIFFERENT
     if given.head.category is not Category.UNKNOWN:
         # The request's word is rare. A name that the rules know is that of something else, or of its kind.
         is_kind = bool(wanted.before) and given.head in wanted.before
-        return (Verdict.UNDECIDED, f"the rules do not know “{wanted.head.name}”") if is_kind else _DIFFERENT
+        return (Verdict.UNDECIDED, f"the rules do not know “{wanted.head.name}”") if is_kind else DIFFERENT
     return Verdict.UNDECIDED, f"the rules do not know whether “{given.head.name}” is “{wanted.head.name}”"
 
 
@@ -147,3 +151,43 @@ def _without_place(sentence: str) -> str:
 
 def _plain(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in _FILLERS]
+
+
+_WORD = re.compile(r"[a-z0-9]+")
+_ACTION_FILLERS = words_of("plain_words", "actions")["fillers"]
+
+
+@lru_cache(maxsize=65536)
+def compare_actions(wanted: str, given: str) -> Verdict:
+    """Whether `given` names the wanted action; words such as "movement" or "training" do not count.
+
+    All wanted words must be there in some inflection; or the action itself and most of the others. Beside them there
+    may be three words; the whole request is no condition.
+    """
+    if names_file(given) or (EXCLUDING.search(given.lower()) and not EXCLUDING.search(wanted.lower())):
+        return Verdict.DIFFERENT
+    first, second = _forms(wanted), _forms(given)
+    if not first or not second or len(_WORD.findall(given.lower())) > len(first) + MOST_BESIDE:
+        return Verdict.DIFFERENT
+    if set(first) <= set(second) or _is_joined(first, second):
+        return Verdict.SAME
+    doing = {_stem(word) for word in _WORD.findall(wanted.lower()) if word.endswith("ing")}
+    most = len(set(second)) * 3 >= len(set(first)) * 2
+    return Verdict.of(set(second) < set(first) and doing <= set(second) and most)
+
+
+def _is_joined(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """`glassblowing` is `blowing glass`."""
+    joined = "".join(second)
+    return len(second) == 1 and len(first) == 2 and joined in {first[0] + first[1], first[1] + first[0]}
+
+
+def _forms(phrase: str) -> tuple[str, ...]:
+    words = _WORD.findall(phrase.lower().replace("-", " "))
+    return tuple(_stem(word) for word in words if word not in _ACTION_FILLERS)
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    """A word without its inflection: playing, plays, played and play are one."""
+    return lemma(word).removesuffix("e")

@@ -1,24 +1,34 @@
-"""Whether two questions ask the same."""
+"""Whether two questions ask the same, two prompts show the same, and a text asks a tool for what is wanted."""
 
+import re
+from enum import StrEnum
 from functools import lru_cache
 
-from evaluator.controlllm.toolbench.meaning.frames import Frame, alike, frame_of, weak_asks
+from evaluator.controlllm.toolbench.meaning.frames import (
+    Frame,
+    alike,
+    concepts_in,
+    frame_of,
+    polite_removed,
+    weak_asks,
+    with_asks,
+)
 from evaluator.controlllm.toolbench.meaning.lexicon import (
     PERSONS,
     Category,
     Concept,
     are_related,
     lists,
+    may_be,
+    plain_words,
     readings,
     vague_doings,
+    words_of_prompts,
 )
-from evaluator.controlllm.toolbench.meaning.sentences import base_forms
-from evaluator.controlllm.toolbench.meaning.verdict import Verdict
+from evaluator.controlllm.toolbench.meaning.objects import compare_objects
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 
-Finding = tuple[Verdict, str]
-"""A verdict, and where it is undecided which phrase was not understood."""
-_DIFFERENT: Finding = (Verdict.DIFFERENT, "")
-_SAME: Finding = (Verdict.SAME, "")
 _TELLING = frozenset({Category.QUALITY, Category.RELATION, Category.NUMBER})
 """Without such a word, or with one more, it is another question."""
 _PLACED = frozenset({Category.THING, Category.DOING, Category.RELATION, Category.UNKNOWN})
@@ -42,7 +52,7 @@ def compare_questions(wanted: str, given: str) -> Finding:
     Words that the lexicon does not have leave the verdict undecided.
     """
     if base_forms(wanted) == base_forms(given):
-        return _SAME
+        return SAME
     return compare_frames(wanted=frame_of(wanted), given=frame_of(given))
 
 
@@ -53,7 +63,7 @@ def compare_frames(*, wanted: Frame, given: Frame) -> Finding:
     common word may be one question in other words.
     """
     if given.says_nothing:
-        return _DIFFERENT
+        return DIFFERENT
     missing, extra = left_over(wanted.content, given.content)
     is_near = (
         len(missing) <= _MOST_APART
@@ -61,11 +71,11 @@ def compare_frames(*, wanted: Frame, given: Frame) -> Finding:
         and _share(given.content, extra) >= _NEAR
     )
     if wanted.is_negated != given.is_negated:
-        return _DIFFERENT if is_near else (Verdict.UNDECIDED, "only one of them excludes or denies something")
+        return DIFFERENT if is_near else (Verdict.UNDECIDED, "only one of them excludes or denies something")
     asked = _compare_asks(wanted=wanted, given=given, is_near=is_near)
     told = _compare_content(missing=missing, extra=extra, is_near=is_near)
     if Verdict.DIFFERENT in {asked[0], told[0]}:
-        return _DIFFERENT
+        return DIFFERENT
     if asked[0] is Verdict.UNDECIDED or told[0] is Verdict.UNDECIDED:
         return Verdict.UNDECIDED, told[1] or asked[1]
     return _compare_order(wanted, given)
@@ -78,7 +88,7 @@ def _compare_order(wanted: Frame, given: Frame) -> Finding:
     for thing, place in wanted.places.items():
         if given.places.get(thing, place) != place:
             return Verdict.UNDECIDED, f"it says “{given.places[thing]}” and not “{place}” of “{thing}”"
-    return _SAME
+    return SAME
 
 
 def _share(content: tuple[Concept, ...], own: list[Concept]) -> float:
@@ -90,9 +100,9 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
     first, second = wanted.asks, given.asks
     only_wanted, only_given = first - second, second - first
     words = f"one asks for {_words(only_wanted or first)}, the other for {_words(only_given or second)}"
-    unlike: Finding = _DIFFERENT if is_near else (Verdict.UNDECIDED, words)
+    unlike: Finding = DIFFERENT if is_near else (Verdict.UNDECIDED, words)
     if first == second:
-        return _SAME if first or wanted.is_yes_or_no == given.is_yes_or_no else unlike
+        return SAME if first or wanted.is_yes_or_no == given.is_yes_or_no else unlike
     if first & second:
         return Verdict.UNDECIDED, words
     if first and second:
@@ -102,7 +112,7 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
         return (Verdict.UNDECIDED, words) if is_alike else unlike
     if (first or second) <= _OF_THINGS and is_near and wanted.is_yes_or_no == given.is_yes_or_no:
         # "What object is on the table?" is "what is on the table?"
-        return _SAME if wanted.content else (Verdict.UNDECIDED, words)
+        return SAME if wanted.content else (Verdict.UNDECIDED, words)
     if wanted.is_yes_or_no != given.is_yes_or_no or _ask_by_doing(wanted, given) or _ask_by_doing(given, wanted):
         return unlike
     return Verdict.UNDECIDED, words
@@ -120,15 +130,15 @@ def _words(asks: frozenset[str]) -> str:
 
 def _compare_content(*, missing: list[Concept], extra: list[Concept], is_near: bool) -> Finding:
     if not missing and not extra:
-        return _SAME
+        return SAME
     left = (*missing, *extra)
     is_known = all(one.category is not Category.UNKNOWN for one in left)
     if is_known and any(_are_two_things(one, other) for one in missing for other in extra):
-        return _DIFFERENT
+        return DIFFERENT
     if is_near and any(_exclude(one, other) for one in missing for other in extra):
-        return _DIFFERENT
+        return DIFFERENT
     if is_near and is_known and (not missing or not extra) and any(one.category in _TELLING for one in left):
-        return _DIFFERENT
+        return DIFFERENT
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
 
 
@@ -224,3 +234,153 @@ def _sides(frame: Frame, common: list[Concept]) -> list[frozenset[Concept]]:
         else:
             sides[-1].add(one)
     return [frozenset(side) for side in sides if side]
+
+
+LONG = 25
+"""Words from which on a text is compared as a whole; shorter ones as questions."""
+MOST_AROUND = 12
+"""Words that may stand around a text that is repeated as it is ("Please answer this question: ...")."""
+LEAST_SHARE = 0.4
+"""Share of the wanted concepts below which a text is another one, above which it is undecided."""
+_NEEDED = frozenset({Category.THING, Category.NUMBER, Category.DOING})
+_DISTINCT = frozenset({"colour", "size", "age", "modernity", "side", "heat", "brightness"})
+
+
+@lru_cache(maxsize=65536)
+def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()) -> Finding:
+    """Whether a prompt asks for the picture that is wanted: everything that it is to show, and nothing else but what
+    the request itself speaks of.
+
+    Args:
+        wanted: what the picture is to show.
+        given: the prompt.
+        asked: base forms of all words of the request.
+    """
+    if base_forms(wanted) == base_forms(given):
+        return SAME
+    first, second = _shown(wanted), _shown(given)
+    missing, extra = left_over(first, second)
+    extra = [one for one in extra if not set(one.name.split()) <= asked]
+    # A puppy may be the dog that is wanted, a walrus is not.
+    unmet = [one for one in missing if not any(are_related(one, other) or may_be(one, other) for other in extra)]
+    if first and len(unmet) == len(first):
+        return DIFFERENT
+    if frame_of(wanted).is_negated != frame_of(given).is_negated:
+        return Verdict.UNDECIDED, "only one of them excludes or denies something"
+    if not missing and not extra:
+        is_clear = not is_reversed(frame_of(wanted), frame_of(given))
+        return SAME if is_clear else (Verdict.UNDECIDED, "it is not clear who does it to whom")
+    is_told_otherwise = any(one.category in {Category.UNKNOWN, Category.DOING} for one in extra)
+    if not is_told_otherwise and any(one.category in _NEEDED or one.dimension in _DISTINCT for one in unmet):
+        return DIFFERENT
+    if 1 - len(unmet) / max(len(first), 1) < LEAST_SHARE:
+        return DIFFERENT
+    return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+
+
+@lru_cache(maxsize=16384)
+def _shown(text: str) -> tuple[Concept, ...]:
+    plain = plain_words() | words_of_prompts()
+    return tuple(dict.fromkeys(concepts_in(base_forms(text), plain=plain)))
+
+
+def compare_verbatim(wanted: str, given: str) -> Verdict:
+    """Whether a text is handed on as the request gives it: with the same words, whatever quotes are around them."""
+    first, second = (" ".join(text.strip(" \t\n\"'“”„").split()) for text in (wanted, given))
+    return Verdict.of(first == second)
+
+
+@lru_cache(maxsize=65536)
+def compare_texts(wanted: str, given: str) -> Finding:
+    """Whether a text asks a language model for what is wanted."""
+    first, second = base_forms(wanted), base_forms(given)
+    if first == second:
+        return SAME
+    if first and len(second) - len(first) <= MOST_AROUND and f" {' '.join(first)} " in f" {' '.join(second)} ":
+        return SAME
+    if len(first) <= LONG:
+        return compare_questions(wanted, given)
+    missing, extra = left_over(tuple(concepts_in(first)), tuple(concepts_in(second)))
+    if not missing and not extra:
+        return SAME
+    share = 1 - len(missing) / len(first)
+    if share < LEAST_SHARE or len(missing) == len(concepts_in(first)):
+        return DIFFERENT
+    return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+
+
+_REMOVAL = re.compile(r"^(?:.*? )?(?:<removing>|without) (?P<object>.+?)(?: from .*| in .*| of .*)?$")
+_MADE_GOOD = re.compile(r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$")
+_OTHER_CHANGES = re.compile(r"\b(?:add|insert|keep|only|not|except|but|instead|replace|change|turn)\b")
+_SEEKING = re.compile(
+    r"^(?:please |can you |could you )*(?:find|locate|detect|ground|where be|show(?: me)?|highlight|mark|look for"
+    r"|search for|identify|point out|the location of|the position of|segment|spot|select)(?: out)? "
+)
+_OPEN = frozenset({"description", "seen", "happening"})
+_LISTS = frozenset({"contents", "seen"})
+
+
+class Intent(StrEnum):
+    """What is asked of a model that takes a text."""
+
+    COUNT = "count"
+    PRESENCE = "presence"
+    REMOVE = "remove"
+    GROUND = "ground"
+    DESCRIBE = "describe"
+    LIST = "list"
+
+
+_ABOUT_OBJECTS = {Intent.COUNT: "how many {}", Intent.PRESENCE: "is there a {}"}
+
+
+@lru_cache(maxsize=65536)
+def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[str] = frozenset()) -> Finding:
+    """Whether a text asks for this, about an object.
+
+    Args:
+        text: what the plan says.
+        intent: what is to be asked.
+        about: the object; for a list one that is asked for besides; empty: none.
+        attributes: base forms of the words that the request has next to the object's name.
+    """
+    if intent is Intent.GROUND:
+        sought = _SEEKING.sub("", " ".join(base_forms(text)))
+        return DIFFERENT if names_file(text) else compare_objects(about, sought, attributes)
+    if intent is Intent.REMOVE:
+        return _compare_removal(text=text, about=about, attributes=attributes)
+    given = frame_of(text)
+    if intent in _ABOUT_OBJECTS:
+        return _compare_about_object(wanted=frame_of(_ABOUT_OBJECTS[intent].format(about)), given=given)
+    return _compare_open(given=given, about=about, asks=_LISTS if intent is Intent.LIST else _OPEN)
+
+
+def _compare_about_object(*, wanted: Frame, given: Frame) -> Finding:
+    is_other = given.content and not set(given.content) & set(wanted.content)
+    if is_other and all(one.category is not Category.UNKNOWN for one in given.content):
+        # The request's word may be rare; the rules know what is asked about instead.
+        return DIFFERENT
+    return compare_frames(wanted=wanted, given=given)
+
+
+def _compare_open(*, given: Frame, about: str, asks: frozenset[str]) -> Finding:
+    """Compare a question about a whole picture."""
+    if not given.asks or not given.asks <= asks:
+        return DIFFERENT
+    if given.is_negated:
+        return Verdict.UNDECIDED, "it excludes or denies something"
+    besides = frame_of(about).content if about else ()
+    content = tuple(one for one in given.content if one not in besides)
+    if not content:
+        return SAME
+    if all(one.category is not Category.UNKNOWN for one in content):
+        return DIFFERENT
+    return Verdict.UNDECIDED, not_understood(missing=[], extra=list(content))
+
+
+def _compare_removal(*, text: str, about: str, attributes: frozenset[str]) -> Finding:
+    sentence = _MADE_GOOD.sub("", polite_removed(" ".join(base_forms(text))))
+    if _OTHER_CHANGES.search(sentence):
+        return DIFFERENT
+    found = _REMOVAL.match(" ".join(with_asks(sentence).split()))
+    return DIFFERENT if found is None else compare_objects(about, found["object"], attributes)

@@ -19,6 +19,12 @@ class Verdict(IntEnum):
         return Verdict.SAME if is_same else Verdict.DIFFERENT
 
 
+Finding = tuple[Verdict, str]
+"""A verdict, and where it is undecided which phrase was not understood."""
+DIFFERENT: Finding = (Verdict.DIFFERENT, "")
+SAME: Finding = (Verdict.SAME, "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Two texts on which the rules are undecided."""

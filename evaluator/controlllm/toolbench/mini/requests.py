@@ -8,7 +8,6 @@ follow from a fixed seed and the request's own key, so adding a wording to one g
 import itertools
 from functools import cache
 
-from evaluator.controlllm.toolbench.levels import level_of_plan
 from evaluator.controlllm.toolbench.mini import words
 from evaluator.controlllm.toolbench.mini.gold import Gold
 from evaluator.controlllm.toolbench.mini.sentences import (
@@ -48,7 +47,7 @@ from evaluator.controlllm.toolbench.mini.sentences import (
     similar,
     which_of_two,
 )
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import RawTask, level_of_plan
 
 PER_GROUP = 10
 

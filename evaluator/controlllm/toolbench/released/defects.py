@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import RawTask
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.replies.decomposition import Decomposition, Subtask, parse_decomposition
 

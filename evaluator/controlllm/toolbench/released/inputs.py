@@ -16,9 +16,8 @@ from typing import cast
 
 import numpy as np
 
-from evaluator.controlllm.toolbench.released.executed import ExecutedTask
+from evaluator.controlllm.toolbench.released.executed import REFERENCES_VERSION, ExecutedTask
 from evaluator.controlllm.toolbench.released.media import MOVING, PICTURES, MediaError, read_media
-from evaluator.controlllm.toolbench.released.results import REFERENCES_VERSION
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import Task
 from evaluator.core.tools.types import ResourceType

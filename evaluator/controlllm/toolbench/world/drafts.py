@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from evaluator.controlllm.toolbench.mini.gold import Gold
 from evaluator.controlllm.toolbench.mini.sentences import Fill
-from evaluator.controlllm.toolbench.world.given import Demand, Given, Material, Sketch
-from evaluator.controlllm.toolbench.world.wanted import Wanted
+from evaluator.controlllm.toolbench.world.contents import Demand, Given, Material, Sketch, Wanted
 from evaluator.core.tools.types import ResourceType
 from evaluator.miniature.grammar.german import english_article
 from evaluator.miniature.grammar.labels import BACKGROUNDS

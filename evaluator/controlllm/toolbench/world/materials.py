@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evaluator.controlllm.toolbench.world.given import Demand, Given, Material, Sketch
+from evaluator.controlllm.toolbench.world.contents import Demand, Given, Material, Sketch
 from evaluator.miniature import annotations
 from evaluator.miniature.scenes import Scene, SceneObject, contrasting_colour, contrasts, direction_between, draw_scene
 from evaluator.miniature.seeds import Split, generator

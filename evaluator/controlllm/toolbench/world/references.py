@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as PillowImage
 
-from evaluator.controlllm.toolbench.world.given import Demand
+from evaluator.controlllm.toolbench.world.contents import TEXT_KINDS, Asked, Demand, Want, Wanted
 from evaluator.controlllm.toolbench.world.materials import Picture
-from evaluator.controlllm.toolbench.world.wanted import TEXT_KINDS, Asked, Want, Wanted
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
 from evaluator.miniature import annotations
 from evaluator.miniature.annotations import Annotated

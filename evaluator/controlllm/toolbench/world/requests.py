@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from evaluator.controlllm.toolbench.levels import level_of_plan
 from evaluator.controlllm.toolbench.mini.gold import Gold
 from evaluator.controlllm.toolbench.mini.sentences import Fill
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import RawTask, level_of_plan
+from evaluator.controlllm.toolbench.world.contents import Asked, Given, Want, Wanted
 from evaluator.controlllm.toolbench.world.drafts import Draft, Sentence
-from evaluator.controlllm.toolbench.world.given import Given
 from evaluator.controlllm.toolbench.world.sentences import (
     ask,
     boxes,
@@ -46,7 +45,6 @@ from evaluator.controlllm.toolbench.world.text_sentences import (
     review,
 )
 from evaluator.controlllm.toolbench.world.text_sentences import story as story_text
-from evaluator.controlllm.toolbench.world.wanted import Asked, Want, Wanted
 
 SEED = "toolworld/1"
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")

@@ -2,6 +2,7 @@
 
 from evaluator.controlllm.toolbench.mini import gold as gold_of
 from evaluator.controlllm.toolbench.mini.sentences import Fill
+from evaluator.controlllm.toolbench.world.contents import Asked, Demand, Material, Want, Wanted
 from evaluator.controlllm.toolbench.world.drafts import (
     Draft,
     Sentence,
@@ -13,8 +14,6 @@ from evaluator.controlllm.toolbench.world.drafts import (
     thing_of,
     with_article,
 )
-from evaluator.controlllm.toolbench.world.given import Demand, Material
-from evaluator.controlllm.toolbench.world.wanted import Asked, Want, Wanted
 from evaluator.core.tools.types import ResourceType
 
 POSE = "pose"

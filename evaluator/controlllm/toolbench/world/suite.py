@@ -1,26 +1,199 @@
 """The suite `toolworld`: requests about the miniature world for ControlLLM's tools, executed and judged."""
 
 import random
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
+from typing import Any, cast
 
-from evaluator.controlllm.toolbench.outage import with_outage
+import numpy as np
+from PIL import Image as PillowImage
+
+from evaluator.controlllm.toolbench.goals.goal import Goal
+from evaluator.controlllm.toolbench.goals.gold import gold_plan
 from evaluator.controlllm.toolbench.suite import COLUMNS as JUDGED
 from evaluator.controlllm.toolbench.suite import FACETS as TOOL_FACETS
 from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, right_plans
-from evaluator.controlllm.toolbench.world import SLUG
-from evaluator.controlllm.toolbench.world.data import WorldSamples, world_samples
+from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outage
+from evaluator.controlllm.toolbench.world import SLUG, materials
+from evaluator.controlllm.toolbench.world.contents import Given, Material, Want, Wanted
 from evaluator.controlllm.toolbench.world.paraphrases import PARAPHRASES
-from evaluator.controlllm.toolbench.world.requests import hidden_requests, public_requests
-from evaluator.controlllm.toolbench.world.task import SEVERAL, world_task
+from evaluator.controlllm.toolbench.world.requests import Request, hidden_requests, public_requests
+from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.core.suites.facets import Facet
 from evaluator.core.suites.hidden import HIDDEN, derived
 from evaluator.core.tools.catalogues import CONTROLLLM
+from evaluator.core.tools.types import ResourceType
+from evaluator.core.values import Clip, Value
 from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import RELATIVE
 from evaluator.episodes.executed import hidden_seed
+from evaluator.miniature import annotations
+from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split, split_secret
+from evaluator.miniature.signs import paint_sign
+from evaluator.miniature.tableaux.clips import frames_of
 from evaluator.scoring.metrics import rule_names
+
+SEVERAL = "several"
+"""The metric of requests for several results: the mean of their scores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldTask(ToolTask):
+    """A request whose plans are judged and executed."""
+
+    given: tuple[Given, ...]
+    wanted: tuple[Wanted, ...]
+
+    @property
+    def answers(self) -> tuple[Task, ...]:
+        """See `Task`."""
+        if len(self.wanted) == 1:
+            return (self,)
+        return tuple(replace(self, wanted=(one,), metric=one.metric, expects=one.type) for one in self.wanted)
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        results: list[JsonValue] = []
+        results += list(dict.fromkeys(str(one.kind) for one in self.wanted))
+        return {**super().attributes, "results": results}
+
+    def file(self, name: str) -> Given:
+        """What the request says of a file."""
+        return next(given for given in self.given if given.name == name)
+
+
+def world_task(request: Request) -> WorldTask:
+    """Derive everything about one request.
+
+    Raises:
+        ValueError: the goal that follows from its words and decomposition does not have a part for each result.
+    """
+    task = tool_task(request.raw)
+    if task.goal is None or len(task.goal.parts) != len(request.wanted):
+        raise ValueError(f"{request.raw.key} wants {len(request.wanted)} results, and its goal has other parts: {task}")
+    parts = [replace(part, only=wanted.tool) for part, wanted in zip(task.goal.parts, request.wanted, strict=True)]
+    goal = Goal(parts=tuple(parts), request=task.goal.request)
+    made: dict[str, Any] = {field.name: getattr(task, field.name) for field in fields(task)}
+    first = request.wanted[0]
+    is_several = len(request.wanted) > 1
+    made |= {
+        "goal": goal,
+        "gold": gold_plan(goal=goal, catalogue=CONTROLLLM),
+        "metric": SEVERAL if is_several else first.metric,
+        "expects": None if is_several else first.type,
+        "resources": {given.name: given.type for given in request.given},
+        "files": {given.name: frozenset({given.type}) for given in request.given},
+    }
+    return WorldTask(**made, given=request.given, wanted=request.wanted)
+
+
+SPLITS = ("public", "validation", "hidden")
+DATA_VERSION = "2"
+"""Raise it whenever files or references change while requests and world do not."""
+_KEPT = 512
+
+
+def world_samples(*, profile: str, split: str, hidden_seed: str | None) -> "WorldSamples":
+    """The data under a profile.
+
+    Args:
+        profile: only `lilliput` has data.
+        split: `public`, `validation`, or `hidden`.
+        hidden_seed: the secret of the hidden split, None on the others.
+
+    Raises:
+        LookupError: the profile has no data.
+        ValueError: the split is unknown, or is hidden and the seed is missing.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
+    if profile != "lilliput":
+        raise LookupError(f"requests about the miniature world have no data under profile {profile}, only lilliput")
+    return WorldSamples(split=Split(split), hidden_seed=hidden_seed)
+
+
+class WorldSamples:
+    """Files and reference results of each request. No two requests share a file."""
+
+    def __init__(self, *, split: Split, hidden_seed: str | None) -> None:
+        """Raises ValueError if the hidden split is asked for without its secret, or another one with it."""
+        split_secret(split=split, hidden_seed=hidden_seed)
+        self._split = split
+        self._hidden_seed = hidden_seed
+        self.digest = canonical_json.digest(
+            {"world": WORLD_VERSION, "pictures": PICTURES_VERSION, "data": DATA_VERSION, "split": split.value}
+        )
+        """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
+
+    def missing(self, *, task: Task) -> str | None:  # noqa: ARG002 - the world has data for every request
+        """See `SampleSource`."""
+        return None
+
+    def inputs(self, *, task: Task, index: int) -> Mapping[str, Value]:
+        """See `SampleSource`."""
+        own = cast(WorldTask, task)
+        source = self._source(task=own, index=index)
+        return {given.name: _value(given=given, task=own, source=source) for given in own.given}
+
+    def reference(self, *, task: Task, index: int) -> Value:
+        """See `SampleSource`: of the task's first answer."""
+        own = cast(WorldTask, task)
+        return _reference(wanted=own.wanted[0], task=own, source=self._source(task=own, index=index))
+
+    def inputs_key(self, *, task: Task) -> str:
+        """See `SharingSource`: no two requests share files."""
+        return task.key
+
+    def reference_key(self, *, task: Task) -> str:
+        """See `SharingSource`: each result of a request has a reference of its own."""
+        return f"{task.key} {cast(WorldTask, task).wanted[0]}"
+
+    def _source(self, *, task: WorldTask, index: int) -> materials.Source:
+        return materials.Source(split=self._split, hidden_seed=self._hidden_seed, key=task.key, sample=index)
+
+
+@lru_cache(maxsize=_KEPT)
+def _picture(given: Given, source: materials.Source) -> materials.Picture:
+    return materials.picture(given=given, source=source)
+
+
+def _value(*, given: Given, task: WorldTask, source: materials.Source) -> Value:
+    # Needs scipy, which sites do not have: they ask for the digest only.
+    from evaluator.controlllm.toolbench.world import references
+
+    if given.material is Material.CLIP:
+        return Clip(frames_of(materials.clip(given=given, source=source)))
+    if given.material is Material.SIGN:
+        return PillowImage.fromarray(paint_sign(materials.sign(given=given, source=source)))
+    if given.masked:
+        picture = _picture(task.file(given.masked), source)
+        return references.masks_of(picture=picture, demand=given.demands[0])
+    picture = _picture(given, source)
+    if given.type is ResourceType.IMAGE:
+        return PillowImage.fromarray(picture.painting.pixels)
+    rng = np.random.default_rng([source.sample, len(given.name)])
+    return PillowImage.fromarray(references.map_of(kind=str(given.type), picture=picture, rng=rng))
+
+
+def _reference(*, wanted: Wanted, task: WorldTask, source: materials.Source) -> Value:
+    from evaluator.controlllm.toolbench.world import references
+
+    if wanted.kind is Want.DRAWING:
+        assert wanted.sketch is not None
+        return wanted.sketch.text
+    if wanted.said is not None:
+        return references.of_text(wanted=wanted, said=wanted.said)
+    given = task.file(wanted.file)
+    if given.material is Material.SIGN:
+        words = materials.sign(given=given, source=source).words
+        return references.of_text(wanted=wanted, said=annotations.of_words(words))
+    if given.material is Material.CLIP:
+        return references.of_clip(wanted=wanted, clip=materials.clip(given=given, source=source))
+    return references.of_picture(wanted=wanted, picture=_picture(given, source))
+
 
 VERSION = "1"
 _METRICS = {

@@ -6,9 +6,8 @@ import numpy as np
 
 from evaluator.controlllm.toolbench.mini.sentences import Fill
 from evaluator.controlllm.toolbench.world import text_gold
+from evaluator.controlllm.toolbench.world.contents import Material, Want, Wanted
 from evaluator.controlllm.toolbench.world.drafts import Draft, Sentence
-from evaluator.controlllm.toolbench.world.given import Material
-from evaluator.controlllm.toolbench.world.wanted import Want, Wanted
 from evaluator.core.tools.types import ResourceType
 from evaluator.miniature import annotations
 from evaluator.miniature.annotations import Annotated

@@ -7,12 +7,11 @@ import pytest
 from PIL import Image as PillowImage
 
 from evaluator.controlllm.chain.conversation import MOST_CHANGES, Way
-from evaluator.controlllm.chain.progress import Outcome
 from evaluator.controlllm.chain.running import ChainRequest, ChainRunner
-from evaluator.controlllm.strategies.binding import bind
+from evaluator.controlllm.chain.state import Outcome
+from evaluator.controlllm.strategies.binding import bind, fill
 from evaluator.controlllm.strategies.decomposing import Decomposed
 from evaluator.controlllm.strategies.planning import Candidate, Planned, Toolbox, search_subtask
-from evaluator.controlllm.strategies.resources import fill
 from evaluator.controlllm.strategies.search import greedy
 from evaluator.controlllm.strategies.strategy import ControlLLM, Staged
 from evaluator.controlllm.strategies.subtasks import TypedSubtask

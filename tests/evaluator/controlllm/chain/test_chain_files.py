@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
-from evaluator.controlllm.chain.files import FileError, read_given, write_results
-from evaluator.controlllm.chain.memory import Entry
+from evaluator.controlllm.chain.requests import FileError, read_given, write_results
+from evaluator.controlllm.chain.state import Entry
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, decode, encode
 from evaluator.execution.engine.run import Engine

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evaluator.controlllm.chain.asking import chain_planner, request_of_task
-from evaluator.controlllm.chain.running import ChainRunner
-from evaluator.controlllm.chain.transcript import transcript
+from evaluator.controlllm.chain.command import transcript
+from evaluator.controlllm.chain.requests import request_of_task
+from evaluator.controlllm.chain.running import ChainRunner, chain_planner
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.pool import ExpertPool

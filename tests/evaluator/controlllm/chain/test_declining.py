@@ -2,10 +2,10 @@
 
 import pytest
 
-from evaluator.controlllm.chain.declining import declined
-from evaluator.controlllm.chain.progress import Outcome
+from evaluator.controlllm.chain.conversation import declined
+from evaluator.controlllm.chain.state import Outcome
 from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
-from evaluator.controlllm.toolbench.abstain.requests import Need
+from evaluator.controlllm.toolbench.abstention import Need
 from evaluator.core.planner import request_for
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_of

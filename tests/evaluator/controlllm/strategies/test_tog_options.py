@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from evaluator.controlllm.search_benchmark import measure_search
-from evaluator.controlllm.strategies import assessment, solutions
+from evaluator.controlllm.benchmarks import measure_search
+from evaluator.controlllm.strategies import ranking
 from evaluator.controlllm.strategies.planning import plan_by_asking, plan_offline
 from evaluator.controlllm.strategies.search import SearchStep, adaptive, exhaustive
 from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
@@ -77,8 +77,8 @@ def at(*path: str, idle=(), missing=()):
 def test_at_a_node_a_tool_that_closes_the_gap_of_types_becomes_a_candidate():
     scores = {tool.name: 2.0 for tool in ALL} | {"image_cropping": 4.5}
     step = at("object_detection", idle=("bbox",), missing=("image",))
-    found = assessment.assess_step(step=step, scores=scores, tools=ALL)
-    assert found["highlight_object_on_image"] == assessment.CLOSES_THE_GAP
+    found = ranking.assess_step(step=step, scores=scores, tools=ALL)
+    assert found["highlight_object_on_image"] == ranking.CLOSES_THE_GAP
     assert found["image_cropping"] == 4.5
     assert found["text_to_image"] == 2.0
 
@@ -101,12 +101,12 @@ def judged_by_model(choose):
 
 def test_the_exhaustive_strategy_has_all_solutions_judged_in_one_round():
     asked, planned, rounds = judged_by_model(exhaustive)
-    assert len(asked) == len(planned.searching.found.paths) > solutions.MOST_JUDGED
+    assert len(asked) == len(planned.searching.found.paths) > ranking.MOST_JUDGED
     assert planned.judged == planned.notes()["solutions_judged"] == len(asked)
     assert len(asked) == len(set(asked)) == len(rounds[0])
 
 
 def test_the_others_have_15_judged():
     asked, planned, _ = judged_by_model(partial(adaptive, least=1))
-    assert len(planned.searching.found.paths) > solutions.MOST_JUDGED
-    assert len(asked) == planned.judged == solutions.MOST_JUDGED
+    assert len(planned.searching.found.paths) > ranking.MOST_JUDGED
+    assert len(asked) == planned.judged == ranking.MOST_JUDGED

@@ -5,10 +5,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.controlllm.strategies import assessment, resources
+from evaluator.controlllm.strategies import binding, ranking
 from evaluator.controlllm.strategies.binding import bind, solution_json
+from evaluator.controlllm.strategies.ranking import Ranked, keep, rank_by_answers, score_offline
 from evaluator.controlllm.strategies.search import exhaustive, search, tools_in_domains
-from evaluator.controlllm.strategies.solutions import Ranked, keep, rank_by_answers, score_offline
 from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
 from evaluator.controlllm.strategies.words import Lexicon
 from evaluator.core.plans.checks import check_plan
@@ -28,7 +28,7 @@ def test_offline_scores_follow_the_papers_criteria():
     wanted = subtask(
         "Use `object_detection` and keep what boxes hold the dog.", returns="bbox", image="a.png", text="dog"
     )
-    scores = assessment.assess_offline(subtask=wanted, tools=ALL, lexicon=LEXICON)
+    scores = ranking.assess_offline(subtask=wanted, tools=ALL, lexicon=LEXICON)
     assert scores["object_detection"] == 5.0
     assert 4 <= scores["select_bbox"] < 5
     assert 3 <= scores["highlight_object_on_image"] < 4
@@ -49,8 +49,8 @@ NO_SCORES = ["6", "3.5", "true", '"²"', '"5.0"', "NaN", "-Infinity", "1e999"]
 
 def test_scores_are_read_and_what_is_none_counts_as_neutral():
     unreadable = ["no idea", "[1]", "", *(f'{{"score": {value}}}' for value in NO_SCORES)]
-    for answer, score in (SCORED | dict.fromkeys(unreadable, assessment.UNREADABLE)).items():
-        read = assessment.read_assessments(tools=tools("visual_grounding"), answers=[said(answer)])["visual_grounding"]
+    for answer, score in (SCORED | dict.fromkeys(unreadable, ranking.UNREADABLE_TOOL)).items():
+        read = ranking.read_assessments(tools=tools("visual_grounding"), answers=[said(answer)])["visual_grounding"]
         assert (read.score, bool(read.problem)) == (score, answer in unreadable), answer
 
 
@@ -85,7 +85,7 @@ def test_every_solution_that_is_bound_and_filled_is_a_valid_plan(domains, args, 
     found = search(tools=inside, args=args, returns=[returns], choose=exhaustive, scores=SCORES, most=4)
     context = PlanContext(catalogue=CONTROLLLM, resources=given_names, expects=None)
     for path in found.paths[:50]:
-        filled = resources.fill(subtask=wanted, solution=bind(path=path, subtask=wanted))
+        filled = binding.fill(subtask=wanted, solution=bind(path=path, subtask=wanted))
         parsed = read_plan(value=[solution_json(filled.solution)], context=context)
         assert check_plan(plan=parsed.plan, context=context) == ()
         assert parsed.tolerated == ()
@@ -135,7 +135,7 @@ def _solution():
 
 def test_offline_the_latest_result_that_nobody_takes_fills_an_open_argument():
     wanted, solution = _solution()
-    filled = resources.fill(subtask=wanted, solution=solution).solution
+    filled = binding.fill(subtask=wanted, solution=solution).solution
     assert filled[2].inputs["bbox"] == "<TOOL-GENERATED>-select_bbox-bbox-0"
     assert all(not action.open_inputs for action in filled)
 
@@ -143,7 +143,7 @@ def test_offline_the_latest_result_that_nobody_takes_fills_an_open_argument():
 def test_what_was_bound_is_never_changed():
     wanted, solution = _solution()
     answer = said('<Solution>{"bbox": "<TOOL-GENERATED>-object_detection-bbox-0", "image": "b.png"}</Solution>')
-    filled = resources.fill(subtask=wanted, solution=solution, answers=[answer]).solution
+    filled = binding.fill(subtask=wanted, solution=solution, answers=[answer]).solution
     assert filled[2].inputs == {"image": "a.png", "bbox": "<TOOL-GENERATED>-object_detection-bbox-0"}
     assert filled[:2] == solution[:2]
 
@@ -152,7 +152,7 @@ def test_a_resource_that_is_not_there_is_refused_and_filled_offline():
     wanted, solution = _solution()
     named = [json.dumps({"bbox": value}) for value in ("<TOOL-GENERATED>-visual_grounding-bbox-7", "a.png", "it", 3)]
     for answer in (*named, "no JSON at all", "{}", '[{"image": "a.png"}]'):
-        filled = resources.fill(subtask=wanted, solution=solution, answers=[said(answer)])
+        filled = binding.fill(subtask=wanted, solution=solution, answers=[said(answer)])
         assert filled.solution[2].inputs["bbox"] == "<TOOL-GENERATED>-select_bbox-bbox-0", answer
         assert filled.notes
 
@@ -161,7 +161,7 @@ def test_a_text_may_be_written_but_a_reference_may_not_be_invented():
     wanted = subtask("Answer.", domains=("visual-question-answering",), returns="text", image="a.png")
     path = tools("image_captioning", "image_question_answering")
     solution = tuple(bind(path=[tool], subtask=wanted)[0] for tool in path)
-    written = resources.fill(subtask=wanted, solution=solution, answers=[said('{"text": "What colour is it?"}')])
-    invented = resources.fill(subtask=wanted, solution=solution, answers=[said('{"text": "<GENERATED>-9"}')])
+    written = binding.fill(subtask=wanted, solution=solution, answers=[said('{"text": "What colour is it?"}')])
+    invented = binding.fill(subtask=wanted, solution=solution, answers=[said('{"text": "<GENERATED>-9"}')])
     assert written.solution[1].inputs["text"] == "What colour is it?"
     assert invented.solution[1].inputs["text"] == "<GENERATED>-0"

@@ -17,9 +17,9 @@ from evaluator.controlllm.strategies.trained.linear import (
     kind_token,
     linear_tokens,
     parsed,
+    singular,
     written,
 )
-from evaluator.controlllm.strategies.trained.plurals import singular
 from evaluator.controlllm.strategies.trained.reading import MOST_WORDS, Slot, read_request
 from evaluator.controlllm.toolbench.mini import gold as gold_of
 from evaluator.controlllm.toolbench.mini.gold import Gold

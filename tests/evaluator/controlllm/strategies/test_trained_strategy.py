@@ -5,9 +5,8 @@ import shutil
 
 import pytest
 
-from evaluator.controlllm.strategies.trained import shipped
-from evaluator.controlllm.strategies.trained.scorer import shipped_scorer
-from evaluator.controlllm.strategies.trained.shipped import DECOMPOSER, SCORER, WEIGHTS, shipped_folder
+from evaluator.controlllm.strategies.trained import networks
+from evaluator.controlllm.strategies.trained.networks import DECOMPOSER, SCORER, WEIGHTS, shipped_folder, shipped_scorer
 from evaluator.controlllm.strategies.trained.strategy import TrainedControlLLM, trained_decomposition
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.core.planner import Expected, request_for
@@ -46,7 +45,7 @@ def test_with_other_weights_it_is_another_planner(name, tmp_path, monkeypatch):
     before = planner_named(name="controlllm/trained", suite=suite_of("toolmini")).identity()
     weights = tmp_path / "weights"
     shutil.copytree(WEIGHTS, weights)
-    monkeypatch.setattr(shipped, "WEIGHTS", weights)
+    monkeypatch.setattr(networks, "WEIGHTS", weights)
     assert planner_named(name="controlllm/trained", suite=suite_of("toolmini")).identity() == before
     with (weights / name / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)

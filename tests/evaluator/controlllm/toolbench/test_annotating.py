@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.controlllm.toolbench.goals.derive import UncoveredError, derive_goal
 from evaluator.controlllm.toolbench.goals.parts import File, Kind
-from evaluator.controlllm.toolbench.meaning.texts import compare_verbatim
+from evaluator.controlllm.toolbench.meaning.questions import compare_verbatim
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 from evaluator.controlllm.toolbench.mini.gold import Gold
 from evaluator.controlllm.toolbench.world import text_gold

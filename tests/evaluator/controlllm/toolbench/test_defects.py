@@ -7,8 +7,7 @@ from pathlib import Path
 
 from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
 from evaluator.controlllm.toolbench.released.defects import RULES, flags_of, gold_of, is_active
-from evaluator.controlllm.toolbench.released.files import read_tool2k, read_tool100
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import RawTask, read_tool2k, read_tool100
 from evaluator.controlllm.toolbench.released.source import gold_file
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "toolbench.md"

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.controlllm.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, judge_plan
 from evaluator.controlllm.toolbench.judging import judge
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import RawTask
 from evaluator.controlllm.toolbench.tasks import tool_task
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_of

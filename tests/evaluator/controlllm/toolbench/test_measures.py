@@ -5,10 +5,10 @@ import random
 import pytest
 
 from evaluator.controlllm.toolbench.goals.goal import Goal
+from evaluator.controlllm.toolbench.goals.gold import shortest_length
 from evaluator.controlllm.toolbench.goals.parts import File, Kind, Part, ResultOf
+from evaluator.controlllm.toolbench.indicators import step_efficiency
 from evaluator.controlllm.toolbench.judging import judge
-from evaluator.controlllm.toolbench.measures import step_efficiency
-from evaluator.controlllm.toolbench.shortest import shortest_length
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.suites.registry import suite_of
 

@@ -7,11 +7,18 @@ from itertools import combinations
 import pytest
 
 from evaluator.controlllm.toolbench.indicators import judge_plan
-from evaluator.controlllm.toolbench.levels import MOST_CALLS_OF_EASY, MOST_CALLS_OF_MEDIUM, level_of, level_of_plan
 from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
 from evaluator.controlllm.toolbench.mini.sentences import Fill
-from evaluator.controlllm.toolbench.released.files import TOOL2K_GOLD_EVEN, read_tool2k, read_tool100
-from evaluator.controlllm.toolbench.released.raw import RawTask
+from evaluator.controlllm.toolbench.released.files import (
+    MOST_CALLS_OF_EASY,
+    MOST_CALLS_OF_MEDIUM,
+    TOOL2K_GOLD_EVEN,
+    RawTask,
+    level_of,
+    level_of_plan,
+    read_tool2k,
+    read_tool100,
+)
 from evaluator.controlllm.toolbench.released.source import gold_file
 from evaluator.controlllm.toolbench.tasks import tool_task
 from evaluator.core.plans.model import Plan, Step

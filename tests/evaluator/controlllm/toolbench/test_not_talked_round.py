@@ -160,9 +160,9 @@ def test_the_digest_follows_from_the_sources_and_the_lexicon(monkeypatch):
     own = judge_digest()
     folder = Path(judging.__file__).parent
     assert len([file for file in judging._files(folder / "meaning") if file.suffix == ".toml"]) == 6
-    assert folder / "goals" / "rules.py" in judging._files(folder / "goals")
+    assert folder / "goals" / "goal.py" in judging._files(folder / "goals")
     read_text = Path.read_text
-    for name in ("asks.toml", "rules.py", "terms.py", "planning.py"):
+    for name in ("asks.toml", "goal.py", "terms.py", "planning.py"):
 
         def with_one_more_word(path, *, changed=name, **how):
             return read_text(path, **how) + ("#" if path.name == changed else "")

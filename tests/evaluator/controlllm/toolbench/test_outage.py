@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.controlllm.toolbench.judging import judge
-from evaluator.controlllm.toolbench.outage import with_outage
+from evaluator.controlllm.toolbench.tasks import with_outage
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.plans_file import GivenPlan
 from evaluator.core.suites.base import ABSTENTION

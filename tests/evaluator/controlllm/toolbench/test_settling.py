@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from evaluator.controlllm.toolbench.judging import ToolJudge, judge_digest
+from evaluator.controlllm.toolbench.judging import ToolJudge, ask_arbiter, judge_digest
 from evaluator.controlllm.toolbench.meaning.verdict import Pair
-from evaluator.controlllm.toolbench.settling import settlement
 from evaluator.core.records import MOST_PAIRS, ResultRecord
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
@@ -90,8 +89,8 @@ def test_it_is_not_asked_where_a_plan_fails_anyway(monkeypatch):
 def test_no_plan_asks_without_end():
     pairs = [Pair(kind="question", wanted="w", given=str(number), why="y") for number in range(100)]
     arbiter = FakeArbiter("same")
-    found = settlement(undecided=pairs, arbiter=arbiter)
-    assert (len(arbiter.asked), len(found.for_record())) == (MOST_PAIRS, MOST_PAIRS)
+    found = ask_arbiter(undecided=pairs, arbiter=arbiter)
+    assert (len(arbiter.asked), len(found)) == (MOST_PAIRS, MOST_PAIRS)
 
 
 def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):

@@ -8,7 +8,7 @@ from evaluator.controlllm.strategies.subtasks import typed_subtasks
 from evaluator.controlllm.strategies.trained.linear import Grammar, linear_tokens, parsed, written
 from evaluator.controlllm.toolbench.mini.requests import hidden_tasks
 from evaluator.controlllm.training.corpus import pair_of
-from evaluator.controlllm.training.lessons import HELD_OUT, distinct_pairs, wording
+from evaluator.controlllm.training.decomposer import HELD_OUT, distinct_pairs, wording
 from evaluator.core.suites.registry import suite_of
 from evaluator.replies.decomposition import parse_decomposition
 from tests.evaluator.toolbench_data import find_controlllm

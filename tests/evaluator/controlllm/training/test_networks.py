@@ -6,14 +6,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from evaluator.controlllm.strategies.trained.decomposer import Decomposer
 from evaluator.controlllm.strategies.trained.kinds import KINDS
 from evaluator.controlllm.strategies.trained.linear import written
-from evaluator.controlllm.strategies.trained.scorer import Scorer
-from evaluator.controlllm.training.lessons import HELD_OUT, distinct_pairs
-from evaluator.controlllm.training.scoring import ScorerOrder, train_scorer
-from evaluator.controlllm.training.scoring_corpus import scored_paths, scored_tools
-from evaluator.controlllm.training.training import Order, Shape, train_decomposer
+from evaluator.controlllm.strategies.trained.networks import Decomposer, Scorer
+from evaluator.controlllm.training.decomposer import HELD_OUT, Order, Shape, distinct_pairs, train_decomposer
+from evaluator.controlllm.training.scorer import ScorerOrder, scored_paths, scored_tools, train_scorer
 from evaluator.replies.decomposition import parse_decomposition
 
 pytestmark = pytest.mark.full

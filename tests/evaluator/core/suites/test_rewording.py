@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.controlllm.toolbench.abstain.requests import Need
+from evaluator.controlllm.toolbench.abstention import Need
 from evaluator.controlllm.toolbench.goals.derive import derive_goal
 from evaluator.controlllm.toolbench.mini.paraphrases import PARAPHRASES as MINI
 from evaluator.controlllm.toolbench.world.paraphrases import PARAPHRASES as WORLD

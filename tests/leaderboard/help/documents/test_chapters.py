@@ -9,7 +9,7 @@ from django.conf import settings as site
 from django.test import Client
 
 from evaluator.cli.walking import leaves
-from evaluator.controlllm.strategies.trained.shipped import DECOMPOSER, SCORER
+from evaluator.controlllm.strategies.trained.networks import DECOMPOSER, SCORER
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.execution.experts.profile import NO_WEIGHTS, load_profile
 from evaluator.planners.language_models.shipped import LUMOS_MODULES, VARIANTS

@@ -1,10 +1,8 @@
 """Conditions match by head noun, with at most the attributes of the request."""
 
-from evaluator.controlllm.toolbench.meaning.actions import compare_actions
-from evaluator.controlllm.toolbench.meaning.instructions import Intent, compare_intent
-from evaluator.controlllm.toolbench.meaning.objects import compare_objects
+from evaluator.controlllm.toolbench.meaning.objects import compare_actions, compare_objects
+from evaluator.controlllm.toolbench.meaning.questions import Intent, compare_intent, compare_prompts
 from evaluator.controlllm.toolbench.meaning.sentences import next_to
-from evaluator.controlllm.toolbench.meaning.texts import compare_prompts
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 
 SAME, DIFFERENT, UNDECIDED = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNDECIDED

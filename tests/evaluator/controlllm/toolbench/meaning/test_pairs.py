@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.controlllm.toolbench.meaning.questions import compare_questions
-from evaluator.controlllm.toolbench.meaning.texts import compare_prompts
+from evaluator.controlllm.toolbench.meaning.questions import compare_prompts, compare_questions
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 
 COMPARE = {"question": compare_questions, "prompt": compare_prompts}

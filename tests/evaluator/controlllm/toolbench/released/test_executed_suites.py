@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.controlllm.toolbench.judging import judge_digest
-from evaluator.controlllm.toolbench.released.executed import TOOL2K, TOOL100
-from evaluator.controlllm.toolbench.released.results import results_of
+from evaluator.controlllm.toolbench.released.executed import TOOL2K, TOOL100, results_of
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.controlllm.toolbench.released.media import MediaError, read_media
-from evaluator.controlllm.toolbench.released.video import VideoError, read_video
+from evaluator.controlllm.toolbench.released.media import MediaError, VideoError, read_media, read_video
 from evaluator.controlllm.toolbench.released.video_decoding import Sampler, taken
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Clip

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.controlllm.toolbench.indicators import Judgement, judge_plan
-from evaluator.controlllm.toolbench.world.suite import toolworld_suite
-from evaluator.controlllm.toolbench.world.task import WorldTask
+from evaluator.controlllm.toolbench.world.suite import WorldTask, toolworld_suite
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.tools.catalogues import CONTROLLLM
 

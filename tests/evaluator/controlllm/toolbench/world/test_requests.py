@@ -8,11 +8,15 @@ from PIL import Image as PillowImage
 
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.controlllm.toolbench.world import materials
-from evaluator.controlllm.toolbench.world.data import WorldSamples, world_samples
-from evaluator.controlllm.toolbench.world.given import Material
+from evaluator.controlllm.toolbench.world.contents import Material
 from evaluator.controlllm.toolbench.world.requests import hidden_requests, public_requests
-from evaluator.controlllm.toolbench.world.suite import toolworld_suite
-from evaluator.controlllm.toolbench.world.task import WorldTask, world_task
+from evaluator.controlllm.toolbench.world.suite import (
+    WorldSamples,
+    WorldTask,
+    toolworld_suite,
+    world_samples,
+    world_task,
+)
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.tools.types import ResourceType

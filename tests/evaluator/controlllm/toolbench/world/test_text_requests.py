@@ -6,12 +6,9 @@ import pytest
 
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.controlllm.toolbench.world import materials
-from evaluator.controlllm.toolbench.world.data import world_samples
-from evaluator.controlllm.toolbench.world.given import Material
+from evaluator.controlllm.toolbench.world.contents import Material, Want
 from evaluator.controlllm.toolbench.world.requests import hidden_requests
-from evaluator.controlllm.toolbench.world.suite import toolworld_suite
-from evaluator.controlllm.toolbench.world.task import WorldTask, world_task
-from evaluator.controlllm.toolbench.world.wanted import Want
+from evaluator.controlllm.toolbench.world.suite import WorldTask, toolworld_suite, world_samples, world_task
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import plan_to_json

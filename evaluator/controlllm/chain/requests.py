@@ -1,15 +1,18 @@
-"""Reading the files of a request from the disk, and writing those of its results."""
+"""Chain requests, from plain requests with files or from tasks of suites, and the files of their results."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image as PillowImage
 
-from evaluator.controlllm.chain.memory import Entry
+from evaluator.controlllm.chain.running import ChainRequest
+from evaluator.controlllm.chain.state import Entry
+from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools, request_for
+from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import (
     Artefact,
@@ -23,7 +26,9 @@ from evaluator.core.values import (
     encode,
     findings_from_json,
 )
+from evaluator.episodes.executed import Prepared
 from evaluator.execution.engine.run import Engine
+from evaluator.execution.experts.profile import Profile
 
 _CLIPS = (".apng", ".gif")
 _PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".apng")
@@ -138,3 +143,42 @@ def _type_of(value: Value) -> ResourceType:
     kinds = {str: ResourceType.TEXT, Clip: ResourceType.VIDEO, Boxes: ResourceType.BBOX, Masks: ResourceType.MASK,
              Labels: ResourceType.CATEGORY}  # fmt: skip
     return next((kind for cls, kind in kinds.items() if isinstance(value, cls)), ResourceType.IMAGE)
+
+
+def request_in_words(*, text: str, files: Sequence[GivenFile], profile: Profile) -> ChainRequest:
+    """A plain request, which offers the tools that the profile has experts for.
+
+    Raises:
+        ValueError: the request is empty, two files have the same name, or it names a file that is not given.
+    """
+    if not text.strip():
+        raise ValueError("the request has no words")
+    names = [file.name for file in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two files are called {twice!r}; name one NAME=PATH")
+    lacking = [name for name in files_named_in(text) if name not in names]
+    if lacking:
+        raise ValueError(f"the request names {', '.join(lacking)}; give it with --file {lacking[0]}=PATH")
+    request = PlannerRequest(
+        suite="",
+        task=RequestedTask(id="request", request=text, resources={file.name: str(file.type) for file in files}),
+        expects=Expected(type=None),
+        tools=list(offered_tools(CONTROLLLM.restricted_to(frozenset(profile.experts)))),
+    )
+    return ChainRequest(request=request, files={file.name: file.value for file in files})
+
+
+def request_of_task(*, prepared: Prepared, key: str, sample: int) -> ChainRequest:
+    """A task of a suite, on one of its data points.
+
+    Raises:
+        LookupError: the suite has no such task, or other tools than ControlLLM's.
+    """
+    suite = prepared.suite
+    if suite.catalogue.name != CONTROLLLM.name:
+        raise LookupError(f"the tools of {suite.slug} are not ControlLLM's")
+    task = suite.task(key)
+    context = suite.context(task=task, offered=frozenset(prepared.profile.experts))
+    files = prepared.samples.inputs(task=task, index=sample)
+    return ChainRequest(request=request_for(suite=suite, task=task, context=context), files=files, sample=sample)

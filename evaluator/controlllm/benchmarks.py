@@ -1,27 +1,103 @@
-"""The ablation of search strategies (ControlLLM, Table 5) and their time, over gold or over own decompositions.
+"""Benchmarks of ControlLLM's stages: DeAcc of decomposers, and the ablation of search strategies (Table 5) with their
+time.
 
-Gold decompositions stand in for the first stage, so that what is measured is the search alone. No planner that is
-evaluated can get at them: strategies see a request, and only this module hands a task's decomposition to the search.
+Decomposers see what a planner sees: a request with its files. The search runs over their decompositions, or over the
+gold ones, so that only the search is measured. Strategies never see the gold decompositions: only this module reads
+them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from statistics import fmean, median, quantiles
 from time import process_time
 
 from evaluator.controlllm.strategies.offline_decomposing import decompose_offline
 from evaluator.controlllm.strategies.planning import Planned, Toolbox, plan_offline, plans_of
 from evaluator.controlllm.strategies.search import GOOD, CandidateFunction, adaptive, beam, exhaustive, greedy
-from evaluator.controlllm.strategies.subtasks import TypedSubtask, typed_subtasks
+from evaluator.controlllm.strategies.subtasks import TypedSubtask, protocol_text, typed_subtasks
+from evaluator.controlllm.strategies.words import Lexicon
 from evaluator.controlllm.toolbench.indicators import INDICATORS, missing_plan
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.planner import request_for
+from evaluator.core.planner import PlannerRequest, request_for
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.suites.base import Suite
+from evaluator.core.tools.catalogues import CONTROLLLM
+from evaluator.core.tools.types import Tool
 from evaluator.episodes.judgement import all_tools
+from evaluator.scoring.metrics.decomposition import FIELDS, judge_decomposition, right_fields
+from evaluator.scoring.metrics.statistics import Interval, wilson
+
+Decompose = Callable[[PlannerRequest], str]
+"""Gives the decomposition of a request by the protocol of Table 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecompositionReport:
+    """What one decomposer reached on one suite."""
+
+    suite: str
+    digest: str
+    decomposer: str
+    deacc: Interval
+    fields: dict[str, Interval]
+    """The share of requests in which a field of every subtask is right, for each field."""
+    but_description: Interval
+    """The share in which every field but the description is right."""
+    wrong: tuple[str, ...]
+    """Keys of the requests whose decomposition is not right."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As JSON."""
+        return asdict(self)
+
+
+def decompose_by_rules(request: PlannerRequest) -> str:
+    """The decomposition of a request by the offline rules, with all tools of the catalogue."""
+    tools, lexicon = _words()
+    return protocol_text(decompose_offline(request=request, tools=tools, lexicon=lexicon))
+
+
+@cache
+def _words() -> tuple[tuple[Tool, ...], Lexicon]:
+    tools = tuple(CONTROLLLM.tools.values())
+    return tools, Lexicon(tools)
+
+
+def measure_decompositions(*, suite: Suite, name: str, decompose: Decompose) -> DecompositionReport:
+    """Decompose every request of a suite that has a gold decomposition, and compare.
+
+    Raises:
+        ValueError: the suite has none.
+    """
+    right: dict[str, bool] = {}
+    fields: list[dict[str, bool]] = []
+    for task in suite.tasks:
+        if not isinstance(task, ToolTask) or task.decomposition is None:
+            continue
+        predicted = decompose(request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task)))
+        verdict = judge_decomposition(predicted=predicted, gold=task.decomposition)
+        right[task.key] = verdict.right
+        fields.append(right_fields(predicted=predicted, gold=task.decomposition))
+    if not right:
+        raise ValueError(f"{suite.slug} has no gold decompositions")
+    others = [field for field in FIELDS if field != "description"]
+    return DecompositionReport(
+        suite=suite.slug,
+        digest=suite.digest,
+        decomposer=name,
+        deacc=wilson(successes=sum(right.values()), total=len(right)),
+        fields={field: _share([row[field] for row in fields]) for field in FIELDS},
+        but_description=_share([all(row[field] for field in others) for row in fields]),
+        wrong=tuple(key for key, is_right in right.items() if not is_right),
+    )
+
+
+def _share(outcomes: list[bool]) -> Interval:
+    return wilson(successes=sum(outcomes), total=len(outcomes))
+
 
 STRATEGIES: Mapping[str, CandidateFunction] = {
     "greedy": greedy,

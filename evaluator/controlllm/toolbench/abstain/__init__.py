@@ -1,1 +1,0 @@
-"""Requests that no plan can meet, among others that plans can meet."""

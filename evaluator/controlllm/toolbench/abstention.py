@@ -1,0 +1,438 @@
+"""The suite `toolmini-abstain`: 120 requests that no plan can meet, 40 of each kind, among 120 that plans can meet.
+
+The solvable ones are toolmini's, with other things, files and scenes. Whether a request can be met must not show on its
+surface: half of the requests of each kind have a remark that changes nothing, and some are given a file that they do
+not speak of. Slots of wordings are those of toolmini's sentences; {other} is an image that the request does not need.
+All choices follow from the seed and the request's own place.
+"""
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Any
+
+from evaluator.controlllm.toolbench.goals.goal import Goal
+from evaluator.controlllm.toolbench.mini import words
+from evaluator.controlllm.toolbench.mini.requests import GROUPS, PER_GROUP, request_of, toolmini_tasks
+from evaluator.controlllm.toolbench.mini.sentences import Fill
+from evaluator.controlllm.toolbench.released.files import RawTask
+from evaluator.controlllm.toolbench.suite import COLUMNS as TOOL_COLUMNS
+from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, reworded, right_plans
+from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outage
+from evaluator.controlllm.toolbench.terms import file_names, type_of_file
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.plans.model import Plan
+from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
+from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.tools.catalogues import CONTROLLLM
+
+NO_TOOL = (
+    "Email {image} to my neighbour.",
+    "Print {image} on paper and post it to my aunt.",
+    "Make a 3D print of the {thing} in {image}.",
+    "Call my office and read out how many {things} there are in {image}.",
+    "Count the {things} in {image} and text the number to my phone.",
+    "Order a {category} like the one in {image} from the nearest shop.",
+    "Remove the {thing} from {image} and upload the result to my website.",
+    "Erase the {thing} from {video}, please.",
+    "Make the {map} map of every frame of {video}.",
+    "Cut the first ten seconds off {video}.",
+    "Slow {video} down to half its speed.",
+    "Crop {video} to the {thing}.",
+    "Turn {image} into a 3D model that I can walk around.",
+    "Set an alarm on my phone for the moment at which {action} begins in {video}.",
+    "Book me a course in {action} for next Saturday.",
+    "Switch on my camera and take a picture of the {thing} on my desk.",
+    "Delete {image} from my disk.",
+    "Give me the masks of the {thing} in each frame of {video}.",
+    "Pay for the {category} that {image} shows with my credit card.",
+    "Switch off the lamp that {image} shows.",
+)
+"""Wishes for which the catalogue has no tool: effects outside, changes of videos, and models of bodies."""
+
+CONTRADICTIONS = (
+    "Remove the {thing} from {image} and keep this {thing} visible in the same result.",
+    "Cut out the {thing} from {image} so that nothing else is left and the {thing} is gone.",
+    "Count the {things} in {image} and tell me the number; do not name a number.",
+    "Highlight the {thing} in {image} in a copy that differs from {image} in no pixel.",
+    "Crop {image} to the {thing}, with the whole {thing} outside the crop.",
+    "I need the mask of the {thing} in {image} that covers the {thing} and no pixel of the {thing}.",
+    "Make the {map} map of {image}, and make no map of it.",
+    "Paint a new image that shows {scene}, with {scene} nowhere in it.",
+    "Does anybody practise {action} in {video}? Answer with yes and with no, but not with both.",
+    "Name all the objects that {image} shows in a list that names none of them.",
+    "Erase the {thing} from {image} and leave {image} exactly as it was, in one and the same picture.",
+    "I want {image} with exactly one {thing} and, in the same picture, with exactly three {things}.",
+    "Keep only the {thing} of {image}, and all that surrounds it.",
+    "Give me a detailed description of {image} that contains no words.",
+    "Generate an image of {scene} that is black all over and white all over.",
+    "Segment everything in {image}; the result may hold no segment.",
+    "Which actions can be seen in {video}? Name each of them and none.",
+    "Show me where the {thing} in {image} is, and hide from me where it is.",
+    "Look at {image}. {question} Answer this, and leave it unanswered.",
+    "Process {image} so that the {thing} in it becomes both larger and smaller.",
+)
+"""Wishes of which one part excludes the other."""
+
+MISSING_IMAGES = (
+    "the picture that I attached", "the photograph in the attachment", "my latest photograph",
+    "the image from my phone",
+)  # fmt: skip
+MISSING_VIDEOS = (
+    "the video that I attached",
+    "the film from my phone",
+    "my latest video",
+    "the clip in the attachment",
+)
+"""What stands in the place of a file's name where no file is given."""
+
+NOT_THERE = (
+    "I have not uploaded {missing} yet.",
+    "{missing} was deleted from my disk this morning, and there is no copy.",
+    "The upload of {missing} failed.",
+    "You will get {missing} only next week.",
+)
+"""Sentences that say that the file of a request is not there."""
+
+ABOUT_FILES = (
+    "I have not uploaded {other} yet, but it is not needed.",
+    "{other} was deleted from my disk this morning, which does not matter here.",
+    "The upload of {other} failed; do without it.",
+    "There is no attachment, and none is needed.",
+    "You will get {other} only next week, for another purpose.",
+    "My latest photograph has nothing to do with this.",
+)
+ABOUT_TOOLS = (
+    "I will print the result on paper and post it to my aunt myself.",
+    "My neighbour asked for this by email.",
+    "No need to call my office or to text anybody.",
+    "The 3D print is already done; this is something else.",
+    "I can upload the result to my website on my own.",
+    "Tomorrow I will order a {category} from the nearest shop.",
+    "On Saturday I have a course in {action}, so please do it today.",
+    "My camera is off, my phone as well, and neither is needed.",
+)
+ABOUT_LIMITS = (
+    "Do this and nothing else.",
+    "I wanted the opposite yesterday, but no longer.",
+    "Leave all other pictures exactly as they are.",
+    "It is not urgent, and yet I cannot wait all day.",
+    "Do not ask me anything; there is no more to say.",
+    "Both of us need it, and none of us has the time.",
+)
+"""Remarks that change nothing: a request means the same with and without them."""
+
+
+SEED = "toolmini-abstain/1"
+PER_KIND = 40
+
+
+class Need(StrEnum):
+    """Whether a plan can meet a request, or what it lacks."""
+
+    SOLVABLE = "solvable"
+    MISSING_FILE = "missing_file"
+    """A file that it speaks of is not given."""
+    NO_TOOL = "no_tool"
+    """No tool of the catalogue does what it wants."""
+    CONTRADICTION = "contradiction"
+    """One part of it excludes another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request of the suite."""
+
+    key: str
+    need: Need
+    text: str
+    """What planners are asked."""
+    files: tuple[str, ...]
+    """Names of the files that are given."""
+    solvable: RawTask | None = None
+    """The request without remarks, with its gold decomposition; None where no plan can meet it."""
+
+
+_REMARKS = {
+    Need.SOLVABLE: ABOUT_FILES + ABOUT_TOOLS + ABOUT_LIMITS,
+    # A remark may not take back what makes a request impossible.
+    Need.MISSING_FILE: ABOUT_TOOLS + ABOUT_LIMITS,
+    Need.NO_TOOL: ABOUT_FILES + ABOUT_LIMITS,
+    Need.CONTRADICTION: ABOUT_FILES + ABOUT_TOOLS,
+}
+_MISSING_FROM = (
+    "image_detection", "video_classification", "image_QA", "image_classification", "image_segmentation",
+    "image_processing", "image_editing", "count_object",
+)  # fmt: skip
+"""Groups of toolmini all of whose requests need a file."""
+
+
+@cache
+def abstain_requests() -> tuple[Request, ...]:
+    """The public requests, always the same, in an order that tells nothing."""
+    return _keyed(list(_requests(seed=SEED, taken=frozenset(task.instruction for task in toolmini_tasks()))))
+
+
+def hidden_abstain_requests(*, seed: str) -> tuple[Request, ...]:
+    """Requests with the keys and kinds of the public ones, about other things. None reads like a public one."""
+    return _keyed(list(_requests(seed=seed, taken=frozenset(request.text for request in abstain_requests()))))
+
+
+def _keyed(requests: Sequence[Request]) -> tuple[Request, ...]:
+    """The requests under names that say nothing: shuffled, in the same way for every seed."""
+    places = sorted(range(len(requests)), key=lambda place: hashlib.sha256(f"{SEED} {place}".encode()).digest())
+    return tuple(
+        Request(key=f"{number:03d}", need=one.need, text=one.text, files=one.files, solvable=one.solvable)
+        for number, one in enumerate(requests[place] for place in places)
+    )
+
+
+def _requests(*, seed: str, taken: frozenset[str]) -> Iterator[Request]:
+    made = set(taken)
+    for place, (need, index) in enumerate(_places()):
+        for tries in itertools.count():
+            found = _made(need=need, index=index, fill=Fill(key=f"{need} {place}", seed=f"{seed} {tries}"))
+            if found.text not in made:
+                break
+        made.add(found.text)
+        yield found
+
+
+def _places() -> Iterator[tuple[Need, int]]:
+    for need in Need:
+        count = PER_GROUP * len(GROUPS) if need is Need.SOLVABLE else PER_KIND
+        yield from ((need, index) for index in range(count))
+
+
+def _made(*, need: Need, index: int, fill: Fill) -> Request:
+    if need is Need.SOLVABLE:
+        group = list(GROUPS)[index // PER_GROUP]
+        raw = request_of(group=group, index=index % PER_GROUP, seed=fill.seed)
+        text = _remarked(raw.instruction, need=need, fill=fill)
+        return Request(key="", need=need, text=text, files=_given(raw.instruction, fill=fill), solvable=raw)
+    if need is Need.MISSING_FILE:
+        return _without_file(index=index, fill=fill)
+    wishes = NO_TOOL if need is Need.NO_TOOL else CONTRADICTIONS
+    wish = _filled(wishes[index % len(wishes)], fill=fill)
+    return Request(key="", need=need, text=_remarked(wish, need=need, fill=fill), files=_given(wish, fill=fill))
+
+
+def _given(text: str, *, fill: Fill) -> tuple[str, ...]:
+    """The files of a request, and sometimes one that it does not speak of."""
+    names = file_names(text)
+    more = fill.image(3)
+    return (*names, more) if more not in names and fill.pick("another file", (True, False, False)) else names
+
+
+def _without_file(*, index: int, fill: Fill) -> Request:
+    """A request of toolmini whose first file is not given: without a word, by saying so, or for want of a name."""
+    group = _MISSING_FROM[index // 5]
+    plain = request_of(group=group, index=index % 5, seed=f"{fill.seed} missing").instruction
+    missing, *others = file_names(plain)
+    if index % 5 == 2:
+        stand_ins = MISSING_VIDEOS if missing.endswith(".mp4") else MISSING_IMAGES
+        text = _capitalised(plain.replace(missing, fill.pick("stand-in", stand_ins)))
+    elif index % 5 == 4:
+        said = fill.pick("not there", NOT_THERE).format(missing=missing)
+        return Request(key="", need=Need.MISSING_FILE, text=_joined(plain, said, fill=fill), files=tuple(others))
+    else:
+        text = plain
+        others += [fill.image(3)] if fill.pick("another file", (True, False)) else []
+    text = _remarked(text, need=Need.MISSING_FILE, fill=fill)
+    return Request(key="", need=Need.MISSING_FILE, text=text, files=tuple(name for name in others if name != missing))
+
+
+def _remarked(text: str, *, need: Need, fill: Fill) -> str:
+    if fill.pick("has a remark", (True, False)):
+        return _joined(text, _filled(fill.pick("remark", _REMARKS[need]), fill=fill), fill=fill)
+    return text
+
+
+def _joined(text: str, remark: str, *, fill: Fill) -> str:
+    return " ".join((remark, text) if fill.pick("remark first", (True, False)) else (text, remark))
+
+
+def _filled(wording: str, *, fill: Fill) -> str:
+    return wording.format(
+        image=fill.image(), video=fill.video(), other=fill.image(7), thing=fill.thing, things=fill.things,
+        category=fill.category, action=fill.action, scene=fill.scene, map=fill.map,
+        question=fill.pick("question", words.QUESTIONS_ABOUT_IMAGES),
+    )  # fmt: skip
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+SLUG = "toolmini-abstain"
+VERSION = "1"
+SOLVABLE = "SE"
+"""The metric of the requests that plans can meet; that of the others is `ABSTENTION`."""
+
+COLUMNS = (
+    Column(
+        key="accuracy",
+        label="Accuracy",
+        description="Share of requests that are answered rightly: solved (SE) where plans can meet them, abstained "
+        "from where no plan can.",
+        primary=True,
+        indicator=True,
+        interval=IntervalMethod.WILSON,
+        title="Answered rightly",
+        good="right",
+        bad="wrong",
+        undecided="accuracy_undecided",
+    ),
+    Column(
+        key="accuracy_undecided",
+        label="Undecided",
+        description="Share of requests for which it is not known whether they are answered rightly; they count 0 in "
+        "accuracy.",
+        indicator=True,
+        ordered=False,
+        interval=IntervalMethod.WILSON,
+    ),
+    Column(
+        key="false_refusals",
+        label="False refusals",
+        description="Share of the requests that plans can meet from which the planner abstained (compare When2Call, "
+        "arXiv:2504.18851). An unreadable plan does not abstain.",
+        metric=SOLVABLE,
+        indicator=True,
+        higher_is_better=False,
+        interval=IntervalMethod.WILSON,
+        title="Abstained from a request that plans can meet",
+    ),
+    Column(
+        key="misses",
+        label="Misses",
+        description="Share of the requests that no plan can meet from which the planner did not abstain (1 minus the "
+        "accuracy on irrelevant tools of BFCL, Patil et al. 2025).",
+        metric=ABSTENTION,
+        indicator=True,
+        higher_is_better=False,
+        fault=1.0,
+        interval=IntervalMethod.WILSON,
+        title="Did not abstain from a request that no plan can meet",
+    ),
+    *(
+        replace(
+            column,
+            metric=SOLVABLE,
+            primary=False,
+            good="",
+            bad="",
+            description=f"{column.description} Only of requests that plans can meet.",
+        )
+        for column in TOOL_COLUMNS
+    ),
+)
+_NEEDS = {str(need): need.replace("_", " ") for need in Need}
+FACETS = Facets(
+    filters=(
+        Facet(
+            name="need",
+            label="Lacks",
+            attribute="need",
+            heading="What is lacking",
+            words={**_NEEDS, Need.SOLVABLE: "nothing", Need.CONTRADICTION: "consistency"},
+            order=tuple(Need),
+            tells_gold=True,
+            stands_alone=True,
+        ),
+        STRUCTURE,
+        MODALITY,
+    ),
+    facts=("need", "structure", "modality"),
+    breakdowns=("need", "structure", "modality"),
+    plots=("need",),
+    comparisons=("need",),
+)
+SCORING = (
+    "On this suite nothing is executed. Half of the requests can be met by a plan, which is judged as on the other "
+    "suites of this kind. No plan can meet the other half: a file is not there, there is no tool for it, or one part "
+    "of the request excludes another. There the right answer is to abstain, with a null plan or one without steps. "
+    "Accuracy is the share of requests that are answered rightly."
+)
+_WHY = {
+    Need.MISSING_FILE: "no plan can meet this: a file that the request speaks of is not given",
+    Need.NO_TOOL: "no plan can meet this: the catalogue has no tool for it",
+    Need.CONTRADICTION: "no plan can meet this: one part of the request excludes another",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbstainTask(ToolTask):
+    """A request that plans can meet or cannot. Where they cannot, its goal has no parts and its gold plan no steps."""
+
+    need: Need
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        found: dict[str, JsonValue] = {**super().attributes, "need": str(self.need)}
+        return found if self.need is Need.SOLVABLE else {**found, "parts": [_WHY[self.need]]}
+
+
+def toolmini_abstain_suite() -> Suite:
+    """Requests of both kinds; always there."""
+    return Suite(
+        slug=SLUG,
+        version=VERSION,
+        title=SLUG,
+        description="120 requests that no plan can meet among 120 that plans can meet.",
+        metrics=COLUMNS,
+        catalogue=CONTROLLLM,
+        tasks=tuple(map(abstain_task, abstain_requests())),
+        conditions=Conditions(experts=False, samples=False, splits=("all", HIDDEN)),
+        panels=(Panel.GOAL, Panel.INDICATORS),
+        scoring=SCORING,
+        facets=FACETS,
+        step_problems=STEP_PROBLEMS,
+        may_abstain=True,
+        with_outage=with_outage,
+        reworded=_reworded,
+        hidden_requests=_hidden,
+        right_plans=partial(right_plans, executed=False),
+    )
+
+
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    # toolmini has no sentence patterns for requests that no tool can meet, nor for contradictions.
+    is_worded = isinstance(task, AbstainTask) and task.need in (Need.SOLVABLE, Need.MISSING_FILE)
+    return reworded(task, rng) if is_worded else None
+
+
+def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:
+    return tuple(map(abstain_task, hidden_abstain_requests(seed=derived("requests", SLUG, seed=seed))))
+
+
+def abstain_task(request: Request) -> AbstainTask:
+    """Derive everything about one request."""
+    files = {name: frozenset({type_of_file(name)}) for name in request.files}
+    if request.solvable is None:
+        made: dict[str, Any] = {
+            "structure": "linear", "metric": ABSTENTION, "expects": None, "gold": Plan(steps=(), answers=()),
+            "group": str(request.need), "level": "", "flags": (), "active": True, "goal": Goal(parts=()),
+            "uncovered": "", "decomposition": None,
+        }  # fmt: skip
+    else:
+        task = tool_task(request.solvable)
+        made = {field.name: getattr(task, field.name) for field in fields(task)}
+        files |= dict(task.files)
+    resources = MappingProxyType({name: min(kinds) for name, kinds in files.items()})
+    return AbstainTask(
+        **{
+            **made,
+            "key": request.key,
+            "text": request.text,
+            "files": MappingProxyType(files),
+            "resources": resources,
+            "need": request.need,
+        }
+    )

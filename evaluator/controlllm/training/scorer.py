@@ -1,0 +1,278 @@
+"""Training the scorer: lessons with the scores that they deserve, and the network from random weights to a folder.
+
+A lesson is a subtask of the corpus beside a tool or a solution. A tool has 5 if it is in the preferred chain of the
+subtask's kind, 4 if in another one, 3 if what it gives is what a tool of a chain takes, and so could be a step, 2 if
+only its types fit (it gives what is returned, or takes only what is there), else 1. A solution has 5 if it is the
+preferred chain, 4 if another one, 3 if it is a chain with further tools, 2 if it lacks one tool of a chain or ends like
+one, else 1.
+
+Four in five subtasks are described as decompositions do, the others by a request that asks for nothing else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from transformers import BertConfig, BertForSequenceClassification
+
+from evaluator.controlllm.strategies.planning import Toolbox, usable_tools
+from evaluator.controlllm.strategies.search import Chain, exhaustive, search, tools_in_domains
+from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask, typed_subtasks
+from evaluator.controlllm.strategies.trained.kinds import KINDS, Kind
+from evaluator.controlllm.strategies.trained.linear import written
+from evaluator.controlllm.strategies.trained.networks import LONGEST, SPECIAL, solution_text, token_ids, tool_text
+from evaluator.controlllm.training.decomposer import distinct_pairs, padded
+from evaluator.controlllm.training.drafting import Pair
+from evaluator.controlllm.training.vocabulary import Item, pick
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.tools.catalogues import CONTROLLLM
+from evaluator.core.tools.types import ResourceType, Tool
+from evaluator.replies.decomposition import parse_decomposition
+from evaluator.training.export import checkpoint_of, export_transformers, write_record
+from evaluator.training.loop import Progress, Schedule, fit, reached_step
+from evaluator.training.runs import begin, begin_run
+
+_BY_REQUEST = 0.2
+_SOLUTIONS = 0.4
+"""Share of lessons about solutions."""
+_RIGHT = 0.4
+"""Share of lessons with a score of 4 or 5, where there is one."""
+_MOST_PATHS = 400
+_TOOLBOX = Toolbox.of(tuple(CONTROLLLM.tools.values()))
+
+
+def by_kind(pairs: Sequence[Pair]) -> dict[str, list[tuple[Pair, int]]]:
+    """The subtasks of pairs by their kinds, each as a pair and a place in it."""
+    found: dict[str, list[tuple[Pair, int]]] = {}
+    for pair in pairs:
+        for place, subtask in enumerate(pair.subtasks):
+            found.setdefault(subtask.kind, []).append((pair, place))
+    return found
+
+
+def draw_lesson(
+    *, subtasks: Mapping[str, Sequence[tuple[Pair, int]]], rng: np.random.Generator
+) -> tuple[list[str], int]:
+    """A text as the scorer reads it, and its score. All kinds of subtasks are equally likely.
+
+    Args:
+        subtasks: by kind, as `by_kind` gives them.
+        rng: chooses all.
+    """
+    name = pick(rng, sorted(subtasks))
+    pair, place = pick(rng, subtasks[name])
+    subtask = _subtask(pair=pair, place=place, by_request=bool(rng.random() < _BY_REQUEST))
+    if rng.random() < _SOLUTIONS:
+        path, score = _drawn(scored_paths(name), rng=rng)
+        return solution_text(subtask=subtask, path=path), score
+    tool, score = _drawn(scored_tools(name), rng=rng)
+    return tool_text(subtask=subtask, tool=tool), score
+
+
+def _drawn(scored: Sequence[tuple[Item, int]], *, rng: np.random.Generator) -> tuple[Item, int]:
+    right = [one for one in scored if one[1] >= 4]
+    return pick(rng, right if right and rng.random() < _RIGHT else scored)
+
+
+def _subtask(*, pair: Pair, place: int, by_request: bool) -> TypedSubtask:
+    subtasks = typed_subtasks(parse_decomposition(written(subtasks=pair.subtasks, reading=pair.reading)))
+    found = subtasks[place]
+    if not (by_request and _asks_for_one(pair)):
+        return found
+    return TypedSubtask(
+        id=found.id, description=pair.reading.request, domains=found.domains, args=found.args, returns=found.returns
+    )
+
+
+def _asks_for_one(pair: Pair) -> bool:
+    """Whether all subtasks serve one result: there is one, or the second is one that only follows from a wording."""
+    return len(pair.subtasks) == 1 or (
+        len(pair.subtasks) == 2 and pair.subtasks[0].kind in {"mask", "find-boxes"} and 1 in pair.subtasks[1].arguments
+    )
+
+
+@cache
+def scored_tools(name: str) -> tuple[tuple[Tool, int], ...]:
+    """The tools that a subtask of a kind could use, with their scores."""
+    kind = KINDS[name]
+    chains = [chain.split() for chain in kind.chains]
+    return tuple(
+        (tool, _score_of_tool(tool, kind=kind, chains=chains))
+        for tool in usable_tools(subtask=_bare(kind), toolbox=_TOOLBOX)
+    )
+
+
+def _score_of_tool(tool: Tool, *, kind: Kind, chains: Sequence[Sequence[str]]) -> int:
+    if tool.name in chains[0]:
+        return 5
+    if any(tool.name in chain for chain in chains):
+        return 4
+    taken = {wanted for chain in chains for name in chain for wanted in CONTROLLLM[name].input_types}
+    if set(tool.output_types) & (taken - set(kind.takes) - {ResourceType.TEXT}):
+        return 3
+    return 2 if kind.gives in tool.output_types or set(tool.input_types) <= set(kind.takes) else 1
+
+
+@cache
+def scored_paths(name: str) -> tuple[tuple[Chain, int], ...]:
+    """The solutions that an exhaustive search finds for a kind, with their scores; at most 400, the shortest."""
+    kind = KINDS[name]
+    found = search(
+        tools=tools_in_domains(tools=_TOOLBOX.tools, domains=kind.domains), args=kind.takes, returns=(kind.gives,),
+        choose=exhaustive, scores={},
+    )  # fmt: skip
+    paths = sorted(found.paths, key=len)[:_MOST_PATHS]
+    chains = [chain.split() for chain in kind.chains]
+    return tuple((path, _score_of_path([tool.name for tool in path], chains=chains)) for path in paths)
+
+
+def _score_of_path(path: Sequence[str], *, chains: Sequence[Sequence[str]]) -> int:
+    if list(path) in [list(chain) for chain in chains]:
+        return 5 if list(path) == list(chains[0]) else 4
+    if any(_follows(chain, path) for chain in chains):
+        return 3
+    near = any(path[-1] == chain[-1] or len(set(chain) - set(path)) == 1 < len(chain) for chain in chains)
+    return 2 if near else 1
+
+
+def _follows(chain: Sequence[str], path: Sequence[str]) -> bool:
+    """Whether a path has the tools of a chain in its order."""
+    rest = iter(path)
+    return all(name in rest for name in chain)
+
+
+def _bare(kind: Kind) -> TypedSubtask:
+    """A subtask of a kind as far as its types go."""
+    args = tuple(Resource(type=one, value="") for one in kind.takes)
+    returns = (Resource(type=kind.gives, value="<GENERATED>-0"),)
+    return TypedSubtask(id=0, description="", domains=kind.domains, args=args, returns=returns)
+
+
+STEPS = 900
+LEARNING_RATE = 1e-3
+PAIRS = 8_000
+_PIECES = 2400
+_TOKENIZER_READS = 6_000
+_TOKENIZER_STREAM = 43
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerOrder:
+    """How to train, and where to."""
+
+    out: Path
+    steps: int = STEPS
+    seed: int = 0
+    size: int = PAIRS
+    """Pairs of the corpus whose subtasks are scored."""
+    width: int = 192
+    layers: int = 3
+    resume: bool = False
+    stop_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringObjective:
+    """Give the scores of a batch of lessons: mean cross-entropy over the five scores."""
+
+    subtasks: Mapping[str, Sequence[tuple[Pair, int]]]
+    """By kind."""
+    tokenizer: Tokenizer
+    batch: int = 48
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        """The loss on one batch, a scalar."""
+        lessons = [draw_lesson(subtasks=self.subtasks, rng=rng) for _ in range(self.batch)]
+        ids = padded([token_ids(text, tokenizer=self.tokenizer) for text, _ in lessons], value=0)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = model(input_ids=ids, attention_mask=(ids != 0).long()).logits
+        return F.cross_entropy(logits.float(), torch.tensor([score - 1 for _, score in lessons]))
+
+
+def train_scorer(order: ScorerOrder, *, report: Callable[[Progress], None] | None = None) -> Path | None:
+    """Train the scorer and return its folder, or None if it stopped before the end.
+
+    The checkpoint lies beside the folder.
+
+    Raises:
+        SettingsError: the checkpoint is of another run.
+    """
+    checkpoint = checkpoint_of(order.out)
+    begin(checkpoint=checkpoint, settings=_scorer_settings(order), resume=order.resume)
+    runs = begin_run(
+        path=checkpoint.with_name(f"{checkpoint.name}.runs.json"),
+        steps=order.steps,
+        reached=reached_step(checkpoint) if order.resume else 0,
+    )
+    subtasks = by_kind(list(distinct_pairs(size=order.size)))
+    tokenizer = scorer_tokenizer(subtasks)
+    model = new_scorer(tokenizer=tokenizer, order=order)
+    reached = fit(
+        model=model,
+        objective=ScoringObjective(subtasks, tokenizer),
+        schedule=Schedule(steps=order.steps, learning_rate=LEARNING_RATE, seed=order.seed, checkpoint_every=50),
+        checkpoint=checkpoint,
+        resume=order.resume,
+        stop_after=order.stop_after,
+        report=report,
+    )
+    if reached < order.steps:
+        return None
+    export_transformers(model.eval(), order.out)
+    tokenizer.save(str(order.out / "tokenizer.json"), pretty=False)
+    written: list[JsonValue] = [asdict(run) for run in runs]
+    write_record(folder=order.out, record={**_scorer_settings(order), "runs": written})
+    return order.out
+
+
+def scorer_tokenizer(subtasks: Mapping[str, Sequence[tuple[Pair, int]]]) -> Tokenizer:
+    """A tokenizer of single words, learnt from what the scorer reads; every letter is one of its pieces."""
+    rng = np.random.default_rng(_TOKENIZER_STREAM)
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=len(SPECIAL) + _PIECES,
+        min_frequency=2,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    words = (word for _ in range(_TOKENIZER_READS) for word in draw_lesson(subtasks=subtasks, rng=rng)[0])
+    tokenizer.train_from_iterator((word for word in words if word not in SPECIAL), trainer)
+    return tokenizer
+
+
+def new_scorer(*, tokenizer: Tokenizer, order: ScorerOrder) -> BertForSequenceClassification:
+    """A BERT with random weights: 1.8 million parameters in the default shape."""
+    torch.manual_seed(order.seed)
+    return BertForSequenceClassification(
+        BertConfig(
+            vocab_size=tokenizer.get_vocab_size(),
+            hidden_size=order.width,
+            num_hidden_layers=order.layers,
+            num_attention_heads=4,
+            intermediate_size=4 * order.width,
+            max_position_embeddings=LONGEST,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            num_labels=5,
+            pad_token_id=0,
+        )
+    )
+
+
+def _scorer_settings(order: ScorerOrder) -> dict[str, JsonValue]:
+    return {
+        "kind": "scorer",
+        "seed": order.seed,
+        "pairs": order.size,
+        "shape": [order.width, order.layers],
+        "learning_rate": LEARNING_RATE,
+        "torch": torch.__version__,
+    }
