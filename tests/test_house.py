@@ -41,10 +41,10 @@ KIND_FOLDERS = ("leaderboard/planners/kinds/", "leaderboard/planners/models.py")
 @pytest.mark.parametrize(
     ("folder", "line", "replacement"),
     [
-        ("leaderboard", "import httpx", "leaderboard.queue.jobs.services.accept"),
+        ("leaderboard", "import httpx", "leaderboard.queue.jobs.accept"),
         ("leaderboard", "import requests", "leaderboard.messages.outbox.enqueue"),
         ("leaderboard", "from socket import getaddrinfo", "problem_of_address"),
-        ("leaderboard", "from urllib.request import urlopen", "leaderboard.queue.jobs.services.accept"),
+        ("leaderboard", "from urllib.request import urlopen", "leaderboard.queue.jobs.accept"),
         ("leaderboard", "from evaluator.network.ssrf_guard import egress_client", "leaderboard.queue.jobs"),
         ("leaderboard", "from celery import shared_task", "leaderboard.platform.celery.task"),
         ("evaluator", "from socket import getaddrinfo", "name_resolution.NAMES"),

@@ -1,19 +1,25 @@
-"""Snapshots as files: CSV, JSON and BibTeX. Pure: everything comes in, texts go out."""
+"""Snapshots as files: CSV, JSON, BibTeX and Parquet. Pure."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluator.scoring import board_table
-from evaluator.scoring.board_table import BoardFacts
+from evaluator.scoring.board_table import BoardFacts, Kind, columns, lines
 from evaluator.scoring.metrics.undecided import ranged, undecided_words
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
 from leaderboard.evaluations.results.figures import figure, interval_words
+from leaderboard.platform.http.parquet import parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 JSON_FORMAT = "planarena-board/1"
 _BIBTEX = {
@@ -153,3 +159,37 @@ def bibtex_entry(*, key: str, fields: Mapping[str, str]) -> str:
 def bibtex_text(text: str) -> str:
     """A text in which no character is a command."""
     return "".join(_BIBTEX.get(character, character) for character in text)
+
+
+_READERS: Mapping[Kind, Callable[[Any], Any]] = MappingProxyType(
+    {**{kind: kind for kind in (str, int, float, bool)}, datetime: datetime.fromisoformat}
+)
+"""From what snapshots keep to what a column holds."""
+
+
+def as_parquet(board: Exported) -> bytes:
+    """The table of the CSV file with typed columns; what is missing is null, and times are UTC."""
+    kinds = columns(table_facts(board))
+    return b"".join(parquet(schema=_schema(kinds), rows=_rows(board, kinds=kinds), facts=facts_of(board)))
+
+
+def _rows(board: Exported, *, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]]:
+    for line in lines(facts=table_facts(board), rows=board.rows):
+        yield {
+            name: None if value in (None, "") else _READERS[kind](value)
+            for (name, kind), value in zip(kinds.items(), line, strict=True)
+        }
+
+
+def _schema(kinds: dict[str, Kind]) -> "pa.Schema":
+    # Imported here: see `leaderboard.platform.http.parquet`.
+    import pyarrow as pa
+
+    types = {
+        str: pa.string(),
+        int: pa.int64(),
+        float: pa.float64(),
+        bool: pa.bool_(),
+        datetime: pa.timestamp("us", tz="UTC"),
+    }
+    return pa.schema([(name, types[kind]) for name, kind in kinds.items()])

@@ -4,9 +4,12 @@ A cell is what the task counts in the column that the board ranks by, and the pa
 same scores. On a hidden split there is no matrix until the season is closed, and words of requests are left out.
 """
 
+import csv
+import io
 import zlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from math import isnan
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,12 +19,13 @@ from numpy.typing import NDArray
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.planners.bundled import KNOW_GOLD
+from evaluator.scoring.board_table import safe_cell
 from evaluator.studies.validity.executed_plans import GOOD
+from leaderboard.boards.anchors import GOLD
 from leaderboard.boards.drawing.clustering import similar_order
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.normalising import GOLD
-from leaderboard.boards.task_values.kept import Values as Values
-from leaderboard.boards.task_values.kept import task_facts, values_of
+from leaderboard.boards.task_values import Values as Values
+from leaderboard.boards.task_values import task_facts, values_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import check_tasks
 from leaderboard.planners.models import is_bundled
@@ -266,3 +270,19 @@ def _means(values: Values) -> NDArray[np.float64]:
     counts = known.sum(axis=1)
     means: NDArray[np.float64] = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
     return means
+
+
+DECIMALS = 6
+
+
+def matrix_as_csv(matrix: TaskMatrix) -> str:
+    """One line for each task in the suite's order, RFC 4180: its key, by how many planners it is solved, and what it
+    counts by planner; empty where it does not count. Texts that a spreadsheet would take for a formula begin with an
+    apostrophe."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["task", "solved", *(safe_cell(f"{one.planner} by {one.owner}") for one in matrix.planners)])
+    for task, solved, values in zip(matrix.tasks, matrix.solved, matrix.values.tolist(), strict=True):
+        cells = ("" if isnan(value) else round(value, DECIMALS) for value in values)
+        writer.writerow([safe_cell(task.key), str(solved), *cells])
+    return file.getvalue()

@@ -5,14 +5,14 @@ from typing import Any
 
 from django.db import connection, models
 
-from leaderboard.boards.storing.differences import unpack
+from leaderboard.boards.differences import unpack
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.evaluations.models import Evaluation
 
 
 class Snapshot(models.Model):
     """One published state of a board. A new evaluation makes a new one; only names of deleted users ever change
-    (`erasing.py`)."""
+    (`packing.py`)."""
 
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots")
     profile = models.CharField(max_length=40)
@@ -25,7 +25,7 @@ class Snapshot(models.Model):
     stored = models.JSONField(null=True)
     """The content, of the newest snapshot of a board; null where it is packed."""
     packed = models.BinaryField(null=True)
-    """The content as its difference from the base's, or compressed without one (`storing/differences.py`)."""
+    """The content as its difference from the base's, or compressed without one (`differences.py`)."""
     base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="differences")
     links = models.PositiveSmallIntegerField(default=0, db_default=0)
     """How many older snapshots in a row are differences from each other, down from this one."""
@@ -87,7 +87,7 @@ def read_packed(pk: int) -> dict[str, Any]:
 
 
 class TaskValues(models.Model):
-    """What each task counts in the column that boards rank by, in one completed evaluation (`task_values/kept.py`)."""
+    """What each task counts in the column that boards rank by, in one completed evaluation (`task_values.py`)."""
 
     evaluation = models.OneToOneField(Evaluation, primary_key=True, on_delete=models.CASCADE, related_name="+")
     column = models.CharField(max_length=64)

@@ -12,15 +12,15 @@ from django.db.models.functions import Greatest, Now
 
 from evaluator.core import canonical_json
 from evaluator.core.suites.hidden import HIDDEN
+from leaderboard.boards.anchors import normalised_scores
 from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.normalising import normalised_scores
+from leaderboard.boards.packing import pack_predecessor
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
-from leaderboard.boards.storing.packing import pack_predecessor
-from leaderboard.boards.task_values.kept import keep_values
+from leaderboard.boards.task_values import keep_values
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import open_seasons

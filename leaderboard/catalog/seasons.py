@@ -181,7 +181,7 @@ def announce(
 ) -> Season:
     """Announce a season with a commitment to the seed of each current suite that has a hidden split.
 
-    Before: nothing. The caller signs the announcement in the same transaction (`boards/signing/announcements.py`).
+    Before: nothing. The caller signs the announcement in the same transaction (`boards/signing/services.py`).
     After: the season has a commitment for each suite, and the audit log has them all. Announcing it again adds suites
     that came later and changes nothing else.
 

@@ -35,9 +35,8 @@ from leaderboard.evaluations.states import advance, end_attempts_of, explain
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.queue import unreachable
-from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards, end_shard
-from leaderboard.queue.stopping import enqueue_stop
+from leaderboard.queue.stopping import enqueue_reconcile, enqueue_stop
 from leaderboard.queue.unreachable import AWAY
 
 CANARIES = 2

@@ -14,8 +14,8 @@ from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.platform.clock import database_now
 from leaderboard.platform.tracing.evaluations import keep_trace
 from leaderboard.queue import canary
-from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
+from leaderboard.queue.stopping import enqueue_reconcile
 
 
 def queue_tasks(

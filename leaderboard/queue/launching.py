@@ -1,7 +1,8 @@
-"""Which launcher this installation starts its workers with."""
+"""The launcher that this installation starts its workers with, and the enrolment tokens that it gives them."""
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from gpu_jobs.launchers.local import Limits, LocalLauncher, default_worker_memor
 from gpu_jobs.launchers.pools import Needs
 from gpu_jobs.worker_secrets import proxies_in
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.queue.pools.scope import needs_of
+from leaderboard.queue.pools import needs_of
+from leaderboard.queue.workers.tokens import is_fresh_pool_token, mint_launch_token, withdraw_launch_token
 
 if TYPE_CHECKING:
     from gpu_jobs.launchers.kubernetes.client import ClusterClient
@@ -31,7 +33,6 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
-    from leaderboard.queue.workers.launches import LocalEnrolments
 
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
@@ -65,7 +66,6 @@ def kubernetes_launcher() -> "KubernetesLauncher":
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
     from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
-    from leaderboard.queue.workers.launches import PoolEnrolments
 
     chosen, client = connected_cluster()
     return KubernetesLauncher(client=client, settings=chosen, enrolments=PoolEnrolments(), needs=needs_by_id)
@@ -91,3 +91,37 @@ def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
 def needs_by_id(evaluation_id: str) -> Needs:
     """What an evaluation needs of its pool."""
     return needs_of(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation_id))
+
+
+LOCAL_VALID = timedelta(hours=24)
+"""A local worker ends by then, and the launcher starts another one if work is left."""
+POOL_VALID = timedelta(days=7)
+"""A pool's token is renewed when half of this is over. Workers open sessions with it every hour."""
+
+
+class LocalEnrolments:
+    """For local processes: they take all evaluations of the operator's workers, whatever their suites."""
+
+    def mint(self, *, name: str) -> str:
+        """See `Enrolments.mint`."""
+        return mint_launch_token(name=name, valid=LOCAL_VALID)
+
+    def withdraw(self, token: str) -> None:
+        """See `Enrolments.withdraw`."""
+        withdraw_launch_token(token)
+
+
+class PoolEnrolments:
+    """For worker pools on Kubernetes, bound to what the pool takes."""
+
+    def is_fresh(self, *, pool: str, token: str) -> bool:
+        """See `PoolEnrolments.is_fresh`."""
+        return is_fresh_pool_token(pool=pool, token=token, remaining=POOL_VALID / 2)
+
+    def mint(self, *, pool: str) -> str:
+        """See `PoolEnrolments.mint`."""
+        return mint_launch_token(name=f"pool {pool}", valid=POOL_VALID, pool=pool)
+
+    def withdraw(self, token: str) -> None:
+        """See `PoolEnrolments.withdraw`."""
+        withdraw_launch_token(token)

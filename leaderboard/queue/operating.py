@@ -11,7 +11,7 @@ from leaderboard.platform.audit.services import record
 from leaderboard.platform.models import Action
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import lose
-from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.stopping import enqueue_reconcile
 
 LARGEST_PRIORITY = 1000
 

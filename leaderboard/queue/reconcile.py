@@ -1,7 +1,7 @@
-"""Level-triggered: look at where an evaluation stands and do one step towards its end, or two that belong together.
+"""Level-triggered reconciliation: read the state of an evaluation and take one step towards its end.
 
-`decisions.decide` is pure; `reconcile` looks, decides and acts. Every act is a transaction of its own that bears to be
-done twice or by two processes at once, so that a process may be killed at any instruction.
+`decisions.decide` is pure; `reconcile` looks, decides and acts. Every step is an idempotent
+transaction of its own that two processes may take at once, so that a process may be killed at any instruction.
 """
 
 import logging
@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from gpu_jobs.launchers.base import Launcher, PoolsWorkers, TendsPools
+from gpu_jobs.launchers.base import Launcher, Liveness, PoolsWorkers, TendsPools
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -28,9 +28,50 @@ from leaderboard.evaluations.states import note_progress
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.platform.coordination.services import exclusive
 from leaderboard.queue import steps, verification
+from leaderboard.queue.agents.turns import waiting_for_agent_among
 from leaderboard.queue.decisions import AttemptView, Do, Step, View, decide
 from leaderboard.queue.launching import launcher
-from leaderboard.queue.workers.liveness import awaited_of, has_lost, lacks_worker, worker_runs
+from leaderboard.queue.workers.own import own_among
+
+_CLOCKS_DIFFER = timedelta(seconds=20)
+"""Between a machine of the cluster and PostgreSQL, at most."""
+_LATELY = timedelta(minutes=10)
+"""An evaluation of which a worker held a shard so recently is worked on: a slow planner has time slices."""
+
+
+def lacks_worker(evaluation: Evaluation) -> bool:
+    """Whether an evaluation without a live attempt has done nothing for minutes but wait for a worker of the site. Only
+    asked where its time is over."""
+    now = evaluation.now  # type: ignore[attr-defined]  # annotated by `_evaluations`
+    if evaluation.state_deadline is None or evaluation.state_deadline > now:
+        return False
+    lately = Attempt.objects.filter(shard__evaluation=evaluation, ended_at__gte=now - _LATELY)
+    return not awaited_of([evaluation.pk]) and not lately.exists()
+
+
+def awaited_of(evaluation_ids: Sequence[UUID]) -> Mapping[UUID, EvaluationReason]:
+    """Those of these evaluations for which no worker of the site is to be started, and what they wait for instead. Two
+    queries, however many they are."""
+    if not evaluation_ids:
+        return {}
+    agents = dict.fromkeys(waiting_for_agent_among(evaluation_ids), EvaluationReason.WAITING_FOR_AGENT)
+    return agents | dict.fromkeys(own_among(evaluation_ids), EvaluationReason.WAITING_FOR_OWN_WORKER)
+
+
+def worker_runs(evaluation: Evaluation, *, launching: Launcher) -> bool:
+    """Whether the launcher knows of a living worker. After a failed launch it is asked again, which corrects what the
+    owner reads: workers are shared, and one may have started for another evaluation."""
+    if not evaluation.launch_handle or evaluation.reason == EvaluationReason.LAUNCH_FAILED:
+        return False
+    return launching.alive(handle=evaluation.launch_handle).alive is True
+
+
+def has_lost(liveness: Liveness, *, leased_at: datetime) -> bool:
+    """Whether a worker has lost what it leased at this time: it is gone, or was started again since. Pure."""
+    if liveness.alive is False:
+        return True
+    return liveness.started_at is not None and leased_at + _CLOCKS_DIFFER < liveness.started_at
+
 
 logger = logging.getLogger(__name__)
 

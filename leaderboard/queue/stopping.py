@@ -1,6 +1,7 @@
-"""Stopping the workers of an evaluation that was cancelled or has failed, at once and through the launcher.
+"""Requests to the queue's processes, sent after the commit: reconcile an evaluation, stop workers, replace a worker.
 
-It saves time and GPUs, no more: a worker that nobody stops learns from its next heartbeat that its attempt is over.
+Workers of an evaluation that was cancelled or has failed are stopped at once, through the launcher. That saves
+time and GPUs, no more: a worker that nobody stops learns from its next heartbeat that its attempt is over.
 """
 
 import logging
@@ -12,8 +13,14 @@ from leaderboard.evaluations.transitions import FINAL
 from leaderboard.platform.celery import send_on_commit
 
 logger = logging.getLogger(__name__)
+RECONCILE_TASK = "leaderboard.queue.tasks.reconcile_evaluation"
 STOP_TASK = "leaderboard.queue.tasks.stop_workers"
 REPLACE_TASK = "leaderboard.queue.tasks.replace_worker"
+
+
+def enqueue_reconcile(evaluation_id: UUID) -> None:
+    """Ask for a reconcile after the commit. A lost message costs time only: the sweep finds the evaluation."""
+    send_on_commit(RECONCILE_TASK, str(evaluation_id))
 
 
 def enqueue_stop(evaluation_id: UUID) -> None:

@@ -21,7 +21,7 @@ from leaderboard.people.models import User
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.pooled import give_connection_back
 from leaderboard.platform.problems import ProblemError
-from leaderboard.queue.jobs.services import JobKind, accept
+from leaderboard.queue.jobs import JobKind, accept
 from leaderboard.queue.models import Job, JobState
 from leaderboard.quotas.services import charge_rewards, settle_rewards
 

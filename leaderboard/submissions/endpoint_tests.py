@@ -30,7 +30,7 @@ from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.pooled import give_connection_back
-from leaderboard.queue.jobs.services import JobKind, accept
+from leaderboard.queue.jobs import JobKind, accept
 from leaderboard.queue.models import Job, JobState
 
 LONGEST_SECONDS = 15.0

@@ -17,7 +17,7 @@ from leaderboard.people.models import User
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.queue.jobs.services import JobKind, accept, request_of
+from leaderboard.queue.jobs import JobKind, accept, request_of
 from leaderboard.queue.models import Job, JobState
 from leaderboard.submissions import services
 from leaderboard.submissions.idempotency import KeyReusedError, digest_of, submission_for, submit_once

@@ -42,8 +42,8 @@ from leaderboard.platform.models import Action
 from leaderboard.queue import canary
 from leaderboard.queue.entering import in_asking_order, queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
-from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
+from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.quotas.seasons import check_season
 from leaderboard.quotas.services import charge

@@ -17,8 +17,6 @@ django.setup(set_prefix=False)
 from django.conf import settings  # noqa: E402 - after Django is set up
 from django.urls import get_resolver  # noqa: E402
 
-from leaderboard.boards.web.front_door import FrontDoor  # noqa: E402
-from leaderboard.operations.monitoring.requests import note_answered  # noqa: E402
 from leaderboard.platform.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.platform.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.platform.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
@@ -27,8 +25,7 @@ from leaderboard.platform.probes import Probes  # noqa: E402
 from leaderboard.platform.uploads.receiving import TicketedUploads  # noqa: E402
 from leaderboard.queue.agents.door import PATHS as AGENT_PATHS  # noqa: E402
 from leaderboard.queue.agents.door import agents  # noqa: E402
-from leaderboard.queue.jobs.runner import Runner  # noqa: E402
-from leaderboard.queue.jobs.services import KINDS  # noqa: E402
+from leaderboard.queue.jobs import KINDS, Runner  # noqa: E402
 from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = OneHop(threads=settings.REQUESTS_AT_ONCE, name="requests")
@@ -54,4 +51,4 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 _bounded = BoundedBodies(_routed, limits=LIMITS)
-application = Probes(FrontDoor(api_with_slash(TicketedUploads(_bounded)), note=note_answered))
+application = Probes(api_with_slash(TicketedUploads(_bounded)))

@@ -11,10 +11,10 @@ from leaderboard.operations.monitoring.moments import note_backup, note_task
 from leaderboard.operations.monitoring.usage import count_steps
 from leaderboard.people import credentials
 from leaderboard.platform import celery, health, problems
+from leaderboard.queue import jobs as jobs
 from leaderboard.queue import publishing
-from leaderboard.queue.agents import presence
-from leaderboard.queue.jobs import services as jobs
-from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.agents import turns
+from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.reliability.measuring import measure_when_ended
@@ -28,10 +28,10 @@ def register() -> None:
     """Register every callback; called once, when the process starts."""
     states.entered.register(refund_if_due)
     states.entered.register(notices.tell_owner)
-    states.entered.register(presence.forget_turns)
+    states.entered.register(turns.forget_turns)
     states.entered.register(renew_causes)
     states.entered.register(measure_when_ended)
-    presence.arrived.register(enqueue_reconcile)
+    turns.arrived.register(enqueue_reconcile)
     publishing.changed.register(publish_changed)
     problems.refused.register(report_unavailable)
     results.taken_in.register(count_steps)

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from leaderboard.boards.web.signing_views import keys
+from leaderboard.boards.web.signing_api import keys
 from leaderboard.evaluations.results.objects import artefact, hidden_artefact
 from leaderboard.operations.web.monitoring.views import metrics, pool_demand, status
 from leaderboard.platform.http.icon import icon

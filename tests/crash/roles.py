@@ -228,7 +228,7 @@ def launcher() -> Any:
     from django.conf import settings
 
     from gpu_jobs.launchers import local
-    from leaderboard.queue.workers.launches import LocalEnrolments
+    from leaderboard.queue.launching import LocalEnrolments
 
     local.subprocess = _Subprocess()  # type: ignore[assignment]
     return local.LocalLauncher(

@@ -61,7 +61,8 @@ VLLM: Json = {
 }  # fmt: skip
 MIG = {"resource": "nvidia.com/mig-2g.20gb", "count": 1}
 EVERYTHING: Json = {
-    "images": {"pullSecrets": ["registry"]},
+    "images": {"pullSecrets": ["registry"], "nginx": {"image": f"docker.io/nginx-unprivileged:1.28@{_digest('01')}"}},
+    "pageCache": {"enabled": True},
     "settings": {"PLANARENA_LOG_LEVEL": "DEBUG", "PLANARENA_SAMPLES": 8, "PLANARENA_LOG_FORMAT": "json"},
     "database": {"host": "db.internal", "options": "sslmode=require", "pooler": {"host": "pgbouncer.internal"}},
     "store": {"existingClaim": "artefacts"},

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 from uvicorn._types import ASGIApplication
 
-from leaderboard.queue.jobs.runner import Runner
-from leaderboard.queue.jobs.services import KINDS
+from leaderboard.queue.jobs import KINDS, Runner
 from leaderboard.wiring.asgi import application
 
 

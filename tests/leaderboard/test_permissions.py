@@ -31,7 +31,7 @@ from leaderboard.people.web.api.permissions import HasScope
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
 from leaderboard.platform.uploads import services as upload_tickets
-from leaderboard.queue.jobs.services import accept
+from leaderboard.queue.jobs import accept
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.rewards.services import REWARDS

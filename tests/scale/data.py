@@ -34,7 +34,7 @@ from leaderboard.people.models import Membership, Role, Team, User
 from leaderboard.people.services import create_token
 from leaderboard.planners.models import Planner
 from leaderboard.platform.models import AuditEntry
-from leaderboard.queue.jobs.services import accept
+from leaderboard.queue.jobs import accept
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.reliability.models import ReliabilityProfile

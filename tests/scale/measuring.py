@@ -13,7 +13,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from leaderboard.boards.services import published
-from leaderboard.boards.web.page_cache import forget_pages
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.people.models import Team, User
@@ -122,13 +121,15 @@ def timings(*, rounds: int, only: str = "") -> Iterator[Timing]:
 
 
 def _timing(*, client: Client, path: str, reader: str, rounds: int) -> Timing:
-    """Every page is made anew each time; contents of snapshots stay in memory after the first request.
+    """Contents of snapshots stay in memory after the first request.
 
     A few requests more are those of a process that has just been started, which remembers nothing.
     """
-    first = [_seconds(client=client, path=path, forget=forget_everything)[0] for _ in range(max(2, rounds // 3))]
-    again = [_seconds(client=client, path=path, forget=forget_pages) for _ in range(rounds)]
-    forget_pages()
+    first = []
+    for _ in range(max(2, rounds // 3)):
+        forget_everything()
+        first.append(_seconds(client=client, path=path)[0])
+    again = [_seconds(client=client, path=path) for _ in range(rounds)]
     with CaptureQueriesContext(connection) as queries:
         response = client.get(path)
     wall = sorted(seconds for seconds, _ in again)
@@ -141,9 +142,8 @@ def _timing(*, client: Client, path: str, reader: str, rounds: int) -> Timing:
     )  # fmt: skip
 
 
-def _seconds(*, client: Client, path: str, forget: Callable[[], None]) -> tuple[float, float]:
+def _seconds(*, client: Client, path: str) -> tuple[float, float]:
     """Of one request: on the clock, and of this process's CPU."""
-    forget()
     begun, begun_cpu = time.perf_counter(), time.process_time()
     client.get(path)
     return time.perf_counter() - begun, time.process_time() - begun_cpu

@@ -7,7 +7,7 @@ from itertools import pairwise
 from PIL import Image, ImageDraw, ImageFont
 
 from leaderboard.boards.drawing.picture import Cells, Line, Mark, Picture, Text, flat
-from leaderboard.boards.drawing.styles import PAPER, Style, style_of
+from leaderboard.boards.drawing.svg import PAPER, Style, style_of
 
 SCALE = 2
 """Pixels of a unit of the picture."""

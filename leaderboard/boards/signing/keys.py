@@ -1,7 +1,7 @@
 """The key that this process signs with, and the public keys that the site has had.
 
 The secret comes from `PLANARENA_SIGNING_KEY`; a process without it (a web process, if the operator wants) publishes
-unsigned snapshots, which the queue's processes sign within seconds (`catching_up.py`).
+unsigned snapshots, which the queue's processes sign within seconds (`signing.tasks`).
 """
 
 import logging

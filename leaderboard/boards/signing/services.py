@@ -1,4 +1,7 @@
-"""Signing evaluations and snapshots. Both are idempotent: what is signed stays as it was signed."""
+"""Signing evaluations, snapshots, withdrawals and the announcements of seasons. Idempotent: signatures never change.
+
+A process without the key, or a site before it has one, publishes unsigned; `sign_unsigned` signs that later.
+"""
 
 import base64
 import json
@@ -11,8 +14,9 @@ from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
+from django.db.models import Q
 
-from evaluator.core.signatures.envelope import PrivateKey, seal
+from evaluator.core.signatures.envelope import Envelope, PrivateKey, PublicKey, open_envelope, seal
 from evaluator.core.signatures.statements import (
     MOST_WITHDRAWN,
     NAMES,
@@ -23,7 +27,9 @@ from evaluator.core.signatures.statements import (
     Name,
     Previous,
     RowDigests,
+    SeasonStatement,
     SnapshotStatement,
+    SuiteCommitment,
     SuiteFacts,
     TaskEntry,
     Withdrawals,
@@ -35,18 +41,36 @@ from evaluator.core.signatures.statements import (
     rows_that_left,
     tasks_digest,
 )
-from leaderboard.boards.models import EvaluationSignature, Snapshot, SnapshotSignature, Withdrawal
-from leaderboard.boards.signing.announcements import sign_announcement
+from leaderboard.boards.models import EvaluationSignature, SigningKey, Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.signing.keys import first_signed_at, signing_key
-from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import commitment_of
+from leaderboard.catalog.models import Season, Suite
+from leaderboard.catalog.seasons import commitment_of, commitments_of
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.board_of import lock_board
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.submitted import submitted
+from leaderboard.platform.audit.services import record
 from leaderboard.platform.clock import database_now
+from leaderboard.platform.models import Action
 
 logger = logging.getLogger(__name__)
 
 _SALT_BYTES = 16
+_EVALUATIONS_AT_ONCE = 100
+_TASK_COLUMNS = {
+    "task": "task__key",
+    "metric": "task__metric",
+    "outcome": "outcome",
+    "accepted": "accepted",
+    "score": "score",
+    "samples": "sample_scores",
+    "indicators": "indicators",
+    "sample_indicators": "sample_indicators",
+    "seconds": "planning_seconds",
+    "prompt_tokens": "prompt_tokens",
+    "completion_tokens": "completion_tokens",
+}
+"""Columns of results by the fields of `TaskEntry`."""
 
 
 def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
@@ -73,7 +97,7 @@ def sign_when_possible(
     """Sign within the transaction that publishes or withdraws, which goes on where that fails.
 
     What cannot be signed must not keep a board from being published: the log has the reason, and the next sweep tries
-    again (`catching_up.py`).
+    again (`sign_unsigned`).
     """
     try:
         with transaction.atomic():
@@ -217,44 +241,14 @@ def bound_by_content(suite: str) -> set[int]:
 def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Mapping[str, str]]:
     """The results of an evaluation's tasks in the suite's order, as they are signed, and the digests of its records by
     task."""
-    fields = (
-        "task__key", "task__metric", "outcome", "accepted", "score", "sample_scores", "indicators", "sample_indicators",
-        "planning_seconds", "prompt_tokens", "completion_tokens", "record_digest",
-    )  # fmt: skip
     entries, records = list[TaskEntry](), dict[str, str]()
-    found = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position").values_list(*fields)
-    for (
-        task,
-        metric,
-        outcome,
-        accepted,
-        score,
-        samples,
-        indicators,
-        by_sample,
-        seconds,
-        prompt,
-        completion,
-        record,
-    ) in found:
-        entries.append(
-            TaskEntry(
-                task=task,
-                metric=metric,
-                outcome=outcome,
-                accepted=accepted,
-                score=score,
-                samples=samples,
-                indicators=indicators,
-                sample_indicators=by_sample,
-                seconds=seconds,
-                prompt_tokens=prompt,
-                completion_tokens=completion,
-                record=record_commitment(salt=salt, task=task, digest=record) if record else None,
-            )
-        )
-        if record:
-            records[task] = record
+    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position")
+    for *figures, digest in results.values_list(*_TASK_COLUMNS.values(), "record_digest"):
+        facts = dict(zip(_TASK_COLUMNS, figures, strict=True))
+        commitment = record_commitment(salt=salt, task=facts["task"], digest=digest) if digest else None
+        entries.append(TaskEntry(**facts, record=commitment))
+        if digest:
+            records[facts["task"]] = digest
     return entries, records
 
 
@@ -362,3 +356,93 @@ def _previous(snapshot: Snapshot) -> Previous | None:
         return None
     statement = found["signature__statement_digest"]
     return Previous(number=found["number"], statement=statement, content=None if statement else found["digest"])
+
+
+def sign_unsigned(*, everything: bool = False) -> tuple[int, int]:
+    """Sign snapshots and evaluations that have no signature, oldest first. Returns how many of each there were.
+
+    Before: nothing; several processes may do it at once.
+    After: what was published since the site first signed anything is signed, if this process has a key.
+
+    Args:
+        everything: also what was published before that. Its statements say when they were signed.
+    """
+    with transaction.atomic():
+        # Registers the key of a site that has not published anything since it was given one.
+        if signing_key() is None:
+            return 0, 0
+        for season in Season.objects.filter(closed=None).order_by("announced"):
+            sign_announcement(season)
+    since = None if everything else first_signed_at()
+    _withdrawals()
+    snapshots = _snapshots(Q() if since is None else Q(created__gte=since))
+    return snapshots, _evaluations(Q() if since is None else Q(finished__gte=since))
+
+
+def _withdrawals() -> None:
+    for slug in sorted(set(Withdrawal.objects.filter(envelope=None).values_list("suite", flat=True))):
+        with transaction.atomic():
+            lock_board(slug)
+            sign_when_possible(withdrawals_from=slug)
+
+
+def _snapshots(wanted: Q) -> int:
+    unsigned = Snapshot.objects.filter(wanted, signature=None)
+    signed = 0
+    for slug in sorted(set(unsigned.order_by().values_list("suite__slug", flat=True))):
+        numbers = unsigned.filter(suite__slug=slug).order_by("number").values_list("pk", flat=True)
+        for pk in list(numbers):
+            with transaction.atomic():
+                lock_board(slug)
+                sign_when_possible(
+                    snapshot=Snapshot.objects.select_related("suite").defer("stored", "packed").get(pk=pk)
+                )
+                signed += SnapshotSignature.objects.filter(pk=pk).exists()
+    return signed
+
+
+def _evaluations(wanted: Q) -> int:
+    """Those that no snapshot holds: private ones, and worse ones of a planner."""
+    completed = Evaluation.objects.filter(wanted, submitted(), state=EvaluationState.COMPLETED, signature=None)
+    ids = list(completed.order_by("finished").values_list("pk", flat=True))
+    for start in range(0, len(ids), _EVALUATIONS_AT_ONCE):
+        sign_when_possible(evaluation_ids=ids[start : start + _EVALUATIONS_AT_ONCE])
+    return EvaluationSignature.objects.filter(pk__in=ids).count()
+
+
+def sign_announcement(season: Season) -> None:
+    """Sign what a season was announced with, unless its last announcement says that.
+
+    Before: within a transaction.
+    After: its last announcement names every suite of the season with its commitment, and the audit log has it; or this
+    process has no key, and one that has signs it (`sign_unsigned`).
+    """
+    # Two processes that sign at once would give two announcements one number.
+    season = Season.objects.select_for_update().get(pk=season.pk)
+    commitments = commitments_of(season)
+    last = season.announcements.order_by("-number").first()
+    if last is not None:
+        keys = {key.pk: PublicKey.from_text(key.public_key) for key in SigningKey.objects.all()}
+        signed = open_envelope(Envelope.model_validate(last.envelope), expected=SeasonStatement, keys=keys)
+        if {suite.suite: suite.commitment for suite in signed.suites} == commitments:
+            return
+    key = signing_key()
+    if key is None:
+        return
+    statement = SeasonStatement(
+        key=key.public.id,
+        season=season.pk,
+        number=1 if last is None else last.number + 1,
+        announced=season.announced,
+        opens=season.opens,
+        closes=season.closes,
+        signed=database_now(),
+        suites=[SuiteCommitment(suite=suite, commitment=commitment) for suite, commitment in commitments.items()],
+        previous=None if last is None else last.statement_digest,
+    )
+    envelope = seal(statement=statement, key=key)
+    season.announcements.create(
+        number=statement.number, envelope=envelope.model_dump(mode="json"), statement_digest=envelope.digest
+    )
+    details = {"number": statement.number, "statement": envelope.digest, "key": key.public.id}
+    record(by=None, action=Action.SEASON_SIGNED, target=season, details={**details, "commitments": commitments})

@@ -1,6 +1,6 @@
 """Celery tasks."""
 
-from leaderboard.boards.signing import catching_up
+from leaderboard.boards.signing import services
 from leaderboard.platform.celery import task
 
 
@@ -11,4 +11,4 @@ def sign_unsigned() -> None:
     Before: nothing; it may run twice at once.
     After: every snapshot since the site first signed one has a signature, if this process has the key.
     """
-    catching_up.sign_unsigned()
+    services.sign_unsigned()

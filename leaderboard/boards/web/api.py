@@ -31,7 +31,6 @@ from leaderboard.boards.selecting import (
 )
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.signing.services import signature_of
-from leaderboard.boards.web.page_cache import kept_body, shareable
 from leaderboard.boards.web.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
@@ -50,6 +49,7 @@ from leaderboard.platform.api.examples import (
 from leaderboard.platform.api.selection import Selected
 from leaderboard.platform.api.shapes import ModelOutput, Output
 from leaderboard.platform.api.views import ApiView, ListView
+from leaderboard.platform.http.caching import not_modified, shareable
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
@@ -249,10 +249,10 @@ class BoardView(ApiView):
         if snapshot is None:
             raise NotFound(f"Nothing was published on the board {slug} yet.")
         etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
-        if request.headers.get("If-None-Match") == etag:
-            return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
-        body = kept_body(etag, lambda: JSONRenderer().render(BoardOutput(_whole_board(slug, snapshot)).data))
-        answer = HttpResponse(body, content_type="application/json", headers={"ETag": etag})
+        answer = not_modified(request=request._request, tag=etag)
+        if answer is None:
+            body = JSONRenderer().render(BoardOutput(_whole_board(slug, snapshot)).data)
+            answer = HttpResponse(body, content_type="application/json", headers={"ETag": etag})
         return shareable(answer)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from evaluator.episodes.beside_gold import RELATIVE
 from evaluator.studies.validity.executed_plans import GOOD, AgreementReport, ExecutedPlan, agreement_of
+from leaderboard.boards.anchors import GOLD
 from leaderboard.boards.contents import BoardContent
-from leaderboard.boards.normalising import GOLD
 from leaderboard.boards.rank_tests import tables_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.planners.models import is_bundled

@@ -13,16 +13,15 @@ from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards.contents import content_of
-from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
+from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.parquet import as_parquet
 from leaderboard.boards.services import latest_snapshot, newest_evaluations
-from leaderboard.boards.web.page_cache import tagged_page
 from leaderboard.boards.web.views import find_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.figures import interval_words
+from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.http.parquet import MEDIA_TYPE
 from leaderboard.platform.lru_cache import SharedCache
 
@@ -114,7 +113,7 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
         return response
 
     parts = [snapshot.pk, snapshot.digest, snapshot.suite.digest]
-    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
@@ -146,7 +145,7 @@ def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[E
         for one in evaluations
     ]
     parts = [title, times]
-    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:

@@ -29,17 +29,17 @@ from leaderboard.boards.matrix import (
     Solved,
     TaskMatrix,
     bands_of,
+    matrix_as_csv,
     matrix_of,
     planners_in_order,
 )
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.boards.task_values.files import matrix_as_csv
-from leaderboard.boards.web.page_cache import tagged_page
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
 from leaderboard.evaluations.results.filters import written
+from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.lru_cache import SharedCache
 
 PER_PAGE = 100
@@ -124,7 +124,7 @@ def heat_file(request: HttpRequest, suite: str) -> HttpResponse:
         return response
 
     parts = [found.digest, snapshot.pk, snapshot.digest]
-    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str, Any]:

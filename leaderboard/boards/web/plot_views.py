@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards import groups
-from leaderboard.boards.baselines import baseline_of
+from leaderboard.boards.anchors import baseline_of
 from leaderboard.boards.contents import AllVersion, all_content, all_version, content_of
 from leaderboard.boards.drawing.picture import Picture
 from leaderboard.boards.drawing.png import png_file
@@ -15,12 +15,11 @@ from leaderboard.boards.drawing.svg import svg_file
 from leaderboard.boards.matrix import matrix_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.boards.web.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.web.heat_views import arranged_of, read_arrangement
-from leaderboard.boards.web.page_cache import tagged_page
 from leaderboard.boards.web.plots import COSTS, Plot, against_cost, over_time
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.lru_cache import SharedCache
 
 LOGARITHMIC = "log"
@@ -53,20 +52,22 @@ def picture_file(request: HttpRequest, suite: str, picture: str, drawn_as: str) 
     if snapshot is None:
         raise Http404("nothing was published on this board yet")
     version = all_version(suite=found, snapshot=snapshot)
-    tag = page_tag(request=request, parts=_shown(suite=found, snapshot=snapshot, version=version))
-    if answer := not_modified(request=request, tag=tag):
-        return answer
-    drawn = _picture(request=request, suite=found, snapshot=snapshot, version=version, name=picture)
-    if drawn is None:
-        raise Http404("this board has no such picture")
-    if drawn_as == "png":
-        data = _files.get_or_make((snapshot.pk, drawn), lambda: png_file(drawn))
-        response = HttpResponse(data, content_type="image/png")
-    else:
-        text = svg_file(drawn, absolute=request.build_absolute_uri)
-        response = HttpResponse(text, content_type="image/svg+xml")
-    response["Content-Disposition"] = f'attachment; filename="{found.slug}-{drawn.key}.{drawn_as}"'
-    return with_tag(response=response, tag=tag)
+
+    def make() -> HttpResponse:
+        drawn = _picture(request=request, suite=found, snapshot=snapshot, version=version, name=picture)
+        if drawn is None:
+            raise Http404("this board has no such picture")
+        if drawn_as == "png":
+            data = _files.get_or_make((snapshot.pk, drawn), lambda: png_file(drawn))
+            response = HttpResponse(data, content_type="image/png")
+        else:
+            text = svg_file(drawn, absolute=request.build_absolute_uri)
+            response = HttpResponse(text, content_type="image/svg+xml")
+        response["Content-Disposition"] = f'attachment; filename="{found.slug}-{drawn.key}.{drawn_as}"'
+        return response
+
+    parts = _shown(suite=found, snapshot=snapshot, version=version)
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 def _shown(*, suite: Suite, snapshot: Snapshot | None, version: AllVersion | None) -> list[object]:

@@ -2,7 +2,9 @@
 
 from uuid import UUID
 
+from django.http import HttpRequest, JsonResponse
 from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
@@ -10,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof, withdrawals_document
+from leaderboard.boards.signing.proofs import evaluation_proof, keys_document, snapshot_proof, withdrawals_document
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import not_shared, records_are_open, withheld_from
 from leaderboard.evaluations.submitted import submitted
@@ -126,3 +128,11 @@ class EvaluationProofView(ApiView):
         response = Response(EvaluationProofOutput(proof.model_dump(mode="json")).data)
         not_shared(response, suite=evaluation.suite, split=evaluation.split)
         return response
+
+
+@require_safe
+def keys(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - Django's
+    """`GET /.well-known/planarena-keys.json`."""
+    response = JsonResponse(keys_document().model_dump(mode="json"))
+    response["Cache-Control"] = "public, max-age=60"
+    return response

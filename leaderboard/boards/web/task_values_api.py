@@ -12,9 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.boards.contents import content_of
-from leaderboard.boards.matrix import MOST_PLANNERS, Solved, TaskMatrix, matrix_of
+from leaderboard.boards.matrix import DECIMALS, MOST_PLANNERS, Solved, TaskMatrix, matrix_of
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.boards.task_values.files import DECIMALS
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.results.filters import written

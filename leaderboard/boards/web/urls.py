@@ -2,16 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards.web import (
-    cause_views,
-    export_views,
-    heat_views,
-    plot_views,
-    preview_views,
-    season_views,
-    snapshot_views,
-    views,
-)
+from leaderboard.boards.web import export_views, heat_views, plot_views, previews, views
 
 app_name = "boards"
 
@@ -26,12 +17,12 @@ urlpatterns = [
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
     path("boards/<slug:suite>/tasks/", heat_views.heat, name="tasks"),
     path("boards/<slug:suite>/tasks.csv", heat_views.heat_file, name="tasks-file"),
-    path("boards/<slug:suite>/causes/", cause_views.causes, name="causes"),
-    path("boards/<slug:suite>/seasons/", season_views.seasons, name="seasons"),
+    path("boards/<slug:suite>/causes/", views.causes, name="causes"),
+    path("boards/<slug:suite>/seasons/", views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
-    path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
+    path("boards/<slug:suite>/snapshots/", views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<number:number>/", views.snapshot, name="snapshot"),
-    path("boards/<slug:suite>/snapshots/<number:number>/preview.png", preview_views.board_picture, name="picture"),
+    path("boards/<slug:suite>/snapshots/<number:number>/preview.png", previews.board_picture, name="picture"),
     path(
         "boards/<slug:suite>/snapshots/<number:number>/rows/<id:evaluation>.bib", export_views.row_file, name="row-file"
     ),

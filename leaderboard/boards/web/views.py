@@ -1,35 +1,55 @@
-"""Pages that anyone reads: the start page, boards, their snapshots and plots, and how to write an endpoint."""
+"""Pages that anyone reads: the start page, boards, snapshots, causes, seasons, and how to write an endpoint."""
 
-from typing import Any
+import re
+import time
+from typing import Any, NamedTuple
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from evaluator.core import canonical_json
 from evaluator.core.suites.reference_rows import reference_digest
 from evaluator.scoring.metrics.undecided import ranged
-from leaderboard.boards.contents import BoardContent, all_content, content_of, contents_of
+from leaderboard.boards import courses as drawing
+from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of, contents_of
+from leaderboard.boards.courses import MOST_ROWS, courses, seasons_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
-from leaderboard.boards.services import NOT_SHOWN, conditions_of, latest_snapshot, latest_snapshots
+from leaderboard.boards.services import (
+    NOT_SHOWN,
+    conditions_of,
+    latest_snapshot,
+    latest_snapshots,
+    newest_of_seasons,
+    unranked,
+)
 from leaderboard.boards.signing.services import signature_of
+from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_shown_on
-from leaderboard.boards.web.page_cache import tagged_page
-from leaderboard.boards.web.presenters import MOST_NARROW, board_table, first_rows
+from leaderboard.boards.web.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.web.reference import reported
-from leaderboard.boards.web.shown import MOST_WAITING, Shown, name_of, shown_to, texts_mark, texts_of
 from leaderboard.catalog.models import Suite, current_suites
+from leaderboard.causes.boards.counting import causes_of_rows, version_of_rows
 from leaderboard.evaluations.board_of import Conditions
 from leaderboard.evaluations.results.filters import written
 from leaderboard.evaluations.results.provenance import arbiter_of
 from leaderboard.help.documents.chapters import GROUPS
+from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.http.late_parts import render_late
 from leaderboard.platform.lru_cache import Mark, SharedCache
 
 FIRST_ROWS = 5
 """Of each board, on the start page."""
+MOST_WAITING = 20
+SNAPSHOTS_PER_PAGE = 50
+_MOST_STATES = 100
 _BESIDE_THE_FORM = ("sort", "reference", "season", *Conditions._fields)
+"""Parameters of the page of a board without a control in its form."""
 
 
 @require_safe
@@ -63,17 +83,28 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     if (query := tidied(request.GET)) is not None:
         return HttpResponseRedirect(f"{request.path}{query}")
     selection = read_selection(request.GET)
-    shown = shown_to(request=request, slug=suite, every=selection.every)
+    state = board_state(request=request, slug=suite, every=selection.every)
 
     def make() -> HttpResponse:
-        context: dict[str, Any] = {"suite": shown.suite, "suite_mark": shown.texts, "unpublished": shown.unpublished}
-        context |= {"waiting": shown.waiting[:MOST_WAITING], "waiting_mark": shown.waiting_mark}
-        context["more_waiting"] = len(shown.waiting) > MOST_WAITING
-        if shown.snapshot is not None:
-            context |= _newest_context(request=request, shown=shown, snapshot=shown.snapshot, selection=selection)
+        context: dict[str, Any] = {"suite": state.suite, "suite_mark": state.texts, "unpublished": state.unpublished}
+        context |= {"waiting": state.waiting[:MOST_WAITING], "waiting_mark": state.waiting_mark}
+        context["more_waiting"] = len(state.waiting) > MOST_WAITING
+        if state.snapshot is not None:
+            suite, content = state.suite, content_of(state.snapshot)
+            # Not on the pages of snapshots: those never change, and papers' figures belong to no snapshot.
+            context["agreement"] = agreement_shown_on(suite=suite, content=content, samples=state.snapshot.samples)
+            if state.version is not None:
+                content = all_content(suite=suite, snapshot=state.snapshot, version=state.version)
+            context |= _table_context(
+                request=request, suite=suite, snapshot=state.snapshot, content=content, selection=selection
+            )
+            context["has_reported"] = bool(reference_digest(suite.slug))
+            context["reported"] = reported(
+                suite=suite, metrics=context["table"].metrics, hidden=selection.reference == HIDE
+            )
         return render_late(request, "boards/board.html", context)
 
-    return tagged_page(request=request, parts=[shown.mark], make=make, read=shown.read)
+    return tagged_page(request=request, parts=[state.mark], make=make)
 
 
 @require_safe
@@ -99,12 +130,6 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     return tagged_page(request=request, parts=parts, make=make)
 
 
-@require_safe
-def docs(request: HttpRequest) -> HttpResponse:
-    """How to write an endpoint and how to submit it."""
-    return render(request, "help/docs.html", {"site": request.build_absolute_uri("/").rstrip("/"), "groups": GROUPS})
-
-
 def find_snapshot(*, suite: str, number: int) -> Snapshot:
     """A snapshot by its permanent number, without its content.
 
@@ -116,23 +141,10 @@ def find_snapshot(*, suite: str, number: int) -> Snapshot:
     return get_object_or_404(snapshots, number=number)
 
 
-def _newest_context(*, request: HttpRequest, shown: Shown, snapshot: Snapshot, selection: Selection) -> dict[str, Any]:
-    """What is shown of a board that is not empty."""
-    suite, ranked = shown.suite, content_of(snapshot)
-    content = ranked
-    if shown.version is not None:
-        content = all_content(suite=suite, snapshot=snapshot, version=shown.version)
-    context = _table_context(request=request, suite=suite, snapshot=snapshot, content=content, selection=selection)
-    # Not on the pages of snapshots: what those show never changes, and papers' figures belong to no snapshot.
-    context["agreement"] = agreement_shown_on(suite=suite, content=ranked, samples=snapshot.samples)
-    context["has_reported"] = bool(reference_digest(suite.slug))
-    context["reported"] = reported(suite=suite, metrics=context["table"].metrics, hidden=selection.reference == HIDE)
-    return context
-
-
 def _table_context(
     *, request: HttpRequest, suite: Suite, snapshot: Snapshot, content: BoardContent, selection: Selection
 ) -> dict[str, Any]:
+    sorting = ((name, text) for name, texts in request.GET.lists() if name not in {"page", "sort"} for text in texts)
     permanent = reverse("boards:snapshot", kwargs={"suite": suite.slug, "number": snapshot.number})
     return {
         "snapshot": snapshot,
@@ -141,10 +153,9 @@ def _table_context(
         "address": request.build_absolute_uri(request.path),
         "permanent": permanent,
         "export": permanent.rstrip("/"),
-        # Parameters without a control in the form.
         "kept_parameters": [(name, request.GET[name]) for name in _BESIDE_THE_FORM if name in request.GET],
         # Of the links in headings, each of which sorts by its column and leads to the first page.
-        "sorting": _sorting(request.GET),
+        "sorting": written([*sorting, ("sort", "")]),
         "selection": selection,
         "page_sizes": PAGE_SIZES,
         "usual_page_size": PER_PAGE,
@@ -156,12 +167,6 @@ def _table_context(
             reader=request.user.username if request.user.is_authenticated else "",
         ),
     }
-
-
-def _sorting(parameters: QueryDict) -> str:
-    """The query string with an empty parameter `sort` at its end, and without the number of the page."""
-    kept = ((name, text) for name, texts in parameters.lists() if name not in {"page", "sort"} for text in texts)
-    return written([*kept, ("sort", "")])
 
 
 _arbiters: SharedCache[tuple[Mark, str], str] = SharedCache(maxsize=100)
@@ -178,3 +183,180 @@ def _arbiter(*, suite: Suite, content: BoardContent) -> str:
         return "" if row is None else arbiter_of(row["evaluation"])
 
     return _arbiters.get_or_make((content.mark, suite.digest), read)
+
+
+class BoardState(NamedTuple):
+    """The state of a board for a reader. Shared by all requests of strangers: do not change it."""
+
+    suite: Suite
+    snapshot: Snapshot | None
+    version: AllVersion | None
+    """Of all its evaluations, if the address asks for all."""
+    waiting: list[dict[str, Any]]
+    """Evaluations without a rank yet, one more than are shown, as JSON values."""
+    waiting_mark: str
+    """A digest of those that are shown."""
+    unpublished: list[dict[str, Any]]
+    """The reader's own places that are not public, as JSON values."""
+    texts: str
+    """A digest of the suite's title, description and rules."""
+    mark: str
+    """A digest of all this."""
+    read: float
+    """`time.monotonic()`"""
+
+
+_states: SharedCache[tuple[object, ...], BoardState] = SharedCache(maxsize=_MOST_STATES)
+"""For strangers, who all see the same. A proxy keeps whole pages for as long, but each new query is another page: read
+anew each time, it costs half as much again (docs/operating.md, "Page load test")."""
+
+
+def board_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
+    """What the reader sees of a board, whichever rows the address selects.
+
+    Args:
+        slug: of the suite.
+        every: whether the address asks for all evaluations.
+
+    Raises:
+        Http404: there is no such suite or board, or the season has no board.
+    """
+    if request.user.is_authenticated or settings.KEEP_PAGES_SECONDS <= 0:
+        return _read_state(request=request, slug=slug, every=every)
+    key = slug, every, request.GET.get("season"), _conditions(request)
+    state = _states.get(key)
+    if state is None or time.monotonic() - state.read >= settings.KEEP_PAGES_SECONDS:
+        state = _read_state(request=request, slug=slug, every=every)
+        _states.put(key, state)
+    return state
+
+
+def name_of(snapshot: Snapshot | None) -> list[Any]:
+    """What tells one published state from others, as JSON values."""
+    if snapshot is None:
+        return []
+    signature = signature_of(snapshot)
+    return [snapshot.pk, snapshot.digest, snapshot.number, signature and signature.key_id]
+
+
+def texts_of(suite: Suite) -> list[Any]:
+    """What boards say of a suite, as JSON values."""
+    return [suite.digest, suite.title, suite.description, suite.metrics]
+
+
+def texts_mark(suite: Suite) -> str:
+    """A digest of all that boards say of a suite."""
+    return canonical_json.digest([*texts_of(suite), suite.slug, suite.scoring, suite.conditions, suite.panels])
+
+
+def _read_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
+    read = time.monotonic()
+    suite = get_object_or_404(Suite, slug=slug, current=True)
+    if name := request.GET.get("season"):
+        snapshot: Snapshot | None = get_object_or_404(newest_of_seasons(suite.slug), season=name)
+    else:
+        snapshot = latest_snapshot(suite=suite, conditions=_conditions(request))
+    waiting = progress_rows(unranked(suite=suite, reader=request.user)[: MOST_WAITING + 1])
+    version = all_version(suite=suite, snapshot=snapshot) if snapshot and every else None
+    conditions = conditions_of(snapshot) if snapshot else _conditions(request)
+    own = unpublished(suite=suite, conditions=conditions, reader=request.user)
+    rows = unpublished_rows(evaluations=own, snapshot=snapshot)
+    texts = texts_mark(suite)
+    parts = [name_of(snapshot), texts, waiting, reference_digest(slug), version.parts if version else [], rows]
+    return BoardState(
+        suite=suite,
+        snapshot=snapshot,
+        version=version,
+        waiting=waiting,
+        waiting_mark=canonical_json.digest(waiting[:MOST_WAITING]),
+        unpublished=rows,
+        texts=texts,
+        mark=canonical_json.digest(parts),
+        read=read,
+    )
+
+
+def _conditions(request: HttpRequest) -> Conditions | None:
+    """The board that the address names by its conditions; None for the usual one."""
+    named = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
+    if not named:
+        return None
+    if len(named) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", named["samples"]) is None:
+        raise Http404("a board is named by profile_digest, split, samples and data_digest together")
+    return Conditions(named["profile_digest"], named["split"], int(named["samples"]), named["data_digest"])
+
+
+@require_safe
+def causes(request: HttpRequest, suite: str) -> HttpResponse:
+    """Why the planners of a board are below the gold score, side by side."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    snapshot = latest_snapshot(suite=found)
+    rows = () if snapshot is None else content_of(snapshot).rows
+    shown: list[object] = [found.digest, found.title, found.description]
+    if snapshot is not None:
+        shown += [snapshot.pk, snapshot.digest, *version_of_rows(rows)]
+
+    def make() -> HttpResponse:
+        context = {"suite": found, "snapshot": snapshot, "here": "causes", "causes": causes_of_rows(rows)}
+        return render(request, "boards/causes.html", context)
+
+    return tagged_page(request=request, parts=shown, make=make)
+
+
+@require_safe
+def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
+    """Every published state of a suite's boards, the newest first, over all its versions and conditions."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    rows = Snapshot.objects.filter(suite__slug=suite).select_related("suite", "signature").order_by("-number")
+    rows = rows.defer(*NOT_SHOWN)
+    page = Paginator(rows, SNAPSHOTS_PER_PAGE).get_page(request.GET.get("page"))
+    shown = [[one.pk, signature_of(one) is not None] for one in page.object_list]
+    parts = [found.digest, found.title, found.description, page.paginator.count, shown]
+    newest = page.object_list[0] if shown else None
+    context = {"suite": found, "page": page, "snapshot": newest, "here": "snapshots"}
+    return tagged_page(request=request, parts=parts, make=lambda: render(request, "boards/snapshots.html", context))
+
+
+_FRAME = {
+    "width": drawing.WIDTH,
+    "height": drawing.HEIGHT,
+    "left": drawing.LEFT,
+    "right": drawing.WIDTH - drawing.RIGHT,
+    "bottom": drawing.HEIGHT - drawing.BOTTOM,
+}
+
+
+@require_safe
+def seasons(request: HttpRequest, suite: str) -> HttpResponse:
+    """Every season of a suite, whether it has a board yet or not."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    boards = seasons_of(suite)
+    snapshot = latest_snapshot(suite=found)
+    states = [
+        "closed" if board.season.closed else "open" if board.season.opens <= timezone.now() else "announced"
+        for board in boards
+    ]
+    parts: list[object] = [found.digest, found.title, found.description, bool(snapshot)]
+    parts += [
+        [board.season.name, state, board.data and board.data.seed, board.snapshot and board.snapshot.digest]
+        for board, state in zip(boards, states, strict=True)
+    ]
+
+    def make() -> HttpResponse:
+        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "seasons", "frame": _FRAME}
+        context["seasons"] = list(zip(boards, states, strict=True))
+        context["metric"] = found.ranking_column
+        shown = [board for board in boards if board.snapshot is not None]
+        every = courses(boards=[board.rows for board in shown], metric=found.ranking_column)
+        names = [board.season.name for board in shown]
+        context |= {"names": names, "courses": every[:MOST_ROWS], "left_out": max(0, len(every) - MOST_ROWS)}
+        context["drawing"] = drawing.drawing(found=every, seasons=names)
+        return render(request, "boards/seasons.html", context)
+
+    return tagged_page(request=request, parts=parts, make=make)
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """How to write an endpoint and how to submit it."""
+    return render(request, "help/docs.html", {"site": request.build_absolute_uri("/").rstrip("/"), "groups": GROUPS})

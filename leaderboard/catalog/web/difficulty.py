@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.studies.validity.executed_plans import GOOD
+from leaderboard.boards.anchors import GOLD
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.normalising import GOLD
 from leaderboard.boards.rank_tests import tables_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.planners.models import is_bundled

@@ -6,9 +6,9 @@ from django.views.decorators.http import require_safe
 
 from evaluator.core.suites.reference_rows import reference_digest
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.boards.web.page_cache import tagged_page
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web import presenters
+from leaderboard.platform.http.caching import tagged_page
 
 
 @require_safe

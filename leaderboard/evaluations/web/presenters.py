@@ -42,7 +42,7 @@ from leaderboard.evaluations.web.line_plot import LinePlot
 from leaderboard.evaluations.web.progress import MOVING, waiting_sentence
 from leaderboard.evaluations.web.turn_plot import turn_plot
 from leaderboard.platform.lru_cache import Mark, SharedCache
-from leaderboard.queue.estimates.place import place_of
+from leaderboard.queue.place import place_of
 
 TASKS_PER_PAGE = 50
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)

@@ -8,7 +8,7 @@ from leaderboard.evaluations.events import LATEST, NewResult, describe
 from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.platform.health import QUEUE, STORAGE, Code, current_health
-from leaderboard.queue.estimates.place import Place, WaitsFor, place_of
+from leaderboard.queue.place import Place, WaitsFor, place_of
 
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}

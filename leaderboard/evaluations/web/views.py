@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.web.page_cache import shareable
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
@@ -39,10 +38,11 @@ from leaderboard.people.models import User
 from leaderboard.people.signed_in import user_of
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.http.caching import shareable
 from leaderboard.platform.operators import is_operator
 from leaderboard.queue import verification
-from leaderboard.queue.estimates.place import with_open_shards
-from leaderboard.queue.web.verification_presenters import verification_panel
+from leaderboard.queue.place import with_open_shards
+from leaderboard.queue.web.presenters import verification_panel
 from leaderboard.queue.workers.logs import may_read, tail
 from leaderboard.quotas.seasons import SeasonQuotaError
 from leaderboard.quotas.services import QuotaExceededError

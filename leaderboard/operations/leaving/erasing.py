@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, Func, QuerySet, Value
 from django.db.models.functions import Now
 
-from leaderboard.boards.erasing import replace_owner
+from leaderboard.boards.packing import replace_owner
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.models import Erasure
 from leaderboard.planners.checkpoints import remove_unnamed

@@ -16,7 +16,7 @@ from leaderboard.operations.monitoring.messages import BROKER
 from leaderboard.operations.monitoring.moments import TASK
 from leaderboard.platform.health import Facts, Work
 from leaderboard.platform.probes import DATABASE, STORAGE
-from leaderboard.queue.estimates.length import UNDER_WAY
+from leaderboard.queue.estimates import UNDER_WAY
 from leaderboard.queue.models import OwnWorkerRun
 
 _STARTED = time.monotonic()

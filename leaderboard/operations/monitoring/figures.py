@@ -19,7 +19,7 @@ from leaderboard.operations.monitoring.messages import broker_figures, outbox_fi
 from leaderboard.operations.monitoring.moments import moment_figures
 from leaderboard.operations.monitoring.volumes import damage_figures, space_figures
 from leaderboard.platform.health import Code, Facts, health, late_tasks
-from leaderboard.queue.pools.demand import demands, evaluations_without_pool
+from leaderboard.queue.pools import demands, evaluations_without_pool
 
 CACHE_SECONDS = 10.0
 """How long figures are shown again, so that scraping often costs the database nothing."""

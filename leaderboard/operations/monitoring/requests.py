@@ -34,11 +34,6 @@ def measure_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
     return answer
 
 
-def note_answered(view: str, seconds: float) -> None:
-    """Count a page that was answered before any middleware saw the request."""
-    LATENCY.labels(view=view, method="GET").observe(seconds)
-
-
 def _note(*, request: HttpRequest, seconds: float) -> None:
     # Nothing that a stranger makes up may become a label: each would be kept for ever.
     view = (request.resolver_match.view_name if request.resolver_match else "") or "none"

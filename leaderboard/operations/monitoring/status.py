@@ -15,7 +15,7 @@ from leaderboard.messages.models import Fault, Incident
 from leaderboard.operations.monitoring.facts import site_facts
 from leaderboard.platform.clock import database_now
 from leaderboard.platform.health import Code, Facts, Finding, Tone, health
-from leaderboard.queue.estimates.length import Queue, queue_now
+from leaderboard.queue.estimates import Queue, queue_now
 from leaderboard.submissions.readiness import check_again
 
 _EMPTY = Queue(0, 0, 0)

@@ -48,7 +48,7 @@ MIDDLEWARE = [
     "leaderboard.operations.monitoring.logs.name_requests",
     "leaderboard.platform.tracing.requests.trace_requests",
     "leaderboard.operations.monitoring.requests.measure_requests",
-    "leaderboard.boards.web.page_cache.serve_kept_pages",
+    "leaderboard.platform.http.caching.share_pages",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

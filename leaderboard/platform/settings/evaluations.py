@@ -79,7 +79,7 @@ CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
 FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
 """Leases of so long ago still count towards a user's share of the workers."""
 FAIR_SHARE_RECOUNT_SECONDS = 2
-"""For so long a process keeps its count of older leases (`queue/leasing/counted_leases.py`); 0: it keeps none."""
+"""For so long a process keeps its count of older leases (`queue/leasing/turns.py`); 0: it keeps none."""
 SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=10, least=0)
 """For so long a submitted planner may keep a worker while other users' work waits
 (`queue/leasing/time_slices.py`); 0: as long as its deadlines allow."""

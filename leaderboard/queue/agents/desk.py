@@ -16,7 +16,7 @@ from evaluator.planners.agents.tools import NEXT_TASK
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.queue.agents import turns
-from leaderboard.queue.agents.presence import note_presence
+from leaderboard.queue.agents.turns import note_presence
 from leaderboard.queue.models import AgentTurn
 
 WAIT_SECONDS = 25.0

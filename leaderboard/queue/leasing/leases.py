@@ -1,7 +1,12 @@
-"""Shards are leased to workers, kept by heartbeats, and end with the attempt."""
+"""Leases of shards: given to workers, kept by heartbeats, ended with the attempt or lost with the worker.
+
+An evaluation whose tasks end or hang one worker after the other stops (`stop_after_losses`).
+"""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.storable import keepable_text
 from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract import GivenUp, Phase
@@ -18,6 +23,7 @@ from gpu_jobs.redaction import Redactor
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import (
     ATTRIBUTABLE,
+    OWN_WORKER,
     Attempt,
     AttemptState,
     Evaluation,
@@ -33,14 +39,13 @@ from leaderboard.planners.models import Planner
 from leaderboard.platform.clock import database_now
 from leaderboard.platform.known_secrets import known_secrets
 from leaderboard.platform.problems import ProblemError
-from leaderboard.queue import canary, losses, unreachable
+from leaderboard.queue import canary, unreachable
 from leaderboard.queue.leasing import worker_pools
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
-from leaderboard.queue.leasing.next_shard import Lease, NextShard, hash_token
-from leaderboard.queue.leasing.turns import Wanted
-from leaderboard.queue.queueing import enqueue_reconcile
-from leaderboard.queue.shards import remaining_tasks
-from leaderboard.queue.stopping import enqueue_replacement, enqueue_stop
+from leaderboard.queue.leasing.next_shard import Lease, hash_token, lease_next
+from leaderboard.queue.leasing.turns import LeaseFilter
+from leaderboard.queue.shards import end_waiting_shards, remaining_tasks
+from leaderboard.queue.stopping import enqueue_reconcile, enqueue_replacement, enqueue_stop
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
@@ -86,25 +91,25 @@ def lease(
             one, and gets the lease that it holds already.
         pool: suites of which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
     """
-    wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
-    following = NextShard(worker=worker, wanted=wanted)
+    evaluations = LeaseFilter(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
+    take = partial(lease_next, worker=worker, evaluations=evaluations)
     try:
-        if (found := following.take(token=token)) or not token:
-            return found
+        if (leased := take(token=token)) or not token:
+            return leased
     except IntegrityError:
         if not token or _held(token, scope=None) is None:
             raise
     held = _held(token, scope=scope)
     if held is not None and held.attempt.state != AttemptState.LIVE:
-        # Its lease with this token is over: it needs another one.
-        return following.take(token="")
+        # Its lease with this token is over: it needs another token.
+        return take(token="")
     return held
 
 
 def is_work_left(*, evaluation_id: UUID, suites: Sequence[str] | None = None, scope: Q | None = None) -> bool:
     """Whether an evaluation in `scope` has shards that are not done, also those that nobody may lease now: others hold
     them, they wait for another try, or for what the canary comes to."""
-    return Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope).unfinished().exists()
+    return LeaseFilter(suites=suites, evaluation_id=evaluation_id, scope=scope).unfinished().exists()
 
 
 def _held(token: str, *, scope: Q | None) -> Lease | None:
@@ -313,7 +318,7 @@ def lose_overdue(attempt_id: UUID) -> bool:
             detail = deadlines.stalled_in_words(phase=attempt.phase, allowed=attempt.allowances)
             _lose(attempt, detail=detail, loss=Loss.STALLED)
         elif attempt.expires_at <= now:
-            loss = Loss.DISRUPTED if losses.others_fell_silent(attempt, now=now) else Loss.SILENT
+            loss = Loss.DISRUPTED if others_fell_silent(attempt, now=now) else Loss.SILENT
             _lose(attempt, detail="it was not heard of any more", loss=loss)
         else:
             return False
@@ -331,10 +336,55 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
     else:
         _free_shard(shard, wait=timedelta(), counts=True)
         if counts:
-            losses.stop_after_losses(evaluation, why=detail)
+            stop_after_losses(evaluation, why=detail)
     if loss in ATTRIBUTABLE:
         enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
     enqueue_reconcile(evaluation.pk)
+
+
+def others_fell_silent(attempt: Attempt, *, now: datetime) -> bool:
+    """Whether other evaluations lost contact with their workers at about the time at which this attempt did.
+
+    Then the site or its network was away, and the tasks have not caused it. Researchers' own workers say nothing: they
+    are switched off whenever it suits their owners.
+    """
+    since = now - timedelta(seconds=2 * settings.LEASE_SECONDS)
+    silent_now = Q(state=AttemptState.LIVE, expires_at__lte=now)
+    silent_lately = Q(state=AttemptState.LOST, loss__in=[Loss.SILENT, Loss.DISRUPTED], ended_at__gte=since)
+    others = Attempt.objects.exclude(shard__evaluation=attempt.shard.evaluation_id).exclude(
+        worker__startswith=OWN_WORKER
+    )
+    # Another evaluation's attempt of the same worker is not another worker.
+    return others.filter(silent_now | silent_lately).exclude(worker=attempt.worker).exists()
+
+
+def lost_workers(evaluation: Evaluation) -> int:
+    """How many workers were lost with tasks of this evaluation, in a way that the tasks may have caused.
+
+    Those that fell silent together count once: a site that was away for longer than a lease has lost contact with all
+    workers, and those are of this evaluation alone if no other was running.
+    """
+    lost = Attempt.objects.filter(shard__evaluation=evaluation, state=AttemptState.LOST, loss__in=ATTRIBUTABLE)
+    found = list(lost.exclude(worker__startswith=OWN_WORKER).order_by("ended_at").values_list("loss", "ended_at"))
+    silent = [at for loss, at in found if loss == Loss.SILENT and at is not None]
+    together = timedelta(seconds=settings.LEASE_SECONDS)
+    repeated = sum(after - before <= together for before, after in pairwise(silent))
+    return len(found) - repeated
+
+
+def stop_after_losses(evaluation: Evaluation, *, why: str) -> bool:
+    """Stop an evaluation that has lost too many workers. False if it goes on.
+
+    Before: the evaluation is locked; it has just lost one, because of `why`, part of a sentence.
+    After: its waiting tasks are `infra_fault`, and once the others have ended it waits for its owner. If that resumes
+    it, a single further loss stops it again.
+    """
+    lost = lost_workers(evaluation)
+    if lost < settings.LOST_WORKERS:
+        return False
+    text = f"Not run: this evaluation has lost {lost} workers, the last one because {why}."
+    end_waiting_shards(evaluation=evaluation, reason=Reason.WORKER_LOST, text=text)
+    return True
 
 
 def cancel_attempts(evaluation_id: UUID) -> None:

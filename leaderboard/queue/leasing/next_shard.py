@@ -1,8 +1,8 @@
-"""Which shard a worker gets: the next one in fair order (`turns.py`) that nobody else is taking at this moment."""
+"""Leasing the next shard in fair order (`turns.py`) that no other worker is taking at this moment."""
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -14,13 +14,12 @@ from django.db.models.functions import Coalesce, Now
 
 from gpu_jobs.contract import Phase
 from leaderboard.evaluations import deadlines, transitions
-from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState, Submission
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, lease_shard
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.queue.leasing.evaluation_locks import NEEDED_OF_A_LEASE, lock_evaluation
-from leaderboard.queue.leasing.turn_statement import Pick
-from leaderboard.queue.leasing.turns import ALL_SHARDS, Wanted, lock_first
+from leaderboard.queue.leasing.turns import ALL_SHARDS, LeaseFilter, Pick, turn
 from leaderboard.queue.shards import remaining_tasks
 
 _LOOKS = 5
@@ -44,74 +43,80 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextShard:
-    """The shard that a worker gets next, and how it takes it."""
+def lease_next(*, worker: str, evaluations: LeaseFilter, token: str) -> Lease | None:
+    """Lease the next shard, past evaluations that other transactions hold; wait for one only if there is no other.
 
-    worker: str
-    wanted: Wanted
+    Args:
+        worker: its name.
+        evaluations: that it may work on.
+        token: of the new attempt; empty: one is made.
 
-    def take(self, *, token: str) -> Lease | None:
-        """Lease the next shard, past evaluations that others are changing; wait for one only if there is no other.
+    Raises:
+        IntegrityError: there is an attempt with this token.
+    """
 
-        Args:
-            token: of the new attempt; empty: one is made.
+    def first(pick: Pick) -> tuple[list[UUID], Lease | None]:
+        with transaction.atomic():
+            due = turn(evaluations, pick=pick, most=_PASSED_OVER, lock=True)
+            if due.locked is None:
+                return due.ordered, None
+            return due.ordered, _lease_of(due.locked, worker=worker, token=token, pool=evaluations.pool)
 
-        Raises:
-            IntegrityError: there is an attempt with this token.
-        """
-        for _ in range(_LOOKS):
-            due, found = self._lease_first(pick=Pick.FIRST_OF_EACH_USER, token=token)
-            if found is not None or not due:
-                return found
-            _, found = self._lease_first(pick=Pick.EVERY, token=token)
-            if found := found or self._lease_when_free(due[0], token=token):
-                return found
+    for _ in range(_LOOKS):
+        due, lease = first(Pick.FIRST_OF_EACH_USER)
+        if lease is not None or not due:
+            return lease
+        _, lease = first(Pick.EVERY)
+        if lease is None:
+            with transaction.atomic():
+                lock_evaluation(due[0])
+                lease = _lease_of(due[0], worker=worker, token=token, pool=evaluations.pool)
+        if lease is not None:
+            return lease
+    return None
+
+
+def _lease_of(evaluation_id: UUID, *, worker: str, token: str, pool: Sequence[str]) -> Lease | None:
+    """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is seen
+    here. None if no shard is free."""
+    shard = _next_shard(evaluation_id)
+    if shard is None:
         return None
-
-    def _lease_first(self, *, pick: Pick, token: str) -> tuple[list[UUID], Lease | None]:
-        """What is due, in order, and the lease of the first evaluation that nobody else has locked."""
-        with transaction.atomic():
-            turn = lock_first(self.wanted, pick=pick, most=_PASSED_OVER)
-            return turn.ordered, None if turn.locked is None else self._take(turn.locked, token=token)
-
-    def _lease_when_free(self, evaluation_id: UUID, *, token: str) -> Lease | None:
-        with transaction.atomic():
-            return self._take(lock_evaluation(evaluation_id).pk, token=token)
-
-    def _take(self, evaluation_id: UUID, *, token: str) -> Lease | None:
-        """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is
-        seen here."""
-        shard = _next_shard(evaluation_id)
-        if shard is None:
-            return None
-        evaluation = shard.evaluation
-        # A shard that nobody has had has no results.
-        tasks = remaining_tasks(shard) if shard.attempts_so_far else list(shard.task_keys)  # type: ignore[attr-defined]  # annotated by `_next_shard`
-        allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks))
-        attempt, token = _attempt(
-            shard=shard,
-            submission=evaluation.submission,
-            worker=self.worker,
-            token=token,
-            allowances=allowed,
-            pool=self.wanted.pool,
-        )
-        if evaluation.state != EvaluationState.RUNNING:
-            advance(evaluation, target=EvaluationState.RUNNING, reason=_working(evaluation))
-        elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, _working(evaluation)}:
-            # Whatever was wrong with an earlier worker is over.
-            explain(evaluation.pk, reason=_working(evaluation))
-        return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
-
-
-def _working(evaluation: Evaluation) -> EvaluationReason:
-    return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
+    evaluation, submission = shard.evaluation, shard.evaluation.submission
+    now, attempts = shard.now, shard.attempts_so_far or 0  # type: ignore[attr-defined]  # annotated by the query
+    # A shard without attempts has no results.
+    tasks = remaining_tasks(shard) if attempts else list(shard.task_keys)
+    allowances = deadlines.allowances(evaluation=evaluation, tasks=len(tasks))
+    token = token or secrets.token_urlsafe(32)
+    attempt = Attempt(
+        shard=shard,
+        user_id=submission.submitted_by_id,
+        team_id=submission.team_id,
+        number=attempts + 1,
+        worker=worker,
+        pool=list(pool),
+        token_hash=hash_token(token),
+        leased_at=now,
+        expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
+        phase=Phase.PREPARING,
+        loss="",
+        allowances=allowances or {},
+        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
+    )
+    moved = lease_shard(attempt=attempt, tries=shard.tries)
+    assert moved, "the shard is locked"
+    reason = EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
+    if evaluation.state != EvaluationState.RUNNING:
+        advance(evaluation, target=EvaluationState.RUNNING, reason=reason)
+    elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, reason}:
+        # An earlier worker's problem is over.
+        explain(evaluation.pk, reason=reason)
+    return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
 
 
 def _next_shard(evaluation_id: UUID) -> Shard | None:
-    """The next shard of an evaluation that may be leased now, locked, with the time and the number of its attempts
-    until now. The evaluation is read with it, and as it is now: an earlier statement has locked it."""
+    """The next shard that may be leased now, locked, with the time and the number of its attempts. Its evaluation is
+    read with it as it is now: an earlier statement has locked it."""
     return _NEXT_SHARD.first(evaluation=evaluation_id, tries=settings.SHARD_TRIES)
 
 
@@ -131,39 +136,3 @@ def _due_shards(evaluation: UUID, tries: int) -> QuerySet[Shard]:
 
 
 _NEXT_SHARD = CompiledQuery(_due_shards, evaluation=UUID, tries=int)
-
-
-def _attempt(
-    *,
-    shard: Shard,
-    submission: Submission,
-    worker: str,
-    token: str = "",
-    allowances: Mapping[str, int] | None = None,
-    pool: Sequence[str] = (),
-) -> tuple[Attempt, str]:
-    """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
-
-    Raises:
-        IntegrityError: there is an attempt with this token.
-    """
-    token = token or secrets.token_urlsafe(32)
-    now = shard.now  # type: ignore[attr-defined]  # annotated by `_next_shard`
-    attempt = Attempt(
-        shard=shard,
-        user_id=submission.submitted_by_id,
-        team_id=submission.team_id,
-        number=(shard.attempts_so_far or 0) + 1,  # type: ignore[attr-defined]  # annotated by `_next_shard`
-        worker=worker,
-        pool=list(pool),
-        token_hash=hash_token(token),
-        leased_at=now,
-        expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
-        phase=Phase.PREPARING,
-        loss="",
-        allowances=allowances or {},
-        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
-    )
-    moved = lease_shard(attempt=attempt, tries=shard.tries)
-    assert moved, "the shard is locked"
-    return attempt, token

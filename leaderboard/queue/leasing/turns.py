@@ -1,31 +1,55 @@
-"""Whose turn it is when a worker asks: by weight and what users and teams had, then the operator's priority, then age.
+"""Fair order of leases: by leases relative to weight of users and teams, then the operator's priority, then age.
 
-New and slow planners may have to wait for others before that (`time_slices.py`).
+New and slow planners may have to wait for others before that (`time_slices.py`). Among the evaluations of one user the
+user's own priority comes before age; it never moves another user's evaluation.
 
-Among the evaluations of one user their own priority comes before age. It only says which of them stands in the user's
-place, so that it moves nobody else.
+One statement orders the evaluations and can also lock the first free one. What may be leased (`due`) and how long
+planners hold workers (`standing`) are Django's queries, compiled once for each kind of worker; the order is written
+here. Nothing but the lock outlives the statement: a connection pool in transaction mode may stand between. The
+statement sees leases of ended transactions only. Workers that ask at the same moment find the first evaluation locked
+and take the next one; `next_shard.py` looks for a free shard after the lock.
+
+A site that ends eighty shards a second has fifty thousand leases within the time of fair shares. So each process counts
+older leases every few seconds, and the statement counts the newer ones: new leases count at once, in all processes.
 """
 
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import product
+from threading import Lock
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.core.exceptions import EmptyResultSet
+from django.core.signals import setting_changed
+from django.db import connection
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Now
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState
-from leaderboard.queue.agents.presence import waits_for_agent
-from leaderboard.queue.leasing.turn_statement import Pick, Turn, turn
+from leaderboard.platform.compiled_queries import one_row
+from leaderboard.platform.lru_cache import SharedCache
+from leaderboard.queue.agents.turns import waits_for_agent
+from leaderboard.queue.leasing.time_slices import Standing, lease_tiers
+from leaderboard.queue.leasing.worker_pools import LATELY, standing, standings_held, suspects
 
 ALL_SHARDS = 2**31 - 1
 """More shards than an evaluation can have."""
+_MOST_KINDS = 256
+_OLDEST = -1e18
+_SETTLED_SECONDS = 5
+"""The transaction of an older lease has ended, so that all processes see it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which evaluations a worker may work on."""
+class LeaseFilter:
+    """Evaluations that a worker may work on."""
 
     suites: Sequence[str] | None = None
     evaluation_id: UUID | None = None
@@ -35,57 +59,244 @@ class Wanted:
     """Suites that the worker shares among all users (`Attempt.pool`)."""
 
     def due(self) -> QuerySet[Evaluation]:
-        """Those of them with a shard that may be leased now, in no order."""
+        """Those with a shard that may be leased now, in no order."""
         leasable = Coalesce(OuterRef("leasable_shards"), ALL_SHARDS)
+        shards = Shard.objects.filter(
+            evaluation=OuterRef("pk"),
+            state=ShardState.PENDING,
+            available_at__lte=Now(),
+            tries__lt=settings.SHARD_TRIES,
+            number__lt=leasable,
+        )
         due = Evaluation.objects.filter(
-            Exists(_waiting_shards().filter(evaluation=OuterRef("pk"), number__lt=leasable)),
+            Exists(shards),
             self.scope or Q(),
             state__in=transitions.LEASABLE,
         ).exclude(waits_for_agent())
-        return self._named(due)
+        return self._narrowed(due)
 
     def unfinished(self) -> QuerySet[Evaluation]:
-        """Those of them with a shard that is not done, also where none may be leased now, in no order."""
+        """Those with a shard that is not done, even if none may be leased now, in no order."""
         open_shards = Shard.objects.filter(evaluation=OuterRef("pk")).exclude(state=ShardState.DONE)
         ended = [state.value for state in transitions.FINAL]
-        found = Evaluation.objects.filter(Exists(open_shards), self.scope or Q()).exclude(state__in=ended)
-        return self._named(found)
+        evaluations = Evaluation.objects.filter(Exists(open_shards), self.scope or Q()).exclude(state__in=ended)
+        return self._narrowed(evaluations)
 
-    def _named(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    def _narrowed(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
         if self.suites is not None:
             evaluations = evaluations.filter(suite__slug__in=self.suites)
         return evaluations if self.evaluation_id is None else evaluations.filter(pk=self.evaluation_id)
 
 
-def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:
-    """The next evaluation of each user, the one whose turn it is first, and at most so many; nothing is locked.
+class Pick(StrEnum):
+    """Evaluations that are ordered among those that are due."""
 
-    Workers that ask at the same moment do not see each other's leases yet. Who finds the first one taken goes on with
-    another user's, so that nobody is served twice for that.
+    FIRST_OF_EACH_USER = """
+    SELECT DISTINCT ON (user_id) *, 1 AS place FROM tiered
+    ORDER BY user_id, tier, priority DESC, own_priority DESC, created, id
+"""
+    EVERY = """
+    SELECT *, row_number() OVER (PARTITION BY user_id, priority ORDER BY own_priority DESC, created, id) AS place
+    FROM tiered
+"""
+
+
+class Turn(NamedTuple):
+    """Evaluations in the order in which they are leased."""
+
+    locked: UUID | None
+    """The first one that no other transaction has locked: now locked until the end of this transaction."""
+    ordered: list[UUID]
+
+
+def next_evaluations(evaluations: LeaseFilter, *, most: int) -> list[UUID]:
+    """Evaluations in fair order, at most so many; locks nothing.
+
+    A user's leases are the live ones and those of the last while. Live ones alone would say nothing where workers are
+    fewer than users: nobody has any at the moment when a worker asks.
     """
-    return _turn(wanted, pick=Pick.FIRST_OF_EACH_USER, most=most, lock=False).ordered
+    return turn(evaluations, pick=Pick.EVERY, most=most).ordered
 
 
-def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
-    """The evaluations whose turn it is, the first one first and at most so many; nothing is locked.
+def turn(evaluations: LeaseFilter, *, pick: Pick, most: int, lock: bool = False) -> Turn:
+    """Evaluations in fair order.
 
-    What a user has had are the leases that live and those of the last while. Live ones alone would say nothing where
-    there are fewer workers than users: nobody has any at the moment at which a worker asks.
+    Workers that ask at the same moment do not see each other's leases yet. A worker that finds the first evaluation of
+    `FIRST_OF_EACH_USER` taken goes on with another user's, so that nobody is served twice for that.
+
+    Args:
+        evaluations: which ones. A pool that is empty has no time slices.
+        pick: orders every evaluation, or the first of each user.
+        most: how many.
+        lock: whether to lock the first free one as `lock_evaluation` does; needs a transaction.
     """
-    return _turn(wanted, pick=Pick.EVERY, most=most, lock=False).ordered
+    suites = None if evaluations.suites is None else tuple(evaluations.suites)
+    key = suites, evaluations.evaluation_id, evaluations.scope, tuple(evaluations.pool), pick, lock
+    compiled = _compiled.get_or_make(key, lambda: _compile(evaluations, pick=pick, lock=lock))
+    if compiled is _NOTHING:
+        return Turn(locked=None, ordered=[])
+    parameters = {**compiled.parameters, **_counted(), "most": most}
+    with connection.cursor() as cursor:
+        row = one_row(cursor, sql=compiled.sql, parameters=parameters, joined_as_written=lock)
+    assert row is not None, "it answers one row"
+    return Turn(*row)
 
 
-def lock_first(wanted: Wanted, *, pick: Pick, most: int) -> Turn:
-    """The same of one or the other, and the first of them that nobody else has locked is locked, as by
-    `lock_evaluation`."""
-    return _turn(wanted, pick=pick, most=most, lock=True)
+class _Sql(NamedTuple):
+    """A part of the statement, and its parameters in order."""
+
+    sql: str
+    parameters: dict[str, Any]
 
 
-def _turn(wanted: Wanted, *, pick: Pick, most: int, lock: bool) -> Turn:
-    suites = None if wanted.suites is None else tuple(wanted.suites)
-    key = suites, wanted.evaluation_id, wanted.scope
-    return turn(key=key, due=wanted.due, pool=wanted.pool, pick=pick, most=most, lock=lock)
+_NOTHING = _Sql("", {})
+"""Of a worker that may lease nothing, such as one whose pool was removed."""
+_compiled: SharedCache[Hashable, _Sql] = SharedCache(maxsize=_MOST_KINDS)
 
 
-def _waiting_shards() -> QuerySet[Shard]:
-    return Shard.objects.filter(state=ShardState.PENDING, available_at__lte=Now(), tries__lt=settings.SHARD_TRIES)
+def _forget_statements(**_: Any) -> None:
+    _compiled.clear()
+
+
+setting_changed.connect(_forget_statements, dispatch_uid="lease order")
+
+
+def _compile(evaluations: LeaseFilter, *, pick: Pick, lock: bool) -> _Sql:
+    slices = bool(evaluations.pool and settings.SLICE_SECONDS)
+    order = standing(suspects=suspects()) if slices else Value(Standing.PROVEN.value)
+    fields = "pk", "submission__submitted_by", "submission__team", "priority", "submission__priority", "created"
+    due = evaluations.due().annotate(standing=order).order_by().values_list(*fields, "standing")
+    try:
+        parts = {"due": _part(due, name="due")}
+    except EmptyResultSet:
+        return _NOTHING
+    if slices:
+        parts["held"] = _part(standings_held(evaluations.pool), name="held")
+        lately = _part(Evaluation.objects.filter(LATELY).order_by().values_list("pk"), name="lately")
+        parts["lately"] = lately._replace(sql=f"EXISTS({lately.sql})")
+    else:
+        parts |= {"held": _Sql("SELECT 0 WHERE false", {}), "lately": _Sql("false", {})}
+    sql = _STATEMENT.format(
+        **{name: part.sql for name, part in parts.items()},
+        candidates=pick.value,
+        counts="leased_at >= %(counted_until)s" if settings.FAIR_SHARE_RECOUNT_SECONDS else _COUNTS,
+        proven=Standing.PROVEN.value,
+        new=Standing.NEW.value,
+        slow=Standing.SLOW.value,
+    )
+    parameters = {name: value for part in parts.values() for name, value in part.parameters.items()}
+    parameters |= {"share_seconds": settings.FAIR_SHARE_SECONDS, "tiers": tiers(slices=slices), "oldest": _OLDEST}
+    return _Sql(sql + (_LOCK if lock else _LOOK), parameters)
+
+
+def _part(query: QuerySet[Any, Any], *, name: str) -> _Sql:
+    """A query as a part of the statement, with names for its parameters."""
+    sql, values = query.query.sql_with_params()
+    parameters = {f"{name}_{number}": value for number, value in enumerate(values)}
+    names = iter(parameters)
+    return _Sql(re.sub("%s", lambda _: f"%({next(names)})s", sql), parameters)
+
+
+def tiers(*, slices: bool) -> list[int]:
+    """`lease_tiers` of everything that can be known, as the statement looks it up: by whether there are other workers,
+    whether one of these holds a proven planner's task, whether one a slow planner's, whether any was set aside lately,
+    and by standing."""
+    found: list[int] = []
+    for others, proven, slow, lately in product((False, True), repeat=4):
+        named = [Standing.PROVEN] * proven + [Standing.SLOW] * slow
+        by_standing = lease_tiers(others=(named or [Standing.NEW]) if others else (), lately_set_aside=lately)
+        found.extend(by_standing[one] if slices else 0 for one in Standing)
+    return found
+
+
+_STATEMENT = """
+WITH due (id, user_id, team_id, priority, own_priority, created, standing) AS ({due}),
+held (standing) AS ({held}),
+facts AS MATERIALIZED (
+    SELECT 3 * (8 * (count(*) > 0)::int + 4 * coalesce(bool_or(standing = {proven}), false)::int
+                + 2 * coalesce(bool_or(standing = {slow}), false)::int + lately::int) AS row, lately
+    FROM held RIGHT JOIN (SELECT {lately} AS lately) known ON true GROUP BY lately
+),
+had AS MATERIALIZED (
+    SELECT user_id, team_id, sum(leases) AS leases FROM (
+        SELECT user_id, team_id, count(*) AS leases FROM evaluations_attempt WHERE {counts} GROUP BY user_id, team_id
+        UNION ALL
+        SELECT * FROM jsonb_to_recordset(%(counted)s) AS kept (user_id bigint, team_id bigint, leases bigint)
+    ) counted GROUP BY user_id, team_id
+),
+users AS MATERIALIZED (
+    SELECT id, coalesce((SELECT sum(leases) FROM had WHERE user_id = owner.id), 0)::float8 / queue_weight AS share
+    FROM people_user owner WHERE id IN (SELECT user_id FROM due)
+),
+teams AS MATERIALIZED (
+    SELECT id, coalesce((SELECT sum(leases) FROM had WHERE team_id = team.id), 0)::float8 / queue_weight AS share
+    FROM people_team team WHERE id IN (SELECT team_id FROM due)
+),
+tiered AS (SELECT due.*, (%(tiers)s::int[])[row + standing + 1] AS tier, lately FROM due, facts),
+candidates AS ({candidates}),
+ordered AS MATERIALIZED (
+    SELECT candidate.id, row_number() OVER (
+        ORDER BY tier, greatest(users.share, coalesce(teams.share, 0)), users.share, priority DESC, place,
+                 CASE WHEN lately AND standing = {new} THEN -extract(epoch FROM created)::float8 ELSE %(oldest)s END,
+                 created, candidate.id
+    ) AS turn
+    FROM candidates candidate JOIN users ON users.id = user_id LEFT JOIN teams ON teams.id = team_id
+    ORDER BY turn LIMIT %(most)s
+)
+"""
+_LOOK = "SELECT NULL, ARRAY(SELECT id FROM ordered ORDER BY turn)"
+_LOCK = """,
+locked AS (
+    SELECT evaluation.id FROM ordered JOIN evaluations_evaluation evaluation ON evaluation.id = ordered.id
+    ORDER BY turn LIMIT 1 FOR NO KEY UPDATE OF evaluation SKIP LOCKED
+)
+SELECT (SELECT id FROM locked), ARRAY(SELECT id FROM ordered ORDER BY turn)
+"""
+
+_COUNTS = "state = 'live' OR leased_at >= STATEMENT_TIMESTAMP() - %(share_seconds)s * interval '1 second'"
+"""A condition on attempts: their leases count."""
+_SUMS = """
+SELECT STATEMENT_TIMESTAMP() - %(settled)s * interval '1 second', (
+    SELECT coalesce(jsonb_agg(counted), '[]') FROM (
+        SELECT user_id, team_id, count(*) AS leases FROM evaluations_attempt
+        WHERE (state = 'live' OR leased_at >= STATEMENT_TIMESTAMP() - %(share_seconds)s * interval '1 second')
+              AND leased_at < STATEMENT_TIMESTAMP() - %(settled)s * interval '1 second'
+        GROUP BY user_id, team_id
+    ) counted
+)::text
+"""
+
+
+class _Sums(NamedTuple):
+    """Leases by user and team, counted by this process."""
+
+    until: datetime
+    """By the database's clock: leases before this are in the sums."""
+    sums: str
+    """`[{"user_id", "team_id", "leases"}]`"""
+    at: float
+    """`time.monotonic()` of the count."""
+
+
+_sums: list[_Sums] = []
+"""The last count, if there was one."""
+_sums_lock = Lock()
+
+
+def forget_sums() -> None:
+    """Count older leases again."""
+    with _sums_lock:
+        _sums.clear()
+
+
+def _counted() -> dict[str, Any]:
+    """Parameters of the statement: the sums, and the time from which it counts leases itself."""
+    if not settings.FAIR_SHARE_RECOUNT_SECONDS:
+        return {"counted": "[]"}
+    with _sums_lock:
+        if not _sums or time.monotonic() - _sums[0].at >= settings.FAIR_SHARE_RECOUNT_SECONDS:
+            with connection.cursor() as cursor:
+                cursor.execute(_SUMS, {"settled": _SETTLED_SECONDS, "share_seconds": settings.FAIR_SHARE_SECONDS})
+                until, sums = cursor.fetchone()
+            _sums[:] = [_Sums(until=until, sums=sums, at=time.monotonic())]
+        return {"counted": _sums[0].sums, "counted_until": _sums[0].until}

@@ -21,9 +21,9 @@ from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner
-from leaderboard.queue.agents.presence import waits_for_agent
+from leaderboard.queue.agents.turns import waits_for_agent
 from leaderboard.queue.leasing.time_slices import SLICED_PHASES, Holding, Standing, Waiting, set_aside
-from leaderboard.queue.pools.scope import tagged, tags_sharing, taken_by
+from leaderboard.queue.pools import tagged, tags_sharing, taken_by
 
 EVERY_SUITE = "*"
 """In a pool: its workers lease evaluations of all suites."""

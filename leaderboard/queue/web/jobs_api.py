@@ -14,7 +14,7 @@ from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import LATER, ROW_ID, WHEN
 from leaderboard.platform.api.shapes import Output
-from leaderboard.queue.jobs import services
+from leaderboard.queue import jobs
 from leaderboard.queue.models import Job, JobState
 
 POLL_SECONDS = 1
@@ -50,13 +50,13 @@ class JobView(LoggedInView):
     """One's own job of a kind."""
 
     scope = Scope.SUBMIT
-    kind: ClassVar[services.JobKind]
+    kind: ClassVar[jobs.JobKind]
     output: ClassVar[type[JobOutput]]
 
     def get(self, request: Request, job_id: UUID) -> Response:
         """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`. Only its owner sees it, for
         an hour after it ended."""
-        job = services.find(owner=user_of(request), kind=self.kind.name, job_id=job_id)
+        job = jobs.find(owner=user_of(request), kind=self.kind.name, job_id=job_id)
         if job is None:
             raise NotFound("You have no such job, or it ended more than an hour ago.")
         headers = {} if job.has_ended else {"Retry-After": str(POLL_SECONDS)}

@@ -1,9 +1,12 @@
 """What the pages about workers show, ready for their templates."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from leaderboard.evaluations.models import Attempt, AttemptState
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import is_public
+from leaderboard.queue.comparing import LEVEL, SAMPLE_TOLERANCE, WORDS, Finding
+from leaderboard.queue.models import Verification, VerificationVerdict
 from leaderboard.queue.workers.logs import ShownLine, lines_of
 
 
@@ -40,3 +43,77 @@ def shown_attempt(attempt: Attempt) -> ShownAttempt:
         cut=log is not None and log.cut,
         lines=lines_of(attempt),
     )
+
+
+_TONES: dict[str, str] = {
+    VerificationVerdict.OPEN: "",
+    VerificationVerdict.AGREES: "success",
+    VerificationVerdict.DISAGREES: "error",
+    VerificationVerdict.UNDECIDED: "",
+    VerificationVerdict.IMPOSSIBLE: "warning",
+}
+
+
+class ShownVerification(NamedTuple):
+    """One verification."""
+
+    evaluation: str
+    """The further evaluation's id."""
+    verdict: str
+    tone: str
+    detail: str
+    created: datetime
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+    """Tasks of the sample."""
+    state: str
+    state_label: str
+    p_value: float | None
+    tasks: list[dict[str, Any]]
+    """As `Verification.comparison` has them, with the finding in words. Those that contradict come first; empty where
+    nothing was compared."""
+
+
+class VerificationPanel(NamedTuple):
+    """All verifications of an evaluation, the newest first."""
+
+    is_ranked: bool
+    shown: tuple[ShownVerification, ...]
+    tolerance: float
+    level: float
+
+
+def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
+    """The panel of an evaluation that has ended on its owner's own worker; None for others."""
+    run = getattr(evaluation, "own_worker_run", None)
+    if run is None or evaluation.state != EvaluationState.COMPLETED:
+        return None
+    found = Verification.objects.filter(evaluation__verifies=evaluation).select_related("evaluation")
+    return VerificationPanel(
+        is_ranked=run.verified_by_id is not None and evaluation.hidden_at is None and is_public(evaluation.submission),
+        shown=tuple(_shown(one) for one in found.order_by("-created", "-pk")),
+        tolerance=SAMPLE_TOLERANCE,
+        level=LEVEL,
+    )
+
+
+def _shown(verification: Verification) -> ShownVerification:
+    again = verification.evaluation
+    comparison: dict[str, Any] = verification.comparison or {}
+    tasks = [{**task, "finding": _finding(task)} for task in comparison.get("tasks", [])]
+    return ShownVerification(
+        evaluation=str(again.pk),
+        verdict=VerificationVerdict(verification.verdict).label,
+        tone=_TONES[verification.verdict],
+        detail=verification.detail[:1].upper() + verification.detail[1:],
+        created=verification.created,
+        count=len(verification.tasks),
+        state=again.state,
+        state_label=EvaluationState(again.state).label,
+        p_value=comparison.get("p_value"),
+        tasks=sorted(tasks, key=lambda task: not task["contradicts"]),
+    )
+
+
+def _finding(task: dict[str, Any]) -> str:
+    words = WORDS[Finding(task["finding"])]
+    return f"{words} in {task['differing']} of {task['samples']} samples" if task["differing"] else words

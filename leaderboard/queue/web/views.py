@@ -1,18 +1,33 @@
 """Pages about workers: the log of an evaluation, for its owner and staff."""
 
+from functools import partial
 from uuid import UUID
 
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.evaluations.web.progress import MOVING
+from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.forms import ServiceForm
+from leaderboard.people.web.once import made_from
 from leaderboard.queue.web.presenters import shown_attempt
 from leaderboard.queue.workers import logs
+from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
+
+
+class WorkerTokenForm(ServiceForm):
+    """What a new token is for."""
+
+    name = forms.CharField(label="Name", help_text="Such as the machine that the worker runs on.")
+
 
 ATTEMPTS_PER_PAGE = 20
 _STOP_POLLING = 286
@@ -51,3 +66,27 @@ def _readable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     if not logs.may_read(user=request.user, evaluation=evaluation):
         raise Http404("Page not found.")
     return evaluation
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def tokens(request: HttpRequest) -> HttpResponse:
+    """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
+    form, made = made_from(request, form=WorkerTokenForm, make=partial(create_worker_token, owner=user_of(request)))
+    context = {
+        "form": form,
+        "made": made,
+        "tokens": worker_tokens_of(user_of(request)),
+        "site": request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "queue/tokens.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    """End a token. Doing it twice does no harm."""
+    if revoke_worker_token(owner=user_of(request), token_id=token_id):
+        messages.success(request, "The token is revoked. Tasks leased with it can be leased again.")
+    return redirect("workers:tokens")

@@ -29,7 +29,7 @@ from leaderboard.queue.leasing.leases import lose
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
-from leaderboard.queue.pools.scope import tag_of, taken_by
+from leaderboard.queue.pools import tag_of, taken_by
 
 PREFIX = "paw_"
 MOST_TOKENS = 20

@@ -30,9 +30,8 @@ from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.planners.web.presenters import shown_trial
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.queue.estimates.expectation import expected_of_new
-from leaderboard.queue.estimates.length import queue_now
-from leaderboard.queue.jobs.services import TooManyJobsError, find, request_of
+from leaderboard.queue.estimates import expected_of_new, queue_now
+from leaderboard.queue.jobs import TooManyJobsError, find, request_of
 from leaderboard.queue.models import Job
 from leaderboard.quotas.seasons import SeasonQuotaError, limit_of_open_seasons
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams

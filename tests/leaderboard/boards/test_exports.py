@@ -5,9 +5,8 @@ import io
 import json
 from datetime import UTC, datetime
 
-from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
+from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.parquet import as_parquet
 from leaderboard.catalog.models import Suite
 from leaderboard.platform.http.parquet import METADATA
 from tests.leaderboard.boards.rows import METRICS, row, usage

@@ -14,7 +14,7 @@ from leaderboard.operations.monitoring.status import site_status, verdict
 from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.platform.api.helpers import client_of
-from tests.leaderboard.queue.jobs.helpers import ended
+from tests.leaderboard.queue.job_helpers import ended
 from tests.leaderboard.queue.test_crash_points import run
 
 pytestmark = pytest.mark.django_db

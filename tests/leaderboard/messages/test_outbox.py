@@ -21,7 +21,7 @@ from leaderboard.messages.outbox import enqueue
 from leaderboard.platform.celery import app
 from leaderboard.platform.coordination.services import exclusive
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.stopping import enqueue_reconcile
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.threads import in_threads
 

@@ -14,7 +14,7 @@ from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.platform.api.helpers import client_of, lease_request, worker_client
-from tests.leaderboard.queue.jobs.helpers import ended, run_jobs
+from tests.leaderboard.queue.job_helpers import ended, run_jobs
 
 pytestmark = pytest.mark.django_db
 COMMIT, LATER = "c" * 40, "d" * 40

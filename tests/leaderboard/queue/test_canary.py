@@ -9,7 +9,7 @@ from django.utils import timezone
 from evaluator.core.records import Outcome, Reason
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard
-from leaderboard.queue import canary, losses, steps, unreachable
+from leaderboard.queue import canary, steps, unreachable
 from leaderboard.queue.canary import Ending, Verdict, judge
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
@@ -319,7 +319,7 @@ class TestLosingWorkers:
         expire(own)
         sweep()
         assert make_lease(evaluation, worker="own:laptop").tasks == ["0"]
-        assert losses.lost_workers(evaluation) == 0
+        assert leases.lost_workers(evaluation) == 0
 
     @pytest.mark.parametrize("endpoint", [True, False])
     def test_no_evaluation_loses_more_workers_than_the_limit(self, settings, endpoint):
@@ -338,7 +338,7 @@ class TestLosingWorkers:
         for number in range(6):
             expire(make_lease(evaluation, worker=f"worker {number}"))
         sweep()
-        assert losses.lost_workers(evaluation) == 1
+        assert leases.lost_workers(evaluation) == 1
         assert make_lease(evaluation, worker="back").tasks
 
     def test_workers_that_fall_silent_one_after_the_other_stop_an_evaluation(self, settings):

@@ -17,10 +17,9 @@ from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
 from gpu_jobs.launchers.pools import pools_from
 from leaderboard.evaluations.models import Attempt, EvaluationState
 from leaderboard.queue import reconcile
-from leaderboard.queue.launching import kubernetes_launcher, needs_by_id
+from leaderboard.queue.launching import PoolEnrolments, kubernetes_launcher, needs_by_id
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.management.commands import watch_kubernetes
-from leaderboard.queue.workers.launches import PoolEnrolments
 from tests.fakes.kubernetes.api import FakeKubernetesApi
 from tests.fakes.kubernetes.cluster import COST, FakeCluster, disrupted, restarts_after, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import GPU, POOLS, install, make_settings, token_in

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from evaluator.sandbox.limited_process import Exceeded, LimitExceededError
 from leaderboard.platform.api.throttling import Throttle
-from leaderboard.queue.jobs.services import claim
+from leaderboard.queue.jobs import claim
 from leaderboard.queue.models import Job
 from leaderboard.quotas.models import REWARDS as REWARDS_BALANCE
 from leaderboard.quotas.models import QuotaBalance
@@ -18,7 +18,7 @@ from leaderboard.rewards.services import LONGEST_SECONDS, REWARDS
 from tests.fakes.evaluator import FakeEvaluator
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.platform.api.helpers import client_of
-from tests.leaderboard.queue.jobs.helpers import ended
+from tests.leaderboard.queue.job_helpers import ended
 
 pytestmark = pytest.mark.django_db
 PLANS = [{"task": "0", "completion": "Colorization"}, {"task": "1", "completion": ""}]

@@ -17,7 +17,7 @@ from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.platform.api.helpers import client_of
-from tests.leaderboard.queue.jobs.helpers import result_of
+from tests.leaderboard.queue.job_helpers import result_of
 
 pytestmark = pytest.mark.django_db
 CREDENTIAL = TOKEN.removeprefix("Bearer ")

@@ -18,7 +18,7 @@ from leaderboard.planners.models import Planner, PlansFile
 from leaderboard.platform.api.throttling import Throttle
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
-from tests.leaderboard.queue.jobs.helpers import run_jobs
+from tests.leaderboard.queue.job_helpers import run_jobs
 from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from leaderboard.boards.signing.announcements import sign_announcement
+from leaderboard.boards.signing.services import sign_announcement
 from leaderboard.catalog import seasons
 from leaderboard.catalog.models import Season
 from leaderboard.evaluations.transitions import FINAL

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from leaderboard.boards.models import SigningKey
-from leaderboard.boards.signing.catching_up import sign_unsigned
 from leaderboard.boards.signing.keys import signing_key
+from leaderboard.boards.signing.services import sign_unsigned
 
 
 class Command(BaseCommand):

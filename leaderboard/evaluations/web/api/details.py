@@ -22,8 +22,8 @@ from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
-from leaderboard.queue.estimates.length import queue_now
-from leaderboard.queue.estimates.place import WaitsFor, place_of
+from leaderboard.queue.estimates import queue_now
+from leaderboard.queue.place import WaitsFor, place_of
 
 
 class ScoreGroupOutput(Output):

@@ -18,7 +18,7 @@ from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
-from leaderboard.queue.estimates.expectation import Expectation, expected, expected_of_new
+from leaderboard.queue.estimates import Expectation, expected, expected_of_new
 from leaderboard.submissions.fields import PRIORITIES
 
 _NEW_WAIT = (

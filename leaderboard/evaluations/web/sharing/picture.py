@@ -1,7 +1,6 @@
 """What the picture of an evaluation says."""
 
-from leaderboard.boards.web.preview_drawing import Line, Preview
-from leaderboard.boards.web.preview_views import line_of
+from leaderboard.boards.web.previews import Line, Preview, line_of
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.web.sharing.citing import rank_words
 from leaderboard.evaluations.web.sharing.placing import Place

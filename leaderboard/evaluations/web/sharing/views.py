@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.web.preview_views import picture_response
+from leaderboard.boards.web.previews import picture_response
 from leaderboard.evaluations.gold import check_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.submitted import is_submitted, submitted

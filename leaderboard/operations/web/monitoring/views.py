@@ -21,8 +21,7 @@ from leaderboard.operations.monitoring.figures import DatabaseFigures
 from leaderboard.operations.monitoring.registry import measured
 from leaderboard.operations.monitoring.status import checked_status, verdict
 from leaderboard.platform.operators import is_operator
-from leaderboard.queue.pools.demand import demand_of
-from leaderboard.queue.pools.scope import pool_named
+from leaderboard.queue.pools import demand_of, pool_named
 
 _FIGURES = DatabaseFigures()
 

@@ -15,7 +15,7 @@ from django.db import DatabaseError, close_old_connections
 from leaderboard.evaluations.models import Attempt, AttemptState
 from leaderboard.platform.liveness import alive_file
 from leaderboard.queue.launching import connected_cluster
-from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.stopping import enqueue_reconcile
 
 logger = logging.getLogger(__name__)
 

@@ -16,16 +16,19 @@ from rest_framework.views import APIView
 
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
-from gpu_jobs.contract import FailRequest, Heartbeat, Message, SecretHeader, Seed
+from gpu_jobs.contract import FailRequest, Heartbeat, Message, SecretHeader, Seed, TurnAnswer, TurnRequest
 from leaderboard.catalog import seasons
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.objects import server_store
+from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.planners.secret_headers import HeaderUnreadableError, header_of
 from leaderboard.platform.api.parsers import TooLargeError
+from leaderboard.platform.problems import ProblemError
 from leaderboard.platform.storage.bucket import is_unavailable
 from leaderboard.platform.storage.disk_space import is_disk_full
+from leaderboard.queue.agents import turns
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptToken
 from leaderboard.queue.web.worker_api.leasing import OwnersSecretError
@@ -143,3 +146,26 @@ class FailView(AttemptView):
         detail = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))(given.reason)
         leases.give_up(attempt_id=attempt_id, how=given.how, detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class NoAgentError(ProblemError):
+    """The planner of an attempt is no agent."""
+
+    code = "no_agent"
+
+
+class AgentTurnView(AttemptView):
+    """Opens a turn for the attempt's agent, and gives its answer once it is there."""
+
+    @extend_schema(operation_id="worker_agent_turn", request=TurnRequest, responses={200: TurnAnswer, **ENDED})
+    def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
+        told = validated(TurnRequest, request.data)
+        leases.heartbeat(attempt_id)
+        evaluation = Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+        if not kind_of(evaluation.submission.planner).is_agent:
+            raise NoAgentError("The planner of this attempt is no agent, so that it has no turns here.")
+        if told.ended is not None:
+            turns.end_task(evaluation_id=evaluation.pk, end=told.ended)
+        if told.turn is None:
+            return answer(TurnAnswer())
+        return answer(turns.open_turn(evaluation_id=evaluation.pk, turn=told.turn))

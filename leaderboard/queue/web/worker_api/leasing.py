@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeasedPlanner, LeaseRequest
+from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeasedPlanner, LeaseRequest, Session, SessionRequest
 from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
@@ -22,7 +22,8 @@ from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
 from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.web.worker_api.messages import answer, validated
-from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAuthentication
+from leaderboard.queue.workers.authentication import HasWorkerSession, IsEnrolled, WorkerAuthentication
+from leaderboard.queue.workers.sessions import open_session
 from leaderboard.queue.workers.tokens import Holder, note_lease
 
 _SLICED_HEARTBEAT_SECONDS = 5
@@ -138,3 +139,17 @@ def _planner(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> Lease
     if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
         raise OwnersSecretError
     return kind.lease(planner=planner, tasks=tasks)
+
+
+class SessionView(APIView):
+    """Opens a session for an enrolled worker."""
+
+    authentication_classes = [WorkerAuthentication]
+    permission_classes = [IsEnrolled]
+    throttle_scope = None
+
+    @extend_schema(operation_id="worker_session", request=SessionRequest, responses={201: Session})
+    def post(self, request: Request) -> HttpResponse:
+        wanted = validated(SessionRequest, request.data)
+        opened = open_session(enrolment=str(request.auth), evaluation_id=wanted.evaluation, suites=wanted.suites)
+        return answer(opened, code=status.HTTP_201_CREATED)

@@ -1,4 +1,11 @@
-"""Artefacts that workers send, and checkpoints that they fetch."""
+"""Artefacts that workers send, and checkpoints that they fetch.
+
+Where the site keeps objects in a bucket, the operator's workers upload pictures to it directly. The site signs a
+request for one digest, size and media type, so that the bucket refuses all other bytes. An uploaded object counts when
+the site is asked for it next, and finds in the bucket that its SHA-256 was checked (`DurableS3Store.has`). Texts go
+through the site, which looks for secrets in them once more, and so does everything that self-hosted workers send, which
+is counted.
+"""
 
 from uuid import UUID
 
@@ -12,7 +19,7 @@ from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluator.core.values import Artefact, MediaType
+from evaluator.core.values import PICTURES, Artefact, MediaType
 from evaluator.execution.engine.store import digest_of
 from gpu_jobs import bundles
 from gpu_jobs.contract import (
@@ -21,6 +28,10 @@ from gpu_jobs.contract import (
     CheckpointPosition,
     DigestsMissing,
     DigestsRequest,
+    OfferedUpload,
+    Upload,
+    UploadsOffered,
+    UploadsRequest,
 )
 from gpu_jobs.redaction import Redactor
 from leaderboard.planners.checkpoints import checkpoint_store
@@ -29,8 +40,49 @@ from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.web.worker_api.attempts import DONE, ENDED, AttemptView
 from leaderboard.queue.web.worker_api.messages import answer, validated
-from leaderboard.queue.web.worker_api.uploads import takes_uploads
 from leaderboard.queue.workers import logs
+
+_LEAST_BYTES = 16 * 1024
+"""Smaller ones are faster in a bundle."""
+_SECONDS = 900
+"""For so long an offer holds."""
+
+
+def takes_uploads(view: AttemptView) -> bool:
+    """Whether the caller may upload directly."""
+    return bool(settings.STORE_URL) and not view.is_own
+
+
+class UploadsView(AttemptView):
+    """Offers direct uploads of artefacts."""
+
+    @extend_schema(operation_id="worker_uploads", request=UploadsRequest, responses={200: UploadsOffered, **ENDED})
+    def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
+        uploads = validated(UploadsRequest, request.data).uploads
+        leases.heartbeat(attempt_id)
+        return answer(UploadsOffered(offered=self._offered(uploads)), headers={"Cache-Control": "no-store"})
+
+    def _offered(self, uploads: tuple[Upload, ...]) -> tuple[OfferedUpload, ...]:
+        if not takes_uploads(self):
+            return ()
+        from evaluator.execution.engine.s3.durable import DurableS3Store
+
+        store = self.store()
+        if not isinstance(store, DurableS3Store):
+            return ()
+        wanted = {upload.digest: upload for upload in uploads if _may_go_directly(upload)}
+        offered = []
+        # What is there is never written again, so that nothing that anybody reads can change its media type.
+        for digest in store.lacking(list(wanted)):
+            size, media_type = wanted[digest].size, MediaType(wanted[digest].media_type)
+            found = store.presigned_write(digest=digest, size=size, media_type=media_type, seconds=_SECONDS)
+            offered.append(OfferedUpload(digest=digest, url=found.url, headers=dict(found.headers)))
+        return tuple(offered)
+
+
+def _may_go_directly(upload: Upload) -> bool:
+    return upload.media_type in PICTURES and _LEAST_BYTES <= upload.size <= settings.MAX_OBJECT_BYTES
+
 
 _NOT_CLEAN = "It holds a secret that its worker or this site knows; workers take these out before they send."
 _START = OpenApiParameter("start", int, description="The first byte of the piece.")

@@ -68,7 +68,7 @@ def test_a_row_that_is_the_mean_over_runs_is_verified_against_all_of_them(board,
 def test_normalised_scores_are_computed_again_from_their_anchors(board, monkeypatch, is_wrong):
     if is_wrong:
         wrong = Interval(mean=0.5, low=None, high=None, count=30)
-        monkeypatch.setattr("leaderboard.boards.normalising.normalised", lambda **_: wrong)
+        monkeypatch.setattr("leaderboard.boards.anchors.normalised", lambda **_: wrong)
     for owner, name in (("cleo", "gold"), ("dan", "no-op")):
         made = evaluated(suite=board.suite, owner=owner, samples=1)
         Planner.objects.filter(pk=made.submission.planner_id).update(bundled_name=name)

@@ -16,8 +16,17 @@ from leaderboard.evaluations.models import (
     ShardState,
     Submission,
 )
-from leaderboard.queue.estimates.expectation import Expectation, Line, Range, expectation, expected, expected_of_new
-from leaderboard.queue.estimates.pace import Done, Throughput, throughput
+from leaderboard.queue.estimates import (
+    Done,
+    Expectation,
+    Line,
+    Range,
+    Throughput,
+    expectation,
+    expected,
+    expected_of_new,
+    throughput,
+)
 from leaderboard.queue.leasing import leases
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of

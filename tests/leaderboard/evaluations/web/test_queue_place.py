@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.queue.estimates.place import Before, Shards, WaitsFor, place_of, what_it_waits_for, with_open_shards
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import OwnWorkerRun
+from leaderboard.queue.place import Before, Shards, WaitsFor, place_of, what_it_waits_for, with_open_shards
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
 
 LAUNCHING = EvaluationState.LAUNCHING

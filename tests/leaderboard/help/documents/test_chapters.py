@@ -17,7 +17,7 @@ from leaderboard.help.documents import chapters
 from leaderboard.help.documents.chapters import BY_SLUG, DOCS, EXAMPLES, anchor_of, page_of
 from leaderboard.messages.dispatching import KEEP_GIVEN_UP, KEEP_SENT
 from leaderboard.people.addresses import KEEP_UNCONFIRMED
-from leaderboard.queue.jobs.services import KEPT
+from leaderboard.queue.jobs import KEPT
 
 
 class Seen(HTMLParser):

@@ -17,7 +17,7 @@ from leaderboard.messages.webhooks import add_webhook
 from leaderboard.people.scopes import Scope
 from leaderboard.people.services import create_token
 from leaderboard.platform.uploads import services as upload_tickets
-from leaderboard.queue.jobs.services import accept, run_next
+from leaderboard.queue.jobs import accept, run_next
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.rewards.services import REWARDS, accept_rewards
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST

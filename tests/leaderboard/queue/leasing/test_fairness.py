@@ -23,8 +23,8 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.states import end_attempt, move_shard
 from leaderboard.platform.models import Action, AuditEntry
-from leaderboard.queue.leasing import counted_leases, leases, next_shard
-from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
+from leaderboard.queue.leasing import leases, next_shard, turns
+from leaderboard.queue.leasing.turns import LeaseFilter, Pick, next_evaluations, turn
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ LAUNCHING = EvaluationState.LAUNCHING
 
 def next_evaluation():
     """The evaluation whose turn it is; None if there is none."""
-    return next(iter(next_of_each_user(Wanted(), most=1)), None)
+    return next(iter(turn(LeaseFilter(), pick=Pick.FIRST_OF_EACH_USER, most=1).ordered), None)
 
 
 def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
@@ -48,13 +48,11 @@ def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
     while served.total() < until:
         if len(live) == slots:
             _finish(*live.pop(dice.randrange(slots)))
-        turn = next_evaluation()
-        assert turn is not None, "every queue is longer than this"
-        evaluation = Evaluation.objects.select_related("submission").get(pk=turn)
-        shard = next_shard._next_shard(evaluation.pk)
-        attempt, _ = next_shard._attempt(shard=shard, submission=evaluation.submission, worker="w")
-        live.append((attempt, shard))
-        served[owners[turn]] += 1
+        evaluation = next_evaluation()
+        assert evaluation is not None, "every queue is longer than this"
+        attempt = next_shard._lease_of(evaluation, worker="w", token="", pool=()).attempt
+        live.append((attempt, attempt.shard))
+        served[owners[evaluation]] += 1
     for attempt, shard in live:
         _finish(attempt, shard)
     return served
@@ -207,7 +205,7 @@ def test_a_submitters_own_priority_orders_their_own_evaluations():
     prioritised(high, 1)
     for wanted in (high, normal, low):
         assert next_evaluation() == wanted.pk
-        assert next_evaluations(Wanted(), most=1) == [wanted.pk]
+        assert next_evaluations(LeaseFilter(), most=1) == [wanted.pk]
         Shard.objects.filter(evaluation=wanted).update(state=ShardState.DONE)
 
 
@@ -226,8 +224,8 @@ def test_a_submitters_own_priority_passes_no_other_user():
     second = make_evaluation(user=user, suite=suite, state=LAUNCHING)
     first = prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), 1)
     prioritised(older, -1)
-    assert next_of_each_user(Wanted(), most=9) == [older.pk, first.pk]
-    assert next_evaluations(Wanted(), most=9) == [older.pk, first.pk, second.pk]
+    assert turn(LeaseFilter(), pick=Pick.FIRST_OF_EACH_USER, most=9).ordered == [older.pk, first.pk]
+    assert next_evaluations(LeaseFilter(), most=9) == [older.pk, first.pk, second.pk]
 
 
 class TestCountedLeases:
@@ -236,9 +234,9 @@ class TestCountedLeases:
     @pytest.fixture(autouse=True)
     def _kept_for_minutes(self, settings):
         settings.FAIR_SHARE_RECOUNT_SECONDS = 300
-        counted_leases.forget()
+        turns.forget_sums()
         yield
-        counted_leases.forget()
+        turns.forget_sums()
 
     def served(self, count: int) -> list[str]:
         return [leases.lease(worker="w").evaluation.submission.submitted_by.username for _ in range(count)]
@@ -259,6 +257,6 @@ class TestCountedLeases:
         assert sorted(self.served(4)) == ["ada", "ada", "bob", "bob"]
         # Bob's are in the sums now, ada's are too young for that.
         Attempt.objects.filter(user__username="bob").update(leased_at=timezone.now() - timedelta(seconds=60))
-        counted_leases.forget()
+        turns.forget_sums()
         # Without the sums bob would come first and second, counted twice ada would.
         assert self.served(4) == ["ada", "bob", "ada", "bob"]

@@ -286,10 +286,8 @@ def test_leasing_waits_for_the_evaluation_before_it_takes_a_shard(monkeypatch, l
     evaluation = make_evaluation(state=LAUNCHING)
     first = make_lease(evaluation)
     order: list[str] = []
-    lock, take = next_shard.lock_first, next_shard._next_shard
-    monkeypatch.setattr(
-        next_shard, "lock_first", lambda *which, **how: order.append("evaluation") or lock(*which, **how)
-    )
+    lock, take = next_shard.turn, next_shard._next_shard
+    monkeypatch.setattr(next_shard, "turn", lambda *which, **how: order.append("evaluation") or lock(*which, **how))
     monkeypatch.setattr(next_shard, "_next_shard", lambda locked: order.append("shard") or take(locked))
     assert leases.lease(worker="w").tasks == ["1"]
     assert order == ["evaluation", "shard"]

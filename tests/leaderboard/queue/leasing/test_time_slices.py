@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from leaderboard.queue.leasing.time_slices import Holding, Standing, Waiting, lease_tiers, patience, set_aside
-from leaderboard.queue.leasing.turn_statement import tiers
+from leaderboard.queue.leasing.turns import tiers
 
 PROVEN, NEW, SLOW = Standing.PROVEN, Standing.NEW, Standing.SLOW
 SLICE = 15.0

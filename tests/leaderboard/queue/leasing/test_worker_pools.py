@@ -13,7 +13,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
+from leaderboard.queue.leasing.turns import LeaseFilter, Pick, next_evaluations, turn
 from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_suite, make_user
 
@@ -160,12 +160,12 @@ def test_after_a_planner_was_set_aside_who_comes_last_does_not_wait_for_all_who_
     foreign(suite=suite)
     lease = leased()
     waiting = [foreign(suite=suite) for _ in range(3)]
-    assert next_evaluations(Wanted(pool=POOL), most=3) == [one.pk for one in waiting]
+    assert next_evaluations(LeaseFilter(pool=POOL), most=3) == [one.pk for one in waiting]
     hold(lease, seconds=20)
     assert beat(lease) == AttemptState.FAILED
     newest_first = [one.pk for one in reversed(waiting)]
-    assert next_evaluations(Wanted(pool=POOL), most=3) == newest_first
-    assert next_of_each_user(Wanted(pool=POOL), most=3) == newest_first
+    assert next_evaluations(LeaseFilter(pool=POOL), most=3) == newest_first
+    assert turn(LeaseFilter(pool=POOL), pick=Pick.FIRST_OF_EACH_USER, most=3).ordered == newest_first
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from gpu_jobs.launchers.pools import pools_from
 from leaderboard.catalog import seasons
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.evaluations.results.objects import server_store
+from leaderboard.queue.launching import LocalEnrolments, PoolEnrolments
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import LogChunk, WorkerSession, WorkerToken
-from leaderboard.queue.workers.launches import LocalEnrolments, PoolEnrolments
 from leaderboard.queue.workers.sessions import VALID, open_session
 from leaderboard.queue.workers.tokens import create_worker_token, mint_launch_token
 from tests.leaderboard.factories import make_evaluation, make_record, make_season, make_suite, make_user

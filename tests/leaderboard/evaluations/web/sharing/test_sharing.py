@@ -13,7 +13,7 @@ from django.utils import timezone
 from PIL import Image
 
 from leaderboard.boards.services import publish
-from leaderboard.boards.web.preview_drawing import HEIGHT, WIDTH
+from leaderboard.boards.web.previews import HEIGHT, WIDTH
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
 from leaderboard.evaluations.web.sharing.badge import badge_of
 from leaderboard.evaluations.web.sharing.placing import place_on_board

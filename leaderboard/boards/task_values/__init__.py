@@ -1,1 +1,0 @@
-"""What tasks count by planner: kept for each evaluation, served as data."""

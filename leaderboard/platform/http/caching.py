@@ -1,0 +1,109 @@
+"""Conditional requests and shared caches: pages that look the same to every reader who is not signed in.
+
+The ETag of a page changes with everything that the page shows. A caching proxy may keep shareable pages for
+`KEEP_PAGES_SECONDS` (docs/operating.md, "A caching proxy"). `share_pages` decides that by the whole request and
+response: nothing is shared that was made for a session, credentials or a waiting message, or that sets a cookie.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib.messages import get_messages
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.templatetags.static import static
+from django.utils.cache import get_conditional_response, patch_cache_control, patch_vary_headers
+from django.views.decorators.gzip import gzip_page
+
+from evaluator.core import canonical_json
+
+
+def tagged_page(*, request: HttpRequest, parts: Sequence[object], make: Callable[[], HttpResponse]) -> HttpResponse:
+    """A shareable page with its ETag: 304 if the reader has it already.
+
+    Args:
+        request: for the page.
+        parts: everything that the page shows, as JSON values.
+        make: makes the page.
+    """
+    tag = page_tag(request=request, parts=parts)
+    response = not_modified(request=request, tag=tag) or make()
+    if tag:
+        response.headers["ETag"] = tag
+    return shareable(response)
+
+
+def page_tag(*, request: HttpRequest, parts: Sequence[object]) -> str | None:
+    """The ETag of a page that shows `parts` (JSON values) to this reader; None if it may not be reused.
+
+    The reader counts because the header names them, and a waiting message because it is shown once.
+    """
+    if len(get_messages(request)):
+        return None
+    reader = request.user.pk if request.user.is_authenticated else None
+    address = request.get_full_path()
+    return f'"{canonical_json.digest([reader, address, static("app.css"), _release(), list(parts)])[:32]}"'
+
+
+def not_modified(*, request: HttpRequest, tag: str | None) -> HttpResponse | None:
+    """304 if the reader has the page with this tag already."""
+    return get_conditional_response(request, etag=tag) if tag else None
+
+
+@cache
+def _release() -> str:
+    """Digest of the templates: an upgrade changes pages although their data stays."""
+    texts = hashlib.sha256()
+    for path in sorted(path for folder in settings.TEMPLATES[0]["DIRS"] for path in folder.rglob("*.html")):
+        texts.update(path.read_bytes())
+    return texts.hexdigest()
+
+
+def shareable(response: HttpResponse) -> HttpResponse:
+    """Mark a page that looks the same to every reader who is not signed in."""
+    response.is_shareable = True  # type: ignore[attr-defined]  # read by `share_pages`
+    return response
+
+
+def share_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """Middleware that lets shared caches keep shareable pages, and only private ones all other answers of their views.
+
+    Outside of all middleware that sets cookies. Compresses shared pages, which hold no secrets.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = get_response(request)
+        if not getattr(response, "is_shareable", False):
+            return response
+        patch_vary_headers(response, ["Cookie"])
+        if not _may_be_shared(request=request, response=response):
+            patch_cache_control(response, private=True, no_cache=True)
+            return response
+        seconds = math.ceil(settings.KEEP_PAGES_SECONDS)
+        # Browsers ask each time, proxies once a second: while one request renews a page, others get the old one.
+        response.headers["Cache-Control"] = f"public, max-age=0, s-maxage={seconds}, stale-while-revalidate={seconds}"
+        # The caller's own rate limit.
+        for name in [name for name in response.headers if name.lower().startswith("ratelimit")]:
+            del response.headers[name]
+        patch_vary_headers(response, ["Accept-Encoding"])
+        return gzip_page(lambda _: response)(request)
+
+    return answer
+
+
+def _may_be_shared(*, request: HttpRequest, response: HttpResponseBase) -> bool:
+    return (
+        settings.KEEP_PAGES_SECONDS > 0
+        and request.method in {"GET", "HEAD"}
+        and "HTTP_AUTHORIZATION" not in request.META
+        and settings.SESSION_COOKIE_NAME not in request.COOKIES
+        and CookieStorage.cookie_name not in request.COOKIES
+        and response.status_code in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}
+        and not response.cookies
+        and "no-store" not in response.get("Cache-Control", "")
+    )

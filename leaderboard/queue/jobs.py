@@ -1,0 +1,346 @@
+"""Jobs: work for a user that waits for other machines or executes plans, outside of requests.
+
+PostgreSQL is the source of truth; a web process that dies leaves no job behind.
+
+A job is started at most once. One that is not started in time, or whose process died, fails at its deadline by the
+database's clock, whoever looks first: its owner or the sweep. Users take turns: of the jobs of a kind the one whose
+owner's last start is the longest ago is next.
+
+Threads of the web processes run jobs (`Runner`), apart from those that answer requests: the queue's processes have no
+key that decrypts a secret header, and too few places to wait for strangers' machines.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from evaluator.core.canonical_json import JsonValue
+from leaderboard.people.locks import lock_owner
+from leaderboard.people.models import User
+from leaderboard.platform.coordination.locks import Lock, lock_until_commit
+from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
+from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.hooks import Hook
+from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.problems import ProblemError, refused
+from leaderboard.queue.models import Job, JobState
+
+logger = logging.getLogger(__name__)
+
+PURPOSE = "request of a job"
+KEPT = timedelta(hours=1)
+"""How long a job that ended can be read."""
+KEPT_PER_USER = 20
+"""Of the jobs of a kind that ended, the newest."""
+WAITS = timedelta(minutes=5)
+"""How long a job may wait to be started."""
+GRACE = timedelta(seconds=30)
+"""Between the time that a job may take and its deadline: to start its process, and to store its result."""
+RETRY_SECONDS = 5
+_UNFINISHED = Q(state__in=[JobState.WAITING, JobState.RUNNING])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKind:
+    """What jobs of a kind do, and how many there may be."""
+
+    name: str
+    noun: str
+    """In the plural, for sentences: "tests of endpoints"."""
+    run: Callable[[User, Any], JsonValue]
+    """Does the work for a user and what was asked for, and returns the result. Called in a thread of a web process
+    outside transactions. A `ProblemError` or `FieldErrors` is why it failed; its owner reads it."""
+    seconds: float
+    """The longest that it may take."""
+    at_once: int
+    """Running in one web process."""
+    share: int
+    """Running for one user, in all processes."""
+    unfinished: int
+    """Waiting and running for one user."""
+    keeps_request: bool = False
+    """Whether its request is needed after it ended."""
+    ended: Callable[[Job, Any], None] | None = None
+    """Called with a job and its request in the transaction in which it ends, however it does."""
+
+
+KINDS: dict[str, JobKind] = {}
+"""By name; registered in `leaderboard.wiring`."""
+accepted: Hook[Job] = Hook()
+"""Called after the commit that accepts a job."""
+
+
+class TooManyJobsError(ProblemError):
+    """The user has as many unfinished jobs of a kind as a user may have; nothing was accepted."""
+
+    status = 429
+    code = "too_many_jobs"
+
+    def __init__(self, kind: JobKind) -> None:
+        super().__init__(f"You have {kind.unfinished} unfinished {kind.noun}, the maximum: wait until one has ended.")
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(RETRY_SECONDS)}
+
+
+def accept(*, kind: JobKind, owner: User, request: JsonValue) -> Job:
+    """Accept a job.
+
+    Before: nothing.
+    After: the job waits and is started soon after the commit; or `TooManyJobsError` was raised.
+
+    Raises:
+        TooManyJobsError: see there.
+    """
+    with transaction.atomic():
+        lock_owner(owner)
+        mine = Job.objects.filter(owner=owner, kind=kind.name)
+        if mine.filter(_UNFINISHED, deadline__gt=Now()).count() >= kind.unfinished:
+            raise TooManyJobsError(kind)
+        old = mine.exclude(_UNFINISHED).order_by("-created").values("pk")[KEPT_PER_USER - 1 :]
+        Job.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()
+        sealed = encrypt(json.dumps(request), purpose=PURPOSE)
+        job = Job.objects.create(
+            owner=owner, kind=kind.name, request=sealed, created=Now(), deadline=Now() + WAITS
+        )  # fmt: skip
+        job.refresh_from_db()
+        transaction.on_commit(lambda: accepted.call(job), robust=True)
+    return job
+
+
+def find(*, owner: User, kind: str, job_id: UUID) -> Job | None:
+    """The owner's job of this kind as it is now; None if there is none, or no more."""
+    mine = Job.objects.filter(owner=owner, kind=kind, pk=job_id)
+    fail_abandoned(mine)
+    return mine.filter(~old_jobs_condition()).first()
+
+
+def request_of(job: Job) -> Any:
+    """What was asked for.
+
+    Raises:
+        UnreadableSecretError: the site's key has changed since.
+    """
+    return json.loads(decrypt(job.request, purpose=PURPOSE))
+
+
+def run_next(kind: JobKind) -> bool:
+    """Run the job of a kind whose turn it is. False if none may run now.
+
+    Before: nothing; many threads of many processes may call at once.
+    After: the job is done, or failed with its problem; or its deadline had passed, and somebody else has failed it.
+    """
+    job = claim(kind)
+    if job is None:
+        return False
+    run(job, kind=kind)
+    return True
+
+
+def claim(kind: JobKind) -> Job | None:
+    """Mark the job of a kind whose turn it is as running; None if none may run now."""
+    with transaction.atomic():
+        # One at a time: otherwise two could start more of one user's than the share.
+        lock_until_commit(Lock.JOBS, kind.name)
+        found = Job.objects.raw(
+            "UPDATE queue_job SET state = 'running', started = statement_timestamp(),"
+            " deadline = statement_timestamp() + %(lasting)s WHERE id = ("
+            "  SELECT waiting.id FROM queue_job waiting WHERE waiting.kind = %(kind)s AND waiting.state = 'waiting'"
+            "  AND waiting.deadline > statement_timestamp() AND ("
+            "   SELECT count(*) FROM queue_job running WHERE running.kind = %(kind)s AND running.state = 'running'"
+            "   AND running.owner_id = waiting.owner_id AND running.deadline > statement_timestamp()) < %(share)s"
+            "  ORDER BY (SELECT max(started) FROM queue_job last WHERE last.kind = %(kind)s"
+            "   AND last.owner_id = waiting.owner_id) NULLS FIRST, waiting.created LIMIT 1"
+            ") RETURNING *",
+            {"kind": kind.name, "share": kind.share, "lasting": timedelta(seconds=kind.seconds) + GRACE},
+        )
+        return next(iter(found), None)
+
+
+def run(job: Job, *, kind: JobKind) -> None:
+    """Run a job that this thread has claimed, and store how it ended."""
+    facts: dict[str, Any]
+    try:
+        facts = {"state": JobState.DONE, "result": kind.run(job.owner, request_of(job))}
+    except Exception as error:  # noqa: BLE001 - whatever happens, its owner reads that it ended
+        facts = {"state": JobState.FAILED, "problem": _problem_of(error)}
+    with transaction.atomic():
+        Job.objects.select_for_update().filter(pk=job.pk).first()
+        if not _end(job, **facts):
+            logger.warning("%s ended after its deadline; its result is not kept", job)
+
+
+def _problem_of(error: Exception) -> dict[str, Any]:
+    match error:
+        case FieldErrors():
+            detail = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in error.errors.items())
+            return {"status": 400, "code": "invalid", "detail": detail, "errors": dict(error.errors)}
+        case ProblemError():
+            refused.call(error)
+            return {"status": error.status, "code": error.code, "detail": error.sentence, **error.facts()}
+        case UnreadableSecretError():
+            return _interrupted()
+    logger.error("a job failed", exc_info=error)
+    return {"status": 500, "code": "internal_error", "detail": "Internal error. Try again later."}
+
+
+def _interrupted() -> dict[str, Any]:
+    detail = "This was interrupted: the site was restarted, or was too busy to start it. Try again."
+    return {"status": 503, "code": "interrupted", "detail": detail}
+
+
+def _end(job: Job, **facts: Any) -> bool:
+    """End a job, within the caller's transaction, which has locked it; False if it had ended before."""
+    kind = KINDS.get(job.kind)
+    if not Job.objects.filter(_UNFINISHED, pk=job.pk).update(finished=Now(), **facts):
+        return False
+    if kind is not None and kind.ended is not None:
+        job.refresh_from_db()
+        try:
+            request = request_of(job)
+        except UnreadableSecretError:
+            logger.exception("%s ended, and what follows from that cannot be done", job)
+        else:
+            kind.ended(job, request)
+    if kind is None or not kind.keeps_request:
+        Job.objects.filter(pk=job.pk).update(request="")
+    return True
+
+
+def fail_abandoned(jobs: "QuerySet[Job] | None" = None) -> int:
+    """Fail those of these jobs (None: all) whose deadline has passed, and return how many there were.
+
+    Before: nothing; several processes may call at once.
+    After: each of them has failed as interrupted.
+    """
+    late = Q(_UNFINISHED, deadline__lte=Now())
+    count = 0
+    # Most calls find none, and open no transaction.
+    for pk in list((jobs if jobs is not None else Job.objects).filter(late).values_list("pk", flat=True)):
+        with transaction.atomic():
+            job = Job.objects.select_for_update().filter(late, pk=pk).first()
+            count += job is not None and _end(job, state=JobState.FAILED, problem=_interrupted())
+    return count
+
+
+def old_jobs_condition() -> Q:
+    """Jobs that ended too long ago to be read."""
+    return Q(finished__lt=Now() - KEPT)
+
+
+def sweep() -> None:
+    """Fail abandoned jobs and delete those that ended long ago.
+
+    Called by web processes: what follows from the end of a job may need its request, which the queue cannot decrypt.
+
+    Before: nothing; several may run at once.
+    After: no job is past its deadline without an end, and none can be read for longer than `KEPT`.
+    """
+    fail_abandoned()
+    Job.objects.filter(old_jobs_condition()).delete()
+
+
+def has_waiting() -> bool:
+    """Whether any job waits to be started. One cheap query."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM queue_job WHERE state = 'waiting')")
+        return bool(cursor.fetchone()[0])
+
+
+POLL_SECONDS = 5.0
+"""How soon a job is noticed that another process accepted and cannot run."""
+SWEEP_SECONDS = 60.0
+"""Between sweeps of this process."""
+
+
+class Runner:
+    """Starts jobs of each kind, as many at once as the kind allows."""
+
+    def __init__(self, kinds: Mapping[str, JobKind], *, poll_seconds: float = POLL_SECONDS) -> None:
+        """
+        Args:
+            kinds: what it runs; may still grow.
+            poll_seconds: between looks at the database when nobody wakes it.
+        """
+        self._kinds, self._poll_seconds = kinds, poll_seconds
+        self._woken, self._stopped = threading.Event(), threading.Event()
+        self._lock = threading.Lock()
+        self._running: dict[threading.Thread, str] = {}
+        self._thread = threading.Thread(target=self._dispatch, name="jobs", daemon=True)
+
+    def start(self) -> None:
+        """Begin. Its threads end with the process; what they leave fails at its deadline."""
+        accepted.register(self.wake)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Start nothing more, and wait for what runs."""
+        self._stopped.set()
+        self._woken.set()
+        self._thread.join()
+        with self._lock:
+            running = list(self._running)
+        for thread in running:
+            thread.join()
+
+    def wake(self, job: Job | None = None) -> None:  # noqa: ARG002 - a callback of the hook
+        """Look for jobs now."""
+        self._woken.set()
+
+    def running(self, kind: str) -> int:
+        """How many of a kind this process runs now."""
+        with self._lock:
+            return sum(name == kind for name in self._running.values())
+
+    def _dispatch(self) -> None:
+        sweep_at = 0.0
+        while not self._stopped.is_set():
+            self._woken.wait(self._poll_seconds)
+            self._woken.clear()
+            if self._stopped.is_set():
+                return
+            try:
+                if time.monotonic() >= sweep_at:
+                    sweep()
+                    sweep_at = time.monotonic() + SWEEP_SECONDS
+                if has_waiting():
+                    for kind in list(self._kinds.values()):
+                        self._start_some(kind)
+            except Exception:  # whatever it is, the next look may succeed
+                logger.exception("jobs wait")
+            finally:
+                give_connection_back()
+
+    def _start_some(self, kind: JobKind) -> None:
+        while self.running(kind.name) < kind.at_once and (job := claim(kind)) is not None:
+            thread = threading.Thread(target=self._run, args=(job, kind), name=f"job-{kind.name}", daemon=True)
+            with self._lock:
+                self._running[thread] = kind.name
+            try:
+                thread.start()
+            except RuntimeError:
+                # The system has no more threads: the job fails at its deadline.
+                with self._lock:
+                    del self._running[thread]
+                raise
+
+    def _run(self, job: Job, kind: JobKind) -> None:
+        try:
+            run(job, kind=kind)
+        except DatabaseError:
+            logger.warning("%s ended, and the database does not take its result", job, exc_info=True)
+        finally:
+            give_connection_back()
+            with self._lock:
+                del self._running[threading.current_thread()]
+            self.wake()

@@ -1,0 +1,154 @@
+"""Worker pools: which evaluations each may lease, as conditions on the database, and how many workers it needs now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from gpu_jobs.launchers.pools import Needs, Pool, Takes
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
+from leaderboard.planners.kinds import KINDS, kind_of
+from leaderboard.queue.agents.turns import waits_for_agent
+
+MODEL_KINDS = tuple(name for name, kind in KINDS.items() if kind.loads_model)
+"""Kinds of planners whose language model a model server loads."""
+_ENDPOINT_KINDS = tuple(name for name, kind in KINDS.items() if kind.needs_network and not kind.loads_model)
+_KIND = "submission__planner__kind__in"
+_EXECUTED = Q(suite__conditions__experts=True)
+_TAG = "@"
+
+
+def pools() -> Sequence[Pool]:
+    """The pools of this installation, in the operator's order."""
+    found: Sequence[Pool] = settings.WORKER_POOLS
+    return found
+
+
+def pool_named(name: str) -> Pool | None:
+    """The pool of this name; None if the operator has removed it."""
+    return next((pool for pool in pools() if pool.name == name), None)
+
+
+def tag_of(name: str) -> str:
+    """What `Attempt.pool` says of a worker of this pool. No slug of a suite begins like it."""
+    return f"{_TAG}{name}"
+
+
+def tagged(pool: Sequence[str]) -> str:
+    """The name of the pool that `Attempt.pool` names; empty if it lists suites."""
+    return next((entry.removeprefix(_TAG) for entry in pool if entry.startswith(_TAG)), "")
+
+
+def tags_sharing(name: str) -> list[str]:
+    """The tags of all pools that may lease some of the same evaluations, this one included."""
+    own = pool_named(name)
+    return [
+        tag_of(name),
+        *(tag_of(pool.name) for pool in pools() if own and pool != own and pool.shares_work_with(own)),
+    ]
+
+
+def taken_by(name: str) -> Q:
+    """The evaluations that workers of the pool of this name may lease; none if there is no such pool."""
+    pool = pool_named(name)
+    return Q(pk__in=[]) if pool is None else _runs(pool)
+
+
+def scaled_for(pool: Pool) -> Q:
+    """The evaluations that this pool is scaled for: those that it takes and no pool before it does."""
+    found = _runs(pool)
+    for other in pools():
+        if other == pool:
+            break
+        found &= ~_runs(other)
+    return found
+
+
+def without_pool() -> Q:
+    """The evaluations that no pool takes."""
+    found = Q()
+    for pool in pools():
+        found &= ~_runs(pool)
+    return found
+
+
+def needs_of(evaluation: Evaluation) -> Needs:
+    """What an evaluation needs of its pool. Reads its suite and planner."""
+    kind = kind_of(evaluation.submission.planner)
+    return Needs(
+        executed=evaluation.suite.runs_experts,
+        model=kind.loads_model,
+        endpoint=kind.needs_network and not kind.loads_model,
+    )
+
+
+def _runs(pool: Pool) -> Q:
+    """`Pool.runs` of the evaluation's needs."""
+    suites = {Takes.EXECUTED: _EXECUTED, Takes.JUDGED: ~_EXECUTED}
+    found = Q()
+    for takes, condition in suites.items():
+        if takes not in pool.takes:
+            found &= ~condition
+    if not pool.endpoints:
+        found &= ~Q(**{_KIND: _ENDPOINT_KINDS})
+    if Takes.MODELS not in pool.takes:
+        found &= ~Q(**{_KIND: MODEL_KINDS})
+    return found
+
+
+_ALL = 2**31 - 1
+"""More shards than an evaluation can have."""
+_SHARD_KIND = "evaluation__submission__planner__kind__in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What a pool needs at one moment."""
+
+    workers: int
+    """Shards that may be leased now and those that its workers hold; at most the pool's size."""
+    models: int
+    """The same of planners whose model a model server loads."""
+    open_shards: int
+    """Shards that are not done, of the evaluations that it is scaled for."""
+
+
+def demand_of(pool: Pool) -> Demand:
+    """What a pool needs now, in two queries. A shard that waits for another try counts: it is due within a minute."""
+    evaluations = _waiting_evaluations().filter(scaled_for(pool)).exclude(waits_for_agent())
+    leasable = Q(
+        state=ShardState.PENDING,
+        tries__lt=settings.SHARD_TRIES,
+        number__lt=Coalesce(F("evaluation__leasable_shards"), _ALL),
+    )
+    shards = Shard.objects.filter(evaluation__in=evaluations.values("pk")).exclude(state=ShardState.DONE)
+    waits = shards.aggregate(
+        due=Count("pk", filter=leasable),
+        models=Count("pk", filter=leasable & Q(**{_SHARD_KIND: MODEL_KINDS})),
+        open=Count("pk"),
+    )
+    held = Attempt.objects.filter(state=AttemptState.LIVE, pool__contains=[tag_of(pool.name)]).aggregate(
+        shards=Count("pk"), models=Count("pk", filter=Q(**{f"shard__{_SHARD_KIND}": MODEL_KINDS}))
+    )
+    return Demand(
+        workers=min(pool.most, waits["due"] + held["shards"]),
+        models=min(pool.most, waits["models"] + held["models"]),
+        open_shards=waits["open"],
+    )
+
+
+def demands() -> dict[str, Demand]:
+    """What each pool of this installation needs now."""
+    return {pool.name: demand_of(pool) for pool in pools()}
+
+
+def evaluations_without_pool() -> int:
+    """How many evaluations wait although no pool takes them."""
+    return _waiting_evaluations().filter(without_pool()).count() if pools() else 0
+
+
+def _waiting_evaluations() -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(state__in=transitions.LEASABLE, own_worker_run__isnull=True)
