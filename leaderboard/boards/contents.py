@@ -16,7 +16,7 @@ from leaderboard.boards.selecting import FACETS, known_facts
 from leaderboard.boards.services import conditions_of, entries_of, ranked_evaluations
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.board_of import Conditions
+from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.filters import Index, index
 from leaderboard.platform.lru_cache import Mark, SharedCache
 

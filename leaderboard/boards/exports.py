@@ -13,7 +13,7 @@ from evaluator.scoring.metrics.undecided import ranged, undecided_words
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.board_of import Conditions
+from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.platform.http.parquet import parquet
 

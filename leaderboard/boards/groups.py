@@ -21,8 +21,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.results.figures import score
 from leaderboard.evaluations.results.filters import written
-from leaderboard.evaluations.results.task_filters import TaskRow, words_of
-from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.results.task_rows import TaskRow, facts_of, words_of
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.platform.lru_cache import SharedCache
 

@@ -16,7 +16,7 @@ from evaluator.core import canonical_json
 from leaderboard.boards.differences import pack, unpack
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.services import bound_by_content, forget_salts, sign_when_possible, withdraw
-from leaderboard.evaluations.board_of import Conditions, lock_board
+from leaderboard.evaluations.models import Conditions, lock_board
 
 _MOST_LINKS = 16
 

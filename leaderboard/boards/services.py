@@ -21,13 +21,11 @@ from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.task_values import keep_values
-from leaderboard.catalog.conditions import profile_of, samples_of, split_of
+from leaderboard.catalog.library import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import open_seasons
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.submitted import submitted
+from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board, lock_board
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
@@ -80,7 +78,7 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         withdraw_rows(before=newest, after=made)
     pack_predecessor(made)
     sign_when_possible(snapshot=made)
-    Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
+    Evaluation.runs.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made
 
 
@@ -140,7 +138,7 @@ def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
         visible_evaluations(reader)
-        .filter(submitted(), suite=suite, hidden_at=None)
+        .filter(suite=suite, hidden_at=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -168,14 +166,14 @@ def published() -> QuerySet[Evaluation]:
     """Every evaluation that may be ranked on any board: completed, public now, and not hidden by an operator."""
     # What its owner's own worker measured is ranked when a worker of this site has verified it.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
-    return Evaluation.objects.filter(verified, on_boards(), submitted(), state=EvaluationState.COMPLETED)
+    return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED)
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     metric = primary_metric(suite)
     better = bool(metric.get("higher_is_better", True))
     runs = shown_runs(evaluations=ranked_evaluations(suite=suite, conditions=conditions), metric=metric["key"])
-    shown = Evaluation.objects.filter(pk__in=list(runs)).order_by("finished", "pk")
+    shown = Evaluation.runs.filter(pk__in=list(runs)).order_by("finished", "pk")
     found = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
     entries = with_means(entries=found, suite=suite, samples=conditions.samples)
     tested = {one.evaluation: runs_of(one) for one in entries if metric["key"] in one.metrics}
@@ -226,7 +224,7 @@ def entries_of(evaluations: QuerySet[Evaluation]) -> list[Entry]:
 
 def entry_of(evaluation: Evaluation) -> Entry:
     """One of them."""
-    return entries_of(Evaluation.objects.filter(pk=evaluation.pk))[0]
+    return entries_of(Evaluation.runs.filter(pk=evaluation.pk))[0]
 
 
 def _entry(source: _Source) -> Entry:

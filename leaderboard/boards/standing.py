@@ -13,11 +13,8 @@ from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, read_r
 from leaderboard.boards.services import entry_of, latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.acting import acted_on_by
-from leaderboard.evaluations.board_of import Conditions, conditions_of_board
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.submitted import is_submitted, submitted
-from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, public_now, words_of
+from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board
+from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, acted_on_by, public_now, words_of
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST_UNPUBLISHED = 20
@@ -42,7 +39,7 @@ class Standing(NamedTuple):
 def standing_of(evaluation: Evaluation) -> Standing | None:
     """The place of a completed evaluation on the newest snapshot of its board, in at most three queries and those that
     read scores; None if it is not completed or there is no snapshot."""
-    if evaluation.state != EvaluationState.COMPLETED or not is_submitted(evaluation):
+    if evaluation.state != EvaluationState.COMPLETED or not evaluation.is_submitted:
         return None
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
     return None if snapshot is None else _standing(evaluation=evaluation, snapshot=snapshot)
@@ -87,7 +84,7 @@ def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) 
     if reader.pk is None:
         return []
     own = Evaluation.objects.filter(acted_on_by(reader, prefix=OF_EVALUATION), ~public_now(prefix=OF_EVALUATION))
-    found = own.filter(submitted(), suite=suite, state=EvaluationState.COMPLETED)
+    found = own.filter(suite=suite, state=EvaluationState.COMPLETED)
     if conditions is not None:
         found = found.filter(**conditions._asdict())
     related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"

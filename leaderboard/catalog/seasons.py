@@ -237,7 +237,7 @@ def close(*, name: str, unfinished: Q, by: User | None = None) -> Season:
             raise SeasonError(f"There is no season {name!r}.")
         if season.closed is not None:
             raise SeasonError(f"Season {name} was closed on {season.closed:%Y-%m-%d %H:%M} UTC already.")
-        if left := season.evaluations.filter(unfinished).count():
+        if left := season.evaluations(manager="runs").filter(unfinished).count():
             were = "evaluation of it has" if left == 1 else "evaluations of it have"
             raise SeasonError(f"{left} {were} not ended: a season closes when all have. Wait, or cancel them.")
         for data in season.suites.order_by("suite"):

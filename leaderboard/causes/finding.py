@@ -14,12 +14,10 @@ from django.db.models.functions import Now
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.seasons import NoSeedError, SeedElsewhereError, seed_of
-from leaderboard.evaluations.cause_counts import RAN
-from leaderboard.evaluations.causes import GOLD, beside, find_causes_of, record_of_fault
+from leaderboard.evaluations.causes import GOLD, RAN, beside, find_causes_of, record_of_fault
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.states import Entered
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.platform.celery import send_on_commit
 
 BATCH = 200
@@ -46,13 +44,13 @@ def find_causes(*, batch: int = BATCH, again: bool = False) -> Iterator[Batch]:
     yield from _found(TaskResult.objects.filter(wanted, evaluation__perturbation=""), batch=batch)
     for pk, since in outdated.items():
         # Gold scores that arrived meanwhile keep it outdated.
-        Evaluation.objects.filter(pk=pk, causes_outdated_since=since).update(causes_outdated_since=None)
+        Evaluation.runs.filter(pk=pk, causes_outdated_since=since).update(causes_outdated_since=None)
 
 
 def _outdated() -> dict[UUID, datetime | None]:
     """Since when the causes of evaluations are outdated, of those that this process can find causes of."""
     found = {}
-    for evaluation in Evaluation.objects.filter(causes_outdated_since__isnull=False).select_related("suite"):
+    for evaluation in Evaluation.runs.filter(causes_outdated_since__isnull=False).select_related("suite"):
         with suppress(NoSeedError):
             seed_of(evaluation)
             found[evaluation.pk] = evaluation.causes_outdated_since
@@ -78,7 +76,7 @@ def renew_causes(entered: Entered) -> None:
     with `again` makes up for."""
     if entered.state != EvaluationState.COMPLETED:
         return
-    gold = Evaluation.objects.filter(submitted(), pk=entered.evaluation_id, submission__planner__bundled_name=GOLD)
+    gold = Evaluation.objects.filter(pk=entered.evaluation_id, submission__planner__bundled_name=GOLD)
     if gold.exists():
         send_on_commit("leaderboard.causes.tasks.find_causes_beside", str(entered.evaluation_id))
 

@@ -13,5 +13,5 @@ def find_causes_beside(evaluation_id: str) -> None:
     After: the causes of all evaluations with its conditions are those that follow from its scores, or are noted as
     outdated if this process does not have the seed of their hidden data.
     """
-    if (evaluation := Evaluation.objects.filter(pk=evaluation_id).first()) is not None:
+    if (evaluation := Evaluation.runs.filter(pk=evaluation_id).first()) is not None:
         finding_causes.find_causes_beside(evaluation)

@@ -16,7 +16,7 @@ from django.utils.cache import patch_cache_control
 from evaluator.core.suites.base import Panel
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.planners.bundled import KNOW_GOLD
-from leaderboard.catalog.conditions import split_of
+from leaderboard.catalog.library import split_of
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader, public_now

@@ -1,23 +1,134 @@
 """Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
 
-`transitions.py` lists the allowed transitions, and only `states.py` writes a `state`. The database refuses impossible
+`states.py` lists the allowed transitions, and only it writes a `state`. The database refuses impossible
 states, whoever writes them: by the constraints below and by the triggers of migration 0001 (a final state is final; a
 live attempt holds a leased shard, and a leased shard of a running evaluation has one; a ranked submission stays
 public).
 """
 
 import uuid
+from typing import ClassVar, NamedTuple
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import QuerySet, Subquery
 
 from evaluator.core.records import Outcome
 from gpu_jobs.contract import Phase
 from leaderboard.catalog.models import Season, Suite, Task
-from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.people.models import Team
 from leaderboard.planners.models import Planner
+
+
+class EvaluationReason(models.TextChoices):
+    """Machine-readable reason; its label is the sentence, with `{}` fields that `sentence` fills."""
+
+    WAITING = "waiting", "Waiting in the queue."
+    STARTING_WORKER = "starting_worker", "A worker is being started."
+    WAITING_FOR_WORKER = "waiting_for_worker", "Waiting for a worker to take the first tasks."
+    WAITING_FOR_OWN_WORKER = (
+        "waiting_for_own_worker",
+        "Waiting for the owner's self-hosted worker: run `./planarena worker --url` with this site's address "
+        "and a worker token.",
+    )
+    WAITING_FOR_AGENT = (
+        "waiting_for_agent",
+        "Waiting for its agent, which takes the tasks at this site's /mcp/ with a token of its owner's.",
+    )
+    LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} Retrying."
+    PROFILE_MISMATCH = (
+        "profile_mismatch",
+        "A worker refused the tasks: {detail} The operator has to start a worker of the same release.",
+    )
+    RUNNING = "running", "Workers are running the tasks."
+    CANARY = "canary", "The canary task is running; the other tasks follow when the planner has answered it."
+    SECOND_CANARY = (
+        "second_canary",
+        "The canary task ended without a valid response: {detail} A second canary task runs before the others.",
+    )
+    CANARY_RETRY = (
+        "canary_retry",
+        "The canary task failed with an infrastructure fault: {detail} It is retried before the others.",
+    )
+    WORKER_LOST = "worker_lost", "A worker was lost ({detail}); its unfinished tasks go to another worker."
+    WORKER_FAILED = "worker_failed", "A worker gave up its tasks ({detail}); they are retried."
+    SET_ASIDE = (
+        "set_aside",
+        "Its time slice ended after {seconds} seconds, and its worker went to other users' tasks. Its remaining "
+        "tasks run when a worker is free for slow planners.",
+    )
+    AGGREGATING = "aggregating", "All tasks have finished; the scores are being computed."
+    AGGREGATE_RETRY = "aggregate_retry", "The scores could not be computed ({detail}). Retrying."
+    INFRA_FAULTS = (
+        "infra_faults",
+        "{count} of {total} tasks failed with infrastructure faults. Resume them, or accept them as faults "
+        "of the planner; until then the evaluation is not ranked.",
+    )
+    PLANNER_UNAVAILABLE = (
+        "planner_unavailable",
+        "The planner is not available: {detail} {count} of {total} tasks have no score. Resume them when it answers "
+        "again; one task is asked first. Or accept them as faults of the planner; until then the evaluation is "
+        "not ranked.",
+    )
+    WORKERS_LOST = (
+        "workers_lost",
+        "{count} of {total} tasks have no score, because their workers were lost: {detail} Resume them, or accept them "
+        "as faults of the planner; until then the evaluation is not ranked.",
+    )
+    RESUMED = "resumed", "{count} tasks were resumed by {who}."
+    ACCEPTED = "accepted", "{count} tasks were accepted as faults of the planner by {who}."
+    PUBLISHED = "published", "Completed and published."
+    NOT_PUBLIC = "not_public", "Completed. It is not public, so no board shows it."
+    NOT_VERIFIED = (
+        "not_verified",
+        "Completed on the owner's self-hosted worker. Not ranked, because this site has not verified the results.",
+    )
+    AWAITING_VERIFICATION = (
+        "awaiting_verification",
+        "Completed on the owner's self-hosted worker. A worker of this site repeats {count} tasks; the evaluation is "
+        "ranked if the results agree.",
+    )
+    VERIFIED = ("verified", "Completed on the owner's self-hosted worker and verified: {detail}")
+    VERIFICATION_FAILED = (
+        "verification_failed",
+        "Completed on the owner's self-hosted worker. Not ranked, because the verification contradicts it: {detail}",
+    )
+    NOT_VERIFIABLE = (
+        "not_verifiable",
+        "Completed on the owner's self-hosted worker. Not ranked, because it could not be verified: {detail} The "
+        "owner can request verification again.",
+    )
+    RUN_AGAIN = "run_again", "The sampled tasks were repeated."
+    NOT_RUN_AGAIN = (
+        "not_run_again",
+        "{count} of {total} tasks could not be repeated because of infrastructure faults: {detail}",
+    )
+    MEMBER_MEASURED = "member_measured", "Completed as part of a reliability profile. No board shows it."
+    CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by {who}."
+    ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
+    NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."
+    STALLED = "stalled", "Failed: no task ended within {hours} hours. Please submit again."
+    CANARY_FAILED = (
+        "canary_failed",
+        "Failed: the planner answered neither canary task, so the others were not run. {detail} Correct the "
+        "planner and submit again.",
+    )
+    CANARY_ENDED_WORKERS = (
+        "canary_ended_workers",
+        "Failed: the planner crashed or hung its worker on both canary tasks, so the others were not run. {detail} "
+        "Correct the planner and submit again.",
+    )
+    AGGREGATE_FAILED = "aggregate_failed", "Failed: its scores could not be computed. The operators have been notified."
+
+
+def sentence(reason: EvaluationReason, **facts: object) -> str:
+    """The reason as a sentence for the submitter.
+
+    Raises:
+        KeyError: a fact that the sentence needs is missing.
+    """
+    return str(reason.label).format(**facts)
 
 
 class SubmitterPriority(models.IntegerChoices):
@@ -79,7 +190,7 @@ class Submission(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A key that came with a request to submit, and what the request made (`submissions/idempotency.py`)."""
+    """A key that came with a request to submit, and what the request made (`submissions/pending.py`)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys")
     key = models.CharField(max_length=255)
@@ -110,14 +221,29 @@ class EvaluationState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
+class SubmittedEvaluations(models.Manager["Evaluation"]):
+    """Evaluations that were submitted, which is what lists and boards are about.
+
+    The other rows follow from one of these: verifications, and members of reliability profiles. They run some or all of
+    its tasks, are reached from its pages, and are in no list.
+    """
+
+    def get_queryset(self) -> models.QuerySet["Evaluation"]:
+        return super().get_queryset().filter(verifies=None, member_of=None)
+
+
 class Evaluation(models.Model):
     """A submission on one suite, under one profile, split and number of samples."""
 
+    objects = SubmittedEvaluations()
+    """The default, also of `submission.evaluations`, so that no list has to leave the other rows out."""
+    runs: ClassVar[models.Manager["Evaluation"]] = models.Manager()
+    """Every row, verifications and members too: for the queue, and for what is named by its id."""
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="verifications")
-    """The evaluation of which this one runs a sample of tasks again (`queue/verification.py`). Null: an evaluation
-    that was submitted, which is what lists and boards are about."""
-    member_of = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="members")
+    verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
+    """The evaluation of which this one runs a sample of tasks again (`queue/verification.py`). Null: none."""
+    member_of = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
     """The evaluation whose reliability this one helps to measure (`reliability`). Null: of none."""
     perturbation = models.CharField(max_length=40, blank=True, default="", db_default="")
     """How a member's requests are changed (`evaluator.reliability.perturbations`); empty: not at all."""
@@ -144,7 +270,7 @@ class Evaluation(models.Model):
     state_deadline = models.DateTimeField(null=True)
     """When the reconciler must act on this state; null for final states."""
     reason = models.CharField(max_length=40, blank=True)
-    """Machine-readable reason for the present state (`reasons.py`)."""
+    """Machine-readable reason for the present state (`EvaluationReason`)."""
     reason_text = models.TextField(blank=True)
     """The same as a sentence for the submitter."""
     launch_handle = models.CharField(max_length=200, blank=True)
@@ -227,6 +353,21 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def is_submitted(self) -> bool:
+        """Whether it is one of `objects`."""
+        return self.verifies_id is None and self.member_of_id is None
+
+    @property
+    def verifications(self) -> models.QuerySet["Evaluation"]:
+        """The runs that verify it, the oldest first."""
+        return Evaluation.runs.filter(verifies=self).order_by("created", "pk")
+
+    @property
+    def members(self) -> models.QuerySet["Evaluation"]:
+        """The runs that its reliability profile is measured from, the oldest first."""
+        return Evaluation.runs.filter(member_of=self).order_by("created", "pk")
 
     def in_words(self) -> str:
         """What is evaluated on what, as it is named to people."""
@@ -400,3 +541,37 @@ class TaskResult(models.Model):
 
     def __str__(self) -> str:
         return f"{self.evaluation_id}/{self.task_id}: {self.outcome}"
+
+
+class Conditions(NamedTuple):
+    """What two evaluations must share to stand on one board of a suite."""
+
+    profile_digest: str
+    split: str
+    samples: int
+    data_digest: str
+
+
+def conditions_of_board(evaluation: Evaluation) -> Conditions:
+    """Which of its suite's boards an evaluation stands on."""
+    return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples, evaluation.data_digest)
+
+
+def lock_board(slug: str) -> None:
+    """Lock a suite as `publish` does until the end of the transaction, and wait for that. Who locks several takes them
+    in the order of their slugs."""
+    _first_version(slug).select_for_update(no_key=True).get()
+
+
+def lock_for_publishing(slug: str) -> bool:
+    """Lock a suite as `publish` does until the end of the transaction, unless somebody else publishes: then False."""
+    return _first_version(slug).select_for_update(no_key=True, skip_locked=True).first() is not None
+
+
+def _first_version(slug: str) -> QuerySet[Suite]:
+    """The suite's version that stands for all of them where it is locked.
+
+    Snapshots are numbered through over a suite's versions, so that /boards/<suite>/snapshots/<n>/ names one snapshot
+    for ever. Submissions, which only refer to a suite, need not wait for this lock.
+    """
+    return Suite.objects.filter(pk=Subquery(Suite.objects.filter(slug=slug).order_by("pk").values("pk")[:1]))

@@ -1,24 +1,293 @@
 """The only code that writes the state of evaluations, shards and attempts: compare-and-set, each with its fence.
 
 The fence of an evaluation is its `attempt`, that of a shard its number of `tries`, that of an attempt that it is live.
+Transitions of an evaluation:
+
+    queued -> launching -> running -> aggregating -> completed
+                                      aggregating -> on_hold -> queued (resume) | aggregating (accept)
+    queued -> running                 a worker was there already
+
+Every state that is not final may also fail or be cancelled; tasks that never ran then get a result that says so.
+
+Each change is announced to listeners by PostgreSQL's NOTIFY, sent with the commit. The data of an event:
+
+    {"state", "state_label", "reason_text", "done", "total", "outcomes": {outcome: count},
+     "results": [{"task", "outcome", "score"}]}      # results that are new with this event
+
+Clients without events poll `GET /evaluations/<id>/progress/`: the same object with the last few results, and under
+`waiting` a sentence on the evaluation's place in the queue, or nothing.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
-from leaderboard.evaluations import transitions, unfinished
-from leaderboard.evaluations.events import NewResult, announce, fits_one_event, notification
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss, Shard, ShardState
-from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from evaluator.core.records import Outcome, Reason
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Loss,
+    Shard,
+    ShardState,
+    TaskResult,
+    sentence,
+)
 from leaderboard.platform.hooks import Hook
+
+_S = EvaluationState
+_A = AttemptState
+_H = ShardState
+
+EVALUATION: Mapping[EvaluationState, frozenset[EvaluationState]] = {
+    _S.QUEUED: frozenset({_S.LAUNCHING, _S.RUNNING, _S.FAILED, _S.CANCELLED}),
+    _S.LAUNCHING: frozenset({_S.RUNNING, _S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
+    _S.RUNNING: frozenset({_S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
+    _S.AGGREGATING: frozenset({_S.COMPLETED, _S.ON_HOLD, _S.FAILED, _S.CANCELLED}),
+    _S.ON_HOLD: frozenset({_S.QUEUED, _S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
+    _S.COMPLETED: frozenset(),
+    _S.FAILED: frozenset(),
+    _S.CANCELLED: frozenset(),
+}
+
+ATTEMPT: Mapping[AttemptState, frozenset[AttemptState]] = {
+    _A.LIVE: frozenset({_A.COMPLETED, _A.LOST, _A.FAILED, _A.CANCELLED}),
+    _A.COMPLETED: frozenset(),
+    _A.LOST: frozenset(),
+    _A.FAILED: frozenset(),
+    _A.CANCELLED: frozenset(),
+}
+
+SHARD: Mapping[ShardState, frozenset[ShardState]] = {
+    _H.PENDING: frozenset({_H.LEASED, _H.DONE}),
+    _H.LEASED: frozenset({_H.PENDING, _H.DONE}),
+    _H.DONE: frozenset(),
+}
+
+_TABLES: Mapping[type, Mapping[Any, frozenset[Any]]] = {_S: EVALUATION, _A: ATTEMPT, _H: SHARD}
+FINAL = frozenset(state for state, following in EVALUATION.items() if not following)
+LAUNCHED = frozenset({_S.LAUNCHING, _S.RUNNING})
+"""States in which a worker was asked for."""
+LEASABLE = LAUNCHED | {_S.QUEUED}
+"""States in which workers may take tasks: one that is there need not wait until another one was asked for."""
+CANCELLABLE = frozenset(state for state, following in EVALUATION.items() if _S.CANCELLED in following)
+
+DEADLINES: Mapping[EvaluationState, timedelta | None] = {
+    _S.QUEUED: timedelta(hours=24),
+    _S.LAUNCHING: None,
+    _S.RUNNING: timedelta(hours=6),
+    _S.AGGREGATING: timedelta(minutes=15),
+    _S.ON_HOLD: timedelta(days=30),
+    _S.COMPLETED: None,
+    _S.FAILED: None,
+    _S.CANCELLED: None,
+}
+"""How long a state may last; `running` starts again with every result. What then follows: `decisions.decide`.
+
+`launching` lasts until a worker comes: the cluster may be full, or wait for quota, for days. Its reason says what it
+waits for; only its owner, or a launcher that gives up, ends it."""
+
+
+class IllegalTransitionError(Exception):
+    """A transition that the table does not know: a mistake in the code that asked for it."""
+
+
+def check_transition(
+    *, source: EvaluationState | ShardState | AttemptState, target: EvaluationState | ShardState | AttemptState
+) -> None:
+    """Refuse a transition that is not in the table of its states.
+
+    Raises:
+        IllegalTransitionError: it is not.
+    """
+    following = _TABLES[type(source)][source]
+    if target not in following:
+        allowed = ", ".join(sorted(following)) or "none, it is final"
+        raise IllegalTransitionError(f"{type(source).__name__} cannot go from {source} to {target}; allowed: {allowed}")
+
+
+_UNASKED = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE, Reason.WORKER_LOST})
+LEFT_OUT = _UNASKED | {Reason.EVALUATION_FAILED}
+"""Reasons of tasks that did not run although they could have."""
+NEVER_RAN = Q(outcome=Outcome.CANCELLED) | Q(outcome=Outcome.NOT_RUN, reason__in=LEFT_OUT)
+"""Results of tasks that were left out. They do not count as ended."""
+OPEN_FAULTS = Q(outcome=Outcome.INFRA_FAULT) | Q(outcome=Outcome.NOT_RUN, reason__in=_UNASKED)
+"""Results without a score that the owner resumes or accepts: infrastructure faults, and the tasks that nobody asked the
+planner for because of them."""
+
+_OUTCOMES = {
+    EvaluationState.FAILED: (Outcome.NOT_RUN, Reason.EVALUATION_FAILED),
+    EvaluationState.CANCELLED: (Outcome.CANCELLED, ""),
+}
+
+
+def never_ran(*, outcome: str, reason: str) -> bool:
+    """Whether a result with this outcome and reason is one of `NEVER_RAN`."""
+    return outcome == Outcome.CANCELLED or (outcome == Outcome.NOT_RUN and reason in LEFT_OUT)
+
+
+def is_open_fault(*, outcome: str, reason: str) -> bool:
+    """Whether a result with this outcome and reason is one of `OPEN_FAULTS`."""
+    return outcome == Outcome.INFRA_FAULT or (outcome == Outcome.NOT_RUN and reason in _UNASKED)
+
+
+def close_open_tasks(*, evaluation_id: UUID, target: EvaluationState, why: str) -> None:
+    """Give each task without a result one, in the transaction in which the evaluation enters `target`.
+
+    Before: nothing; for states other than `failed` and `cancelled` nothing happens.
+    After: each task of the evaluation has a result. `why` is the sentence on those of a failed evaluation.
+    """
+    if target not in _OUTCOMES:
+        return
+    outcome, reason = _OUTCOMES[target]
+    evaluation = Evaluation.runs.only("suite_id", "verifies_id", "member_of_id").get(pk=evaluation_id)
+    tasks = Task.objects.filter(suite=evaluation.suite_id).exclude(results__evaluation=evaluation_id)
+    if not evaluation.is_submitted:
+        shards = Shard.objects.filter(evaluation=evaluation_id).values_list("task_keys", flat=True)
+        tasks = tasks.filter(key__in={key for keys in shards for key in keys})
+    text = why if target == EvaluationState.FAILED else ""
+    TaskResult.objects.bulk_create(
+        [
+            TaskResult(evaluation=evaluation, task=task, outcome=outcome, reason=reason, reason_text=text, causes=[])
+            for task in tasks.order_by("position")
+        ],
+        ignore_conflicts=True,
+    )
+
+
+CHANNEL = "planarena_evaluations"
+_RESULTS_PER_EVENT = 40
+"""PostgreSQL refuses payloads of 8,000 bytes; a result takes up to 125."""
+LATEST = 5
+"""How many of the tasks that ended last a page shows while it waits for more."""
+_LONGEST_TEXT = 1600
+"""Bytes of the reason as JSON, where a character takes up to twelve: a worker's or planner's words may be in it."""
+
+
+_STANDS = """
+SELECT state, reason_text, tasks_total, (
+    SELECT json_build_object('outcomes', coalesce(json_object_agg(outcome, count), '{}'), 'left', sum(left_out))::text
+    FROM (SELECT outcome, count(*),
+                 count(*) FILTER (WHERE outcome = 'cancelled' OR outcome = 'not_run' AND reason = ANY(%s)) AS left_out
+          FROM evaluations_taskresult WHERE evaluation_id = e.id GROUP BY outcome) counted
+) FROM evaluations_evaluation e WHERE id = %s
+"""
+
+
+class NewResult(TypedDict):
+    """One result, as an event tells it."""
+
+    task: str
+    outcome: str
+    score: float | None
+
+
+def describe(evaluation_id: UUID) -> dict[str, Any]:
+    """Where an evaluation stands, without single results."""
+    # One query, and written down: this is asked with every change.
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDS, [sorted(LEFT_OUT), evaluation_id])
+        row = cursor.fetchone()
+    if row is None:
+        raise Evaluation.DoesNotExist
+    state, reason_text, total, counted = row
+    counts = json.loads(counted)
+    outcomes: dict[str, int] = dict(sorted(counts["outcomes"].items()))
+    return {
+        "state": state,
+        "state_label": str(EvaluationState(state).label),
+        "reason_text": _cut(reason_text),
+        # Without those that were left out (`NEVER_RAN`).
+        "done": sum(outcomes.values()) - (counts["left"] or 0),
+        "total": total,
+        "outcomes": outcomes,
+    }
+
+
+def _cut(text: str) -> str:
+    """As much of the text as an event has room for."""
+    kept = text[:400]
+    while len(json.dumps(kept)) > _LONGEST_TEXT:
+        kept = kept[: len(kept) * 3 // 4]
+    return kept
+
+
+def snapshot(evaluation_id: UUID) -> dict[str, Any]:
+    """Where an evaluation stands, with all results so far, as they came in: what a listener receives first."""
+    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("updated", "task__position")
+    return {
+        **describe(evaluation_id),
+        "results": [
+            NewResult(task=task, outcome=outcome, score=score)
+            for task, outcome, score in results.values_list("task__key", "outcome", "score")
+        ],
+    }
+
+
+def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:
+    """Tell all listeners where the evaluation stands now. Nothing is told if the transaction is rolled back."""
+    state = describe(evaluation_id)
+    for start in range(0, max(len(results), 1), _RESULTS_PER_EVENT):
+        _notify(evaluation_id, event={**state, "results": list(results[start : start + _RESULTS_PER_EVENT])})
+
+
+class Notification(NamedTuple):
+    """An SQL expression that tells all listeners something, within any statement of the transaction."""
+
+    sql: str
+    parameters: dict[str, Any]
+
+
+_NOTIFY = """
+(SELECT pg_notify(%(channel)s, jsonb_build_object('evaluation', %(told)s::text, 'event', %(event)s::jsonb
+        || jsonb_build_object('outcomes', coalesce(jsonb_object_agg(outcome, of_outcome), '{}'),
+                              'done', coalesce(sum(of_outcome - left_out), 0)))::text)
+ FROM (SELECT outcome, count(*) AS of_outcome,
+              count(*) FILTER (WHERE outcome = 'cancelled' OR outcome = 'not_run' AND reason = ANY(%(never)s))
+              AS left_out
+       FROM evaluations_taskresult WHERE evaluation_id = %(told)s GROUP BY outcome) counted)
+"""
+
+
+def fits_one_event(results: Sequence[NewResult]) -> bool:
+    """Whether `notification` has room for these."""
+    return len(results) <= _RESULTS_PER_EVENT
+
+
+def notification(*, evaluation: Evaluation, results: Sequence[NewResult]) -> Notification:
+    """`announce` of an evaluation that is locked and was read after that, as a part of another statement. It counts the
+    results that earlier statements have inserted."""
+    event = {
+        "state": evaluation.state,
+        "state_label": str(EvaluationState(evaluation.state).label),
+        "reason_text": _cut(evaluation.reason_text),
+        "total": evaluation.tasks_total,
+        "results": list(results),
+    }
+    parameters = {"channel": CHANNEL, "told": evaluation.pk, "event": json.dumps(event), "never": sorted(LEFT_OUT)}
+    return Notification(_NOTIFY, parameters)
+
+
+def ask_anew(evaluation_id: UUID) -> None:
+    """Have every listener ask for the whole state again, and thereby whether it still may: who sees it has changed."""
+    _notify(evaluation_id, event={})
+
+
+def _notify(evaluation_id: UUID, *, event: dict[str, Any]) -> None:
+    payload = json.dumps({"evaluation": str(evaluation_id), "event": event}, separators=(",", ":"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +305,7 @@ entered: Hook[Entered] = Hook()
 
 def deadline_of(state: EvaluationState, *, now: datetime | Combinable) -> datetime | Combinable | None:
     """When the reconciler must act on an evaluation that enters `state` now, by the database's clock."""
-    lasts: timedelta | None = transitions.DEADLINES[state]
+    lasts: timedelta | None = DEADLINES[state]
     return None if lasts is None else now + lasts
 
 
@@ -62,14 +331,14 @@ def advance(
     Raises:
         IllegalTransitionError: the table does not allow it.
     """
-    transitions.check(source=EvaluationState(evaluation.state), target=target)
+    check_transition(source=EvaluationState(evaluation.state), target=target)
     now, text = Now(), sentence(reason, **(facts or {}))
     if raise_fence:
         fields["attempt"] = evaluation.attempt + 1
-    if target in transitions.FINAL:
+    if target in FINAL:
         fields.setdefault("finished", now)
     with transaction.atomic(savepoint=False):
-        wanted = Evaluation.objects.filter(pk=evaluation.pk, state=evaluation.state, attempt=evaluation.attempt)
+        wanted = Evaluation.runs.filter(pk=evaluation.pk, state=evaluation.state, attempt=evaluation.attempt)
         if only_overdue:
             wanted = wanted.filter(state_deadline__lte=now)
         changed = wanted.update(
@@ -82,7 +351,7 @@ def advance(
         )
         if changed:
             # Before it is announced, so that the counts that go out are those of the end.
-            unfinished.close_open_tasks(evaluation_id=evaluation.pk, target=target, why=text)
+            close_open_tasks(evaluation_id=evaluation.pk, target=target, why=text)
             announce(evaluation_id=evaluation.pk)
             entered.call(Entered(evaluation_id=evaluation.pk, state=target, reason=reason))
     return bool(changed)
@@ -100,7 +369,7 @@ def explain(
     text = sentence(reason, **facts)
     with transaction.atomic(savepoint=False):
         changed = (
-            Evaluation.objects.filter(pk=evaluation_id, state=source)
+            Evaluation.runs.filter(pk=evaluation_id, state=source)
             .exclude(reason=reason, reason_text=text)
             .update(reason=reason, reason_text=text)
         )
@@ -111,7 +380,7 @@ def explain(
 
 def note_progress(evaluation_id: UUID) -> None:
     """Give a running evaluation its full time again, because a task has ended."""
-    Evaluation.objects.filter(pk=evaluation_id, state=EvaluationState.RUNNING).update(
+    Evaluation.runs.filter(pk=evaluation_id, state=EvaluationState.RUNNING).update(
         state_deadline=deadline_of(EvaluationState.RUNNING, now=Now())
     )
 
@@ -133,7 +402,7 @@ def move_shard(
     Raises:
         IllegalTransitionError: the table does not allow it.
     """
-    transitions.check(source=source, target=target)
+    check_transition(source=source, target=target)
     if tries_after is not None:
         fields["tries"] = tries_after
     return bool(Shard.objects.filter(pk=shard_id, state=source, tries=tries).update(state=target, **fields))
@@ -159,7 +428,7 @@ def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
 
 
 def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: str, loss: str = "") -> int:
-    transitions.check(source=AttemptState.LIVE, target=target)
+    check_transition(source=AttemptState.LIVE, target=target)
     live = attempts.filter(state=AttemptState.LIVE)
     return live.update(state=target, reason=reason, loss=loss, ended_at=Now())
 
@@ -182,7 +451,7 @@ def lease_shard(*, attempt: Attempt, tries: int) -> bool:
     Raises:
         IntegrityError: there is an attempt with this token.
     """
-    transitions.check(source=ShardState.PENDING, target=ShardState.LEASED)
+    check_transition(source=ShardState.PENDING, target=ShardState.LEASED)
     fields = Attempt._meta.concrete_fields
     values = [field.get_db_prep_save(getattr(attempt, field.attname), connection=connection) for field in fields]
     sql = _LEASE.format(
@@ -227,8 +496,8 @@ def complete_shard(*, attempt: Attempt, results: Sequence[NewResult]) -> bool:
         attempt: which, with its shard and evaluation.
         results: those that this transaction has inserted.
     """
-    transitions.check(source=AttemptState(attempt.state), target=AttemptState.COMPLETED)
-    transitions.check(source=ShardState(attempt.shard.state), target=ShardState.DONE)
+    check_transition(source=AttemptState(attempt.state), target=AttemptState.COMPLETED)
+    check_transition(source=ShardState(attempt.shard.state), target=ShardState.DONE)
     evaluation = attempt.shard.evaluation
     told = results if fits_one_event(results) else ()
     notify = notification(evaluation=evaluation, results=told)
@@ -236,7 +505,7 @@ def complete_shard(*, attempt: Attempt, results: Sequence[NewResult]) -> bool:
         "attempt": attempt.pk,
         "shard": attempt.shard_id,
         "tries": attempt.shard.tries,
-        "lasts": transitions.DEADLINES[EvaluationState.RUNNING],
+        "lasts": DEADLINES[EvaluationState.RUNNING],
         "evaluation": evaluation.pk,
         "is_progress": bool(results),
     }

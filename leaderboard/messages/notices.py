@@ -90,7 +90,7 @@ def _read(evaluation_id: UUID) -> Evaluation:
 
 
 def _with_names(evaluation: UUID) -> QuerySet[Evaluation]:
-    related = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by")
+    related = Evaluation.runs.select_related("suite", "submission__planner", "submission__submitted_by")
     return related.filter(pk=evaluation)
 
 

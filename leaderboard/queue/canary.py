@@ -28,9 +28,16 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from evaluator.core.records import Outcome, Reason
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState, Shard, ShardState, TaskResult
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations import states
+from leaderboard.evaluations.models import (
+    AttemptState,
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Shard,
+    ShardState,
+    TaskResult,
+)
 from leaderboard.evaluations.states import advance, end_attempts_of, explain
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
@@ -166,7 +173,7 @@ def act_on_canaries(evaluation: Evaluation) -> bool:
     decide and nothing changed (False).
     """
     leasable = evaluation.leasable_shards
-    if leasable is None or evaluation.state not in transitions.LEASABLE:
+    if leasable is None or evaluation.state not in states.LEASABLE:
         return False
     of_this_run = Shard.objects.filter(evaluation=evaluation, number__gte=evaluation.canaries_from, number__lt=leasable)
     canaries = list(of_this_run.order_by("number"))
@@ -224,7 +231,7 @@ def _results_of(shard: Shard) -> QuerySet[TaskResult]:
 
 
 def _open(evaluation: Evaluation, *, shards: int | None) -> None:
-    Evaluation.objects.filter(pk=evaluation.pk).update(leasable_shards=shards)
+    Evaluation.runs.filter(pk=evaluation.pk).update(leasable_shards=shards)
 
 
 def _said(result: TaskResult | None) -> str:

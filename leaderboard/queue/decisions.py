@@ -5,9 +5,8 @@ from datetime import datetime
 from enum import Enum, auto
 from uuid import UUID
 
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import EvaluationState
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations import states
+from leaderboard.evaluations.models import EvaluationReason, EvaluationState
 from leaderboard.queue import steps
 
 
@@ -99,7 +98,7 @@ class View:
 
 def decide(view: View) -> Step:
     """The next step of an evaluation. Pure."""
-    if view.state in transitions.FINAL:
+    if view.state in states.FINAL:
         return Step(do=Do.SETTLE_VERIFICATION if view.unsettled else Do.NOTHING)
     if view.state == EvaluationState.ON_HOLD:
         return Step(do=Do.ABANDON if _overdue(view) else Do.NOTHING)

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluator.core.suites.hidden import asking_order
-from leaderboard.catalog.conditions import RunConditions, tasks_per_shard
+from leaderboard.catalog.library import RunConditions, tasks_per_shard
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import check_open, checked_seed, commitment_of
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
-from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Submission, sentence
 from leaderboard.evaluations.states import deadline_of
-from leaderboard.evaluations.submitted import is_submitted
 from leaderboard.platform.clock import database_now
 from leaderboard.platform.tracing.evaluations import keep_trace
 from leaderboard.queue import canary
@@ -37,7 +35,7 @@ def queue_tasks(
     now = database_now()
     keys = in_asking_order(keys, suite=suite, season=conditions.season)
     shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
-    evaluation = Evaluation.objects.create(
+    evaluation = Evaluation.runs.create(
         submission=submission,
         suite=suite,
         **conditions._asdict(),
@@ -55,7 +53,7 @@ def queue_tasks(
         },
         **fields,
     )
-    if conditions.season is not None and is_submitted(evaluation):
+    if conditions.season is not None and evaluation.is_submitted:
         # Read again, now that the new row keeps the season from being closed.
         check_open(Season.objects.get(pk=conditions.season.pk))
     add_shards(evaluation=evaluation, shards=shards)

@@ -20,9 +20,9 @@ from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
 
-from leaderboard.catalog.conditions import tasks_per_shard
+from leaderboard.catalog.library import tasks_per_shard
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -35,7 +35,7 @@ from leaderboard.evaluations.models import (
 from leaderboard.people.models import User
 from leaderboard.platform.clock import database_now
 
-UNDER_WAY = transitions.LEASABLE
+UNDER_WAY = states.LEASABLE
 
 
 class Queue(NamedTuple):

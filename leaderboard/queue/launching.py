@@ -90,7 +90,7 @@ def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
 
 def needs_by_id(evaluation_id: str) -> Needs:
     """What an evaluation needs of its pool."""
-    return needs_of(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation_id))
+    return needs_of(Evaluation.runs.select_related("suite", "submission__planner").get(pk=evaluation_id))
 
 
 LOCAL_VALID = timedelta(hours=24)

@@ -3,9 +3,9 @@
 from django.db import transaction
 from django.db.models.functions import Now
 
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.acting import NotPossibleError
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.people.models import User
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.models import Action
@@ -28,7 +28,7 @@ def requeue(evaluation: Evaluation, *, by: User | None = None) -> int:
     """
     with transaction.atomic():
         current = lock_evaluation(evaluation.pk)
-        if current.state in transitions.FINAL or current.state == EvaluationState.ON_HOLD:
+        if current.state in states.FINAL or current.state == EvaluationState.ON_HOLD:
             label = EvaluationState(current.state).label.lower()
             raise NotPossibleError(f"The evaluation is {label!r}; only one that is under way can be queued again.")
         live = Attempt.objects.filter(shard__evaluation=current, state=AttemptState.LIVE).order_by("pk")
@@ -57,10 +57,10 @@ def prioritise(evaluation: Evaluation, *, priority: int, by: User | None = None)
         raise ValueError(f"Give a priority from {-LARGEST_PRIORITY} to {LARGEST_PRIORITY}.")
     with transaction.atomic():
         current = lock_evaluation(evaluation.pk)
-        if current.state in transitions.FINAL:
+        if current.state in states.FINAL:
             label = EvaluationState(current.state).label.lower()
             raise NotPossibleError(f"The evaluation is {label!r}; it waits for nothing any more.")
-        Evaluation.objects.filter(pk=current.pk).update(priority=priority)
+        Evaluation.runs.filter(pk=current.pk).update(priority=priority)
         record(
             by=by,
             action=Action.PRIORITY_SET,

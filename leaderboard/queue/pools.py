@@ -8,7 +8,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from gpu_jobs.launchers.pools import Needs, Pool, Takes
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.queue.agents.turns import waits_for_agent
@@ -151,4 +151,4 @@ def evaluations_without_pool() -> int:
 
 
 def _waiting_evaluations() -> QuerySet[Evaluation]:
-    return Evaluation.objects.filter(state__in=transitions.LEASABLE, own_worker_run__isnull=True)
+    return Evaluation.runs.filter(state__in=states.LEASABLE, own_worker_run__isnull=True)

@@ -19,11 +19,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from gpu_jobs.tracing.spans import span
-from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board, lock_for_publishing
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.models import (
+    Conditions,
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Submission,
+    conditions_of_board,
+    lock_board,
+    lock_for_publishing,
+)
 from leaderboard.evaluations.states import advance
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import is_public
 from leaderboard.platform.hooks import Hook
 
@@ -56,7 +62,7 @@ def publish_again(evaluation: Evaluation) -> None:
 
 def make_ready(*, evaluation: Evaluation, summary: dict[str, Any]) -> bool:
     """Keep the scores of an evaluation. False if it is not `aggregating` in this attempt any more."""
-    still = Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.AGGREGATING, attempt=evaluation.attempt)
+    still = Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.AGGREGATING, attempt=evaluation.attempt)
     return bool(still.update(summary=summary))
 
 
@@ -106,7 +112,7 @@ def _publish_alone(evaluation: Evaluation) -> None:
 
 def _ready() -> QuerySet[Evaluation]:
     ready = Evaluation.objects.filter(state=EvaluationState.AGGREGATING, summary__isnull=False)
-    return ready.filter(submitted(), own_worker_run__isnull=True).select_related("suite", "submission__planner")
+    return ready.filter(own_worker_run__isnull=True).select_related("suite", "submission__planner")
 
 
 def _complete_together(evaluations: Sequence[Evaluation]) -> bool:

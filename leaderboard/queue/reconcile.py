@@ -21,9 +21,16 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from gpu_jobs.launchers.base import Launcher, Liveness, PoolsWorkers, TendsPools
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations import states
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Shard,
+    ShardState,
+)
 from leaderboard.evaluations.states import note_progress
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.platform.coordination.services import exclusive
@@ -83,7 +90,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
         evaluations: read by `_evaluations`.
         launching: what starts workers here.
     """
-    active = [evaluation for evaluation in evaluations if evaluation.state in transitions.LAUNCHED]
+    active = [evaluation for evaluation in evaluations if evaluation.state in states.LAUNCHED]
     shards = _shards_of(active)
     with_worker = {evaluation.pk for evaluation in active if worker_runs(evaluation, launching=launching)}
     awaited = awaited_of([pk for pk, counts in shards.items() if counts["pending"] and pk not in with_worker])
@@ -98,7 +105,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
             deadline=evaluation.state_deadline,
             unsettled=evaluation.pk in unsettled,
         )
-        if evaluation.state in transitions.LAUNCHED:
+        if evaluation.state in states.LAUNCHED:
             counts = shards.get(evaluation.pk, _NO_SHARDS)
             view = replace(
                 view,
@@ -117,7 +124,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
 
 def _evaluations() -> QuerySet[Evaluation]:
     """Evaluations with all that steps read of them, and the time at which they were read, by the database's clock."""
-    return Evaluation.objects.select_related("suite", "own_worker_run").annotate(now=Now())
+    return Evaluation.runs.select_related("suite", "own_worker_run").annotate(now=Now())
 
 
 _EVALUATION = CompiledQuery(lambda evaluation: _evaluations().filter(pk=evaluation), evaluation=UUID)
@@ -182,7 +189,7 @@ def refill(evaluation_id: UUID, *, launching: Launcher) -> None:
 
     A pool that has other workers counts as running, so that `decide` would not ask for it.
     """
-    wanting = _evaluations().filter(state__in=transitions.LEASABLE)
+    wanting = _evaluations().filter(state__in=states.LEASABLE)
     evaluation = wanting.filter(pk=evaluation_id).first()
     if evaluation is None and isinstance(launching, PoolsWorkers):
         # The planner that ended its worker may have failed its own evaluation by that.
@@ -324,6 +331,6 @@ def reconcile_some(evaluation_id: UUID) -> bool:
 
 def _not_ended() -> Sequence[UUID]:
     # By the states that are meant and not by the others: an index has those, however many evaluations have ended.
-    open_states = [state.value for state in EvaluationState if state not in transitions.FINAL]
-    not_ended = Evaluation.objects.filter(state__in=open_states).order_by("created").values_list("pk", flat=True)
+    open_states = [state.value for state in EvaluationState if state not in states.FINAL]
+    not_ended = Evaluation.runs.filter(state__in=open_states).order_by("created").values_list("pk", flat=True)
     return [*not_ended, *verification.unsettled()]

@@ -7,9 +7,8 @@ from django.utils import timezone
 from evaluator.core.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import find_causes_of, record_of_fault
-from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
-from leaderboard.evaluations.states import move_shard
+from leaderboard.evaluations.states import NewResult, announce, move_shard
 from leaderboard.platform.clock import database_now
 
 
@@ -80,5 +79,5 @@ def end_waiting_shards(*, evaluation: Evaluation, reason: Reason, text: str) -> 
         end_shard(shard=shard, evaluation=evaluation, outcome=Outcome.NOT_RUN, reason=reason, text=text)
         for shard in waiting.order_by("number")
     ]
-    Evaluation.objects.filter(pk=evaluation.pk).update(leasable_shards=None)
+    Evaluation.runs.filter(pk=evaluation.pk).update(leasable_shards=None)
     return sum(ended)

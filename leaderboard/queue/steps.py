@@ -13,14 +13,18 @@ from evaluator.planners.breaker import UNREACHABLE_TASKS
 from gpu_jobs.launchers.base import Launcher, LaunchError
 from gpu_jobs.tracing.spans import span
 from leaderboard.catalog.library import library
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Loss,
+    Shard,
+    ShardState,
+    TaskResult,
+)
+from leaderboard.evaluations.results.results import usage_of
 from leaderboard.evaluations.results.task_scores import task_score
-from leaderboard.evaluations.results.usage import usage_of
-from leaderboard.evaluations.states import advance, explain
-from leaderboard.evaluations.submitted import is_submitted
-from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
-from leaderboard.evaluations.unfinished import is_open_fault
+from leaderboard.evaluations.states import DEADLINES, LEASABLE, advance, explain, is_open_fault
 from leaderboard.messages.incidents import open_incident
 from leaderboard.messages.models import Fault
 from leaderboard.queue import canary, publishing, verification
@@ -68,7 +72,7 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher, awaited: Evalu
             logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
         return False
     if handle != evaluation.launch_handle:
-        Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
+        Evaluation.runs.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
     _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_WORKER)
     return False
 
@@ -177,12 +181,12 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     )
     summary = {**summary, "usage": usage_of(results)}
     own = hasattr(evaluation, "own_worker_run")
-    if not own and is_submitted(evaluation):
+    if not own and evaluation.is_submitted:
         if not publishing.make_ready(evaluation=evaluation, summary=summary):
             return False
         publishing.publish_ready(evaluation)
-        return Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
-    is_sampled = own and is_submitted(evaluation)
+        return Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
+    is_sampled = own and evaluation.is_submitted
     sample = verification.draw(evaluation=evaluation, results=results) if is_sampled else ()
     with transaction.atomic():
         done = advance(

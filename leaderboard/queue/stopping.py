@@ -9,7 +9,7 @@ from uuid import UUID
 
 from gpu_jobs.launchers.base import Launcher, LaunchError, PoolsWorkers
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 from leaderboard.platform.celery import send_on_commit
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def stop_hung_worker(*, worker: str, launching: Launcher) -> bool:
 
 def _handles(evaluation_id: UUID) -> list[str]:
     """The workers that held tasks of an evaluation that is over, and have not moved on."""
-    over = Evaluation.objects.filter(pk=evaluation_id, state__in=[state.value for state in FINAL]).first()
+    over = Evaluation.runs.filter(pk=evaluation_id, state__in=[state.value for state in FINAL]).first()
     if over is None:
         return []
     cancelled = Attempt.objects.filter(shard__evaluation=over, state=AttemptState.CANCELLED).order_by("worker")

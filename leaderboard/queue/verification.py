@@ -22,14 +22,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.core.records import Outcome
-from leaderboard.catalog.conditions import RunConditions
+from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.acting import NotPossibleError
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations import states
+from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.states import explain
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.messages.notices import tell_verdict
 from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
@@ -213,7 +212,7 @@ def open_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
 
 def unsettled() -> list[UUID]:
     """The further evaluations that have ended and whose consequences were not drawn yet."""
-    ended = [state.value for state in transitions.FINAL]
+    ended = [state.value for state in states.FINAL]
     found = Verification.objects.filter(verdict=VerificationVerdict.OPEN, evaluation__state__in=ended)
     return list(found.order_by("created").values_list("pk", flat=True))
 
@@ -227,7 +226,7 @@ def settle(evaluation_id: UUID) -> bool:
     """
     related = "evaluation__verifies__suite", "evaluation__submission__planner"
     found = Verification.objects.select_related(*related).filter(pk=evaluation_id).first()
-    if found is None or found.verdict != VerificationVerdict.OPEN or found.evaluation.state not in transitions.FINAL:
+    if found is None or found.verdict != VerificationVerdict.OPEN or found.evaluation.state not in states.FINAL:
         return False
     # Both evaluations are final, so that nothing changes what is read here.
     ending = _ending(found)
@@ -261,7 +260,7 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
     OwnWorkerRun.objects.filter(evaluation=own).update(verified_by=verification if agrees else None)
     explain(own.pk, source=EvaluationState.COMPLETED, reason=_REASONS[ending.verdict], detail=ending.detail)
     if agrees or was_verified:
-        publish_again(Evaluation.objects.select_related("suite", "submission__planner").get(pk=own.pk))
+        publish_again(Evaluation.runs.select_related("suite", "submission__planner").get(pk=own.pk))
     tell_verdict(evaluation_id=own.pk, agrees=agrees)
 
 

@@ -1,4 +1,11 @@
-"""Charging and refunding. Both belong into the transaction of what they are for."""
+"""Charging and refunding evaluations, and limits of a day and of a season. All belong into the transaction of what they
+are for.
+
+A season limits how often a planner is evaluated on its hidden data, since many tries would fit it to them. What counts
+is what the planner is (`planners.services.identity_of`), for the user who submits it and for the team: neither another
+name nor another member gives further tries. It is counted from the ledger: charges without refunds. An operator's own
+re-runs are not charged.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +15,18 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, Sum
 from django.utils import timezone
 
-from leaderboard.evaluations.models import Evaluation
+from evaluator.core.canonical_json import framed
+from evaluator.core.suites.hidden import HIDDEN
+from leaderboard.catalog.seasons import open_seasons
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationReason, EvaluationState, Submission
+from leaderboard.evaluations.states import Entered
 from leaderboard.people.models import Team, User
+from leaderboard.planners.models import Planner
+from leaderboard.planners.services import identity_of
+from leaderboard.platform.coordination.locks import Lock, lock_until_commit
 from leaderboard.platform.problems import ProblemError
 from leaderboard.quotas.models import ALL_SUITES, REWARDS, EntryReason, QuotaBalance, QuotaEntry
 
@@ -239,3 +253,108 @@ def today() -> date:
 def next_day(day: date) -> datetime:
     """When the next day begins."""
     return datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC)
+
+
+OWN_FAULT = frozenset({EvaluationReason.CANARY_FAILED, EvaluationReason.CANARY_ENDED_WORKERS})
+"""Reasons for which an evaluation fails through its planner: everything else that fails is refunded."""
+NOT_THE_PLANNERS = frozenset(
+    {EvaluationReason.INFRA_FAULTS, EvaluationReason.PLANNER_UNAVAILABLE, EvaluationReason.WORKERS_LOST}
+)
+"""Reasons for which an evaluation waits for its owner, all of them refunded."""
+REFUNDING = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED, EvaluationState.CANCELLED})
+
+
+def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything_ran: bool) -> EntryReason | None:
+    """Why an evaluation that enters `target` is refunded, or None if it is not. Pure."""
+    if target == EvaluationState.ON_HOLD and reason in NOT_THE_PLANNERS:
+        return EntryReason.NOT_THE_PLANNERS_FAULT
+    if target == EvaluationState.FAILED and reason not in OWN_FAULT:
+        return EntryReason.NOT_THE_PLANNERS_FAULT
+    if target == EvaluationState.CANCELLED and not anything_ran:
+        return EntryReason.NOTHING_RAN
+    return None
+
+
+def refund_if_due(event: Entered) -> None:
+    """Refund an evaluation if the state that it enters calls for it, within the same transaction."""
+    if event.state not in REFUNDING:
+        return
+    anything_ran = Attempt.objects.filter(shard__evaluation=event.evaluation_id).exists()
+    why = refund_reason(target=event.state, reason=event.reason, anything_ran=anything_ran)
+    if why is not None:
+        refund(evaluation_id=event.evaluation_id, reason=why)
+
+
+class SeasonQuotaError(ProblemError):
+    """The planner has none left of a season; nothing was changed. The message is a sentence for the user."""
+
+    code = "season_quota_exceeded"
+
+    def __init__(self, *, planner: str, suite: str, season: str, limit: int, used: int) -> None:
+        self._facts = {"suite": suite, "season": season, "limit": limit, "used": used}
+        super().__init__(
+            f"{planner} has used {used} of the {limit} evaluations of the suite {suite} that a planner may have on the "
+            f"hidden data of season {season}, those under other names included. The next season begins with none used; "
+            "an evaluation that is refunded is free again, but not without end."
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return self._facts
+
+
+def limit_of_open_seasons() -> int:
+    """Evaluations that a planner may have of a suite on the hidden data of a season; 0: any number, or none is open."""
+    limit: int = settings.QUOTA_PER_PLANNER_AND_SEASON
+    return limit if limit and open_seasons().exists() else 0
+
+
+def check_season(evaluation: Evaluation) -> None:
+    """Refuse an evaluation that was queued and charged now if its planner has no more left in its season.
+
+    Before: within the transaction that queued it.
+    After: the limit holds, however many submit at once; or the caller's transaction must be rolled back.
+
+    Raises:
+        SeasonQuotaError: the limit is reached.
+    """
+    limit: int = settings.QUOTA_PER_PLANNER_AND_SEASON
+    if not limit or evaluation.split != HIDDEN:
+        return
+    submission = evaluation.submission
+    identity = identity_of(submission.planner)
+    # Simultaneous submissions of one planner wait for each other here, and see each other's charges.
+    lock_until_commit(Lock.SEASON_QUOTA, framed(*identity).hex())
+    others = (
+        Evaluation.objects.filter(
+            _of_the_same(submission),
+            submission__planner__in=_same_planners(submission, identity=identity),
+            suite__slug=evaluation.suite.slug,
+            season=evaluation.season_id,
+            split=HIDDEN,
+        )
+        .exclude(pk=evaluation.pk)
+        .annotate(net=Sum("quota_entries__amount", filter=Q(quota_entries__user__isnull=False)))
+        .filter(net__isnull=False)
+    )
+    charged = list(others.values_list("net", flat=True))
+    used = sum(net > 0 for net in charged)
+    if used >= limit or len(charged) >= limit * CHARGES_PER_QUOTA:
+        slug = evaluation.suite.slug
+        raise SeasonQuotaError(
+            planner=submission.planner.name, suite=slug, season=str(evaluation.season_id), limit=limit, used=used
+        )
+
+
+def _of_the_same(submission: Submission) -> Q:
+    """Submissions of the same user, or for the same team."""
+    same = Q(submission__submitted_by=submission.submitted_by_id)
+    return same if submission.team_id is None else same | Q(submission__team=submission.team_id)
+
+
+def _same_planners(submission: Submission, *, identity: tuple[str, ...]) -> list[int]:
+    """The planners of the same user or team that are the same, whatever they are called."""
+    owned = Q(owner=submission.planner.owner_id) | Q(submissions__submitted_by=submission.submitted_by_id)
+    if submission.team_id is not None:
+        owned |= Q(submissions__team=submission.team_id)
+    of_kind = Planner.objects.filter(owned, kind=submission.planner.kind).distinct()
+    return [planner.pk for planner in of_kind if identity_of(planner) == identity]

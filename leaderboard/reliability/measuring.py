@@ -21,9 +21,7 @@ from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.results.task_scores import task_score
-from leaderboard.evaluations.states import Entered
-from leaderboard.evaluations.submitted import submitted
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL, Entered
 from leaderboard.messages.notices import tell_profile
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.celery import send_on_commit
@@ -53,14 +51,14 @@ def measure_when_ended(event: Entered) -> None:
     """Ask for the figures of a profile whose member has ended, after the commit. A lost message costs time only."""
     if event.state not in FINAL:
         return
-    parent = Evaluation.objects.filter(pk=event.evaluation_id).values_list("member_of", flat=True).first()
+    parent = Evaluation.runs.filter(pk=event.evaluation_id).values_list("member_of", flat=True).first()
     if parent is not None:
         send_on_commit(MEASURE_TASK, str(parent))
 
 
 def unmeasured() -> QuerySet[ReliabilityProfile]:
     """Profiles whose members have all ended, and whose figures were not computed since, or by another release."""
-    running = Evaluation.objects.filter(member_of=OuterRef("pk")).exclude(state__in=_ENDED)
+    running = Evaluation.runs.filter(member_of=OuterRef("pk")).exclude(state__in=_ENDED)
     stale = Q(measured_at=None) | ~Q(figures__version=VERSION)
     return ReliabilityProfile.objects.filter(stale, ~Exists(running)).order_by("requested_at")
 
@@ -124,7 +122,7 @@ def _unavailable(evaluation: Evaluation, *, wanted: Sequence[Condition]) -> tupl
 
 def _latest(evaluation: Evaluation) -> Mapping[Condition, Evaluation]:
     """The members by condition: of several, the last one, which alone may be complete."""
-    members = evaluation.members.select_related("suite").order_by("created", "pk")
+    members = evaluation.members.select_related("suite")
     return {Condition(member.perturbation, member.repetition): member for member in members}
 
 
@@ -166,7 +164,6 @@ def _gold_records(evaluation: Evaluation) -> Records | None:
     if evaluation.suite.ranking_column.interval is IntervalMethod.WILSON:
         return None
     alike = Evaluation.objects.filter(
-        submitted(),
         suite=evaluation.suite_id,
         profile_digest=evaluation.profile_digest,
         split=evaluation.split,

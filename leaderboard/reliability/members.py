@@ -1,4 +1,4 @@
-"""Which runs a profile consists of besides its evaluation. Pure."""
+"""Which runs a profile consists of besides its evaluation, and how they are called. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -48,3 +48,9 @@ def reaching(changed: Mapping[str, Sequence[str]], *, kind: Kind) -> Mapping[str
 def _is_of_tools(name: str) -> bool:
     known = PERTURBATIONS.get(name)
     return known is not None and known.kind is PerturbationKind.TOOLS
+
+
+def name_of(condition: Condition) -> str:
+    """A run, as pages name it: `run 3`, or the label of its perturbation."""
+    known = PERTURBATIONS.get(condition.perturbation)
+    return condition.in_words() if known is None else known.label

@@ -2,7 +2,7 @@
 
 A profile consists of a completed evaluation and of its members: further runs on the same requests, and one on each
 perturbed form. Members are evaluations like any other to the queue; boards and lists leave them out
-(`evaluations/submitted.py`). They belong to the same submission, so that whoever sees the evaluation sees them.
+(`Evaluation.objects`). They belong to the same submission, so that whoever sees the evaluation sees them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,14 +13,10 @@ from django.utils import timezone
 
 from evaluator.core.records import Outcome
 from evaluator.reliability.shared_samples import samples_of_further_runs
-from leaderboard.catalog.conditions import RunConditions, data_digest
-from leaderboard.catalog.library import library
-from leaderboard.evaluations.acting import NotPossibleError, in_words
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance
-from leaderboard.evaluations.submitted import is_submitted
-from leaderboard.evaluations.transitions import CANCELLABLE
+from leaderboard.catalog.library import RunConditions, data_digest, library
+from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState
+from leaderboard.evaluations.states import CANCELLABLE, advance
+from leaderboard.evaluations.visibility import NotPossibleError, in_words
 from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.audit.services import record
@@ -104,7 +100,7 @@ def _missing(*, evaluation: Evaluation, wanted: Iterable[Condition]) -> list[Con
 
 def why_not(evaluation: Evaluation) -> str:
     """Why the profile of this evaluation cannot be asked for now, as a sentence; empty if it can."""
-    if not is_submitted(evaluation) or evaluation.state != EvaluationState.COMPLETED:
+    if not evaluation.is_submitted or evaluation.state != EvaluationState.COMPLETED:
         return "Only a completed evaluation can have a reliability profile."
     kind = kind_of(evaluation.submission.planner)
     if not kind.can_be_asked_again:

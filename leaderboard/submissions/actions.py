@@ -1,13 +1,33 @@
-"""What the owner of an evaluation may do in its present state."""
+"""What owners may do with their evaluations: the actions in each state, the list of submissions with them, and running
+again. A final state stays final, so that a re-run is a new submission under today's conditions.
+"""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.submitted import is_submitted
+from django.db import transaction
+from django.db.models import Prefetch, QuerySet
+
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.scoring.metrics.undecided import ranged
+from leaderboard.catalog.library import split_of
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError
+from leaderboard.evaluations import states
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
+from leaderboard.evaluations.visibility import NotPossibleError, acted_on_by, done_count, is_public
+from leaderboard.people.models import Team, User
+from leaderboard.people.teams import is_member
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.services import check_planner, data_of
+from leaderboard.platform.audit.services import record
+from leaderboard.platform.models import Action
+from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.submissions import services
+from leaderboard.submissions.services import mark
 
 
-class Action(NamedTuple):
+class OwnerAction(NamedTuple):
     """Something that the owner may do now, with the sentence that asks for confirmation."""
 
     url: str
@@ -18,7 +38,7 @@ class Action(NamedTuple):
     button: str
 
 
-RESUME = Action(
+RESUME = OwnerAction(
     url="evaluations:resume",
     label="Resume",
     sentence="Runs the tasks with infrastructure faults again, and only these; where they are many, one of "
@@ -27,7 +47,7 @@ RESUME = Action(
     tone="",
     button="primary",
 )
-ACCEPT = Action(
+ACCEPT = OwnerAction(
     url="evaluations:accept",
     label="Accept as planner faults",
     sentence="The tasks with infrastructure faults then score 0, and the evaluation is ranked. This cannot be undone.",
@@ -35,7 +55,7 @@ ACCEPT = Action(
     tone="warning",
     button="danger",
 )
-CANCEL = Action(
+CANCEL = OwnerAction(
     url="evaluations:cancel",
     label="Cancel",
     sentence="Ends the evaluation. It is never ranked, and its results so far stay visible. This cannot be undone.",
@@ -43,7 +63,7 @@ CANCEL = Action(
     tone="error",
     button="danger",
 )
-RERUN = Action(
+RERUN = OwnerAction(
     url="evaluations:rerun",
     label="Run again",
     sentence="Submits the planner again for this suite, under today's conditions. It counts towards the quota like any "
@@ -52,7 +72,7 @@ RERUN = Action(
     tone="",
     button="primary",
 )
-VERIFY = Action(
+VERIFY = OwnerAction(
     url="evaluations:verify",
     label="Verify",
     sentence="A worker of this site repeats a sample of the tasks. If the results agree, the evaluation is ranked.",
@@ -62,15 +82,146 @@ VERIFY = Action(
 )
 
 
-def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
+def allowed_actions(evaluation: Evaluation) -> tuple[OwnerAction, ...]:
     """What the owner may do in the evaluation's present state."""
-    actions: tuple[Action, ...] = ()
+    actions: tuple[OwnerAction, ...] = ()
     if evaluation.verifies_id is not None:
         return actions
     if evaluation.state == EvaluationState.ON_HOLD:
         actions += (RESUME, ACCEPT)
-    if evaluation.state in transitions.CANCELLABLE:
+    if evaluation.state in states.CANCELLABLE:
         actions += (CANCEL,)
-    if evaluation.state in transitions.FINAL and is_submitted(evaluation):
+    if evaluation.state in states.FINAL and evaluation.is_submitted:
         actions += (RERUN,)
     return actions
+
+
+class ListedEvaluation(NamedTuple):
+    """An evaluation of a submission."""
+
+    evaluation: Evaluation
+    metric: str
+    """Label of the column that its suite ranks by."""
+    value: Mapping[str, Any] | None
+    """Its value there; None: it has none yet."""
+    actions: tuple[OwnerAction, ...]
+
+
+class ListedSubmission(NamedTuple):
+    """A submission with its evaluations, of which there is at least one."""
+
+    submission: Submission
+    evaluations: tuple[ListedEvaluation, ...]
+
+
+def submissions_of(user: User) -> QuerySet[Submission]:
+    """The user's own submissions and those of their teams, newest first."""
+    entered = Evaluation.objects.annotate(done=done_count())
+    own = Submission.objects.filter(acted_on_by(user)).select_related("planner__secret", "submitted_by", "team")
+    evaluations = Prefetch("evaluations", entered.select_related("suite").order_by("created"))
+    return own.prefetch_related(evaluations).order_by("-created")
+
+
+def listed(submission: Submission) -> ListedSubmission:
+    """The row of a submission that came from `submissions_of`."""
+    return ListedSubmission(submission, tuple(map(_listed, submission.evaluations.all())))
+
+
+def _listed(evaluation: Evaluation) -> ListedEvaluation:
+    column = evaluation.suite.ranking_column
+    measured = (evaluation.summary or {}).get("metrics") or {}
+    value = ranged(metrics=measured, column=column)
+    return ListedEvaluation(evaluation, column.label, value, allowed_actions(evaluation))
+
+
+def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submission:
+    """Submit the evaluation's planner once more for the same suite.
+
+    Before: the evaluation has ended, whichever way.
+    After: a submission that names it in `rerun_of` has one queued evaluation under today's conditions, run on its
+    submitter's own worker if this one was, and seen by whom this one is seen by. It is charged to `by`, who submits
+    it, and to the team that the first one was for; with `for_owner` the first submitter submits it again, at nobody's
+    charge.
+
+    Raises:
+        NotPossibleError: it has not ended, or suite or planner could not be submitted today; nothing was changed.
+        FieldErrors: it would run on an own worker, and data is hidden from its owner; nothing was changed.
+        QuotaExceededError: `by` has none left today; nothing was changed.
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    before = Evaluation.runs.select_related(
+        "suite", "submission__planner", "submission__submitted_by", "submission__team"
+    ).get(pk=evaluation.pk)
+    entrances = _entrances(before)
+    first = before.submission
+    submitter = first.submitted_by if for_owner else by
+    own_worker = runs_on_own_worker(before.pk)
+    if own_worker and kind_of(first.planner).has_secret and submitter.pk != first.planner.owner_id:
+        raise NotPossibleError(
+            "Only the planner's owner can re-run this: it would run on your self-hosted worker, "
+            "which would get data that only its owner may know."
+        )
+    with transaction.atomic():
+        submission = Submission.objects.create(
+            planner=first.planner,
+            submitted_by=submitter,
+            team=_team_of(first, submitter=submitter),
+            rerun_of=before,
+            version=first.version,
+            priority=first.priority,
+            **_visibility_of(first),
+        )
+        try:
+            services.enter(submission=submission, entrances=entrances, charged=not for_owner)
+        except SeasonRefusedError as error:
+            raise NotPossibleError(str(error)) from error
+        if own_worker:
+            mark(submission)
+        record(
+            by=by,
+            action=Action.RERUN,
+            target=before,
+            label=before.in_words(),
+            details={"submission": str(submission.pk), "charged": not for_owner},
+        )
+    return submission
+
+
+def _entrances(before: Evaluation) -> list[services.Entrance]:
+    """Today's conditions of its suite. What was a rehearsal is one again."""
+    suite = _todays_suite(before)
+    is_rehearsal = split_of(suite) == HIDDEN and before.split != HIDDEN
+    try:
+        return services.look_up([suite], season=REHEARSAL if is_rehearsal else "")
+    except SeasonRefusedError as error:
+        raise NotPossibleError(str(error)) from error
+
+
+def _team_of(first: Submission, *, submitter: User) -> Team | None:
+    """The team that a re-run is for: the first one's, if its submitter still is in it."""
+    return first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None
+
+
+def _visibility_of(first: Submission) -> dict[str, object]:
+    """A re-run is seen by whom the first one is seen by now: an embargo that is over is none."""
+    if is_public(first):
+        return {"visibility": Visibility.PUBLIC, "embargo_until": None}
+    return {"visibility": first.visibility, "embargo_until": first.embargo_until}
+
+
+def _todays_suite(evaluation: Evaluation) -> Suite:
+    """The suite that a re-run is entered for, if there can be one."""
+    if evaluation.verifies_id is not None:
+        raise NotPossibleError("This is a verification: run the evaluation again that it verifies.")
+    if evaluation.member_of_id is not None:
+        raise NotPossibleError("This is part of a reliability profile: complete the profile instead.")
+    if evaluation.state not in states.FINAL:
+        label = EvaluationState(evaluation.state).label.lower()
+        raise NotPossibleError(f"The evaluation is {label!r}; only one that has ended can be run again.")
+    suite = Suite.objects.filter(slug=evaluation.suite.slug, current=True).first()
+    if suite is None:
+        raise NotPossibleError(f"The suite {evaluation.suite.slug} cannot be submitted to any more.")
+    if problems := check_planner(data_of(evaluation.submission.planner)):
+        why = " ".join(text for texts in problems.values() for text in texts)
+        raise NotPossibleError(f"The planner could not be submitted like this today: {why}")
+    return suite

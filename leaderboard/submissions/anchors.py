@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from evaluator.planners.offline import offline_planners
-from leaderboard.catalog.conditions import conditions_of
+from leaderboard.catalog.library import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.people.models import User
 from leaderboard.planners.data import NAME, PlannerData
 from leaderboard.planners.kinds.bundled import BundledKind
@@ -49,7 +48,7 @@ def profile_anchors(evaluations: Sequence[Evaluation]) -> int:
     """
     asked = 0
     for evaluation in evaluations:
-        current = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by").get(
+        current = Evaluation.runs.select_related("suite", "submission__planner", "submission__submitted_by").get(
             pk=evaluation.pk
         )
         if ReliabilityProfile.objects.filter(pk=current.pk).exists() or why_not(current):
@@ -68,7 +67,6 @@ def _evaluation(*, name: str, suite: str, owner: User) -> Evaluation:
     found = Suite.objects.get(slug=suite, current=True)
     present = (
         Evaluation.objects.filter(
-            submitted(),
             submission__planner__owner=owner,
             submission__planner__name=_planner_name(name),
             suite=found,

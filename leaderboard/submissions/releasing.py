@@ -1,4 +1,6 @@
-"""Changing who sees a submission: by its owner at any time, and by itself when an embargo ends.
+"""Changing who sees a submission: by its owner at any time, by itself when an embargo ends, and by an operator, who
+takes an evaluation off the boards and puts it back. History stays: snapshots that hold a hidden evaluation are not
+touched, and its page says what was done and why.
 
 Boards are published in the same transaction, under the lock that every publisher of a suite takes. So no snapshot ever
 holds what was made private before it, and nothing is made private that a snapshot holds.
@@ -14,14 +16,17 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from leaderboard.boards.services import publish_locked
-from leaderboard.evaluations.acting import NotPossibleError
-from leaderboard.evaluations.board_of import conditions_of_board, lock_board
-from leaderboard.evaluations.events import ask_anew
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
-from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import explain
-from leaderboard.evaluations.submitted import submitted
-from leaderboard.evaluations.visibility import check, is_public
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Submission,
+    Visibility,
+    conditions_of_board,
+    lock_board,
+)
+from leaderboard.evaluations.states import ask_anew, explain
+from leaderboard.evaluations.visibility import NotPossibleError, check, is_public
 from leaderboard.people.models import User
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.clock import database_now
@@ -53,11 +58,11 @@ def set_visibility(
     if errors := check(visibility=visibility, embargo_until=embargo_until):
         raise FieldErrors(errors)
     with transaction.atomic():
-        current = _locked(submission.pk)
-        before = _told(current)
+        current = _locked_submission(submission.pk)
+        before = _state(current)
         was_public = is_public(current)
         current.visibility, current.embargo_until = Visibility(visibility), embargo_until
-        if _told(current) == before:
+        if _state(current) == before:
             return False
         if was_public and visibility != Visibility.PUBLIC and _is_ranked(current):
             raise NotPossibleError(_STAYS_PUBLIC)
@@ -88,10 +93,10 @@ def _release_safely(submission_id: UUID) -> bool:
 
 def _release(submission_id: UUID) -> bool:
     with transaction.atomic():
-        current = _locked(submission_id)
+        current = _locked_submission(submission_id)
         if current.visibility != Visibility.EMBARGO or not is_public(current):
             return False
-        before = _told(current)
+        before = _state(current)
         # Public since its date, also where nobody looked for a while.
         current.public_since = current.embargo_until
         current.visibility, current.embargo_until = Visibility.PUBLIC, None
@@ -99,9 +104,9 @@ def _release(submission_id: UUID) -> bool:
     return True
 
 
-def _locked(submission_id: UUID) -> Submission:
+def _locked_submission(submission_id: UUID) -> Submission:
     """The submission as it is, with every suite that it is entered for locked as publishers do."""
-    entered = Evaluation.objects.filter(submitted(), submission=submission_id)
+    entered = Evaluation.objects.filter(submission=submission_id)
     for slug in sorted(set(entered.values_list("suite__slug", flat=True))):
         lock_board(slug)
     return (
@@ -111,12 +116,12 @@ def _locked(submission_id: UUID) -> Submission:
 
 def _save(current: Submission, *, by: User | None, action: Action, before: dict[str, str | None]) -> None:
     current.save(update_fields=["visibility", "embargo_until", "public_since"])
-    details = {"before": before, "after": _told(current)}
+    details = {"before": before, "after": _state(current)}
     record(by=by, action=action, target=current, label=current.planner.name, details=details)
-    evaluations = current.evaluations.select_related("suite", "submission__planner")
-    _publish(evaluations.filter(submitted(), state=EvaluationState.COMPLETED))
-    for evaluation in evaluations:
-        ask_anew(evaluation.pk)
+    completed = current.evaluations.filter(state=EvaluationState.COMPLETED)
+    _publish(completed.select_related("suite", "submission__planner"))
+    for pk in Evaluation.runs.filter(submission=current).values_list("pk", flat=True):
+        ask_anew(pk)
 
 
 def _publish(evaluations: Iterable[Evaluation]) -> None:
@@ -144,6 +149,59 @@ def _public_since(submission: Submission, *, was_public: bool) -> datetime | Non
     return submission.public_since if was_public else database_now()
 
 
-def _told(submission: Submission) -> dict[str, str | None]:
+def _state(submission: Submission) -> dict[str, str | None]:
     until = submission.embargo_until
     return {"visibility": str(submission.visibility), "embargo_until": None if until is None else until.isoformat()}
+
+
+LONGEST_REASON = 400
+
+
+def hide(evaluation: Evaluation, *, reason: str, by: User | None = None) -> None:
+    """Take an evaluation off every board, feed and comparison with others; a new snapshot is without it.
+
+    Raises:
+        ValueError: there is no reason, or it is too long; everybody reads it on the evaluation's page.
+        NotPossibleError: it is hidden already, or a verification, which is on no board.
+    """
+    text = reason.strip()
+    if not text or len(text) > LONGEST_REASON or not text.isprintable():
+        raise ValueError(
+            f"Give a reason of 1 to {LONGEST_REASON} characters: it is shown publicly on the evaluation's page."
+        )
+    with transaction.atomic():
+        current = _locked_evaluation(evaluation)
+        if current.verifies_id is not None:
+            raise NotPossibleError("This is a verification, which no board shows: hide what it verifies.")
+        if current.member_of_id is not None:
+            raise NotPossibleError("This is part of a reliability profile, which no board shows: hide its evaluation.")
+        if current.hidden_at is not None:
+            raise NotPossibleError(f"It is already hidden: {current.hidden_reason}")
+        Evaluation.runs.filter(pk=current.pk).update(hidden_at=Now(), hidden_reason=text)
+        _finish(current, action=Action.HIDDEN, by=by, details={"reason": text})
+
+
+def show_again(evaluation: Evaluation, *, by: User | None = None) -> None:
+    """Put a hidden evaluation back.
+
+    Raises:
+        NotPossibleError: it is not hidden.
+    """
+    with transaction.atomic():
+        current = _locked_evaluation(evaluation)
+        if current.hidden_at is None:
+            raise NotPossibleError("It is not hidden.")
+        Evaluation.runs.filter(pk=current.pk).update(hidden_at=None, hidden_reason="")
+        _finish(current, action=Action.SHOWN_AGAIN, by=by, details={"reason": current.hidden_reason})
+
+
+def _locked_evaluation(evaluation: Evaluation) -> Evaluation:
+    lock_board(evaluation.suite.slug)
+    related = Evaluation.runs.select_related("suite", "submission__planner")
+    return related.select_for_update(no_key=True, of=("self",)).get(pk=evaluation.pk)
+
+
+def _finish(current: Evaluation, *, action: Action, by: User | None, details: dict[str, str]) -> None:
+    record(by=by, action=action, target=current, label=current.in_words(), details=details)
+    if current.state == EvaluationState.COMPLETED:
+        publish_locked(current)

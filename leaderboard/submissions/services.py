@@ -1,6 +1,6 @@
 """What owners do with evaluations: submit, resume, accept, cancel. Pages, API and admin use the same functions.
 
-Whether somebody may do it is asked before (`evaluations/acting.py`). `by` is who does it, for the audit log and
+Whether somebody may do it is asked before (`evaluations/visibility.py`). `by` is who does it, for the audit log and
 for the reason that the owner reads; None stands for a command on the operator's own machine.
 """
 
@@ -13,24 +13,22 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from evaluator.core.records import Outcome, Reason
+from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog import seasons
-from leaderboard.catalog.conditions import RunConditions, conditions_of, hidden_seed, tasks_per_shard
-from leaderboard.catalog.library import library
+from leaderboard.catalog.library import RunConditions, conditions_of, hidden_seed, library, tasks_per_shard
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import SeasonRefusedError
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.acting import NotPossibleError, in_words
 from leaderboard.evaluations.models import (
     Evaluation,
+    EvaluationReason,
     EvaluationState,
     Shard,
     Submission,
     SubmitterPriority,
     TaskResult,
 )
-from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance
-from leaderboard.evaluations.unfinished import OPEN_FAULTS
+from leaderboard.evaluations.states import CANCELLABLE, OPEN_FAULTS, advance
+from leaderboard.evaluations.visibility import NotPossibleError, in_words
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.people.models import Team, User
 from leaderboard.people.teams import teams_of
@@ -42,11 +40,11 @@ from leaderboard.platform.models import Action
 from leaderboard.queue import canary
 from leaderboard.queue.entering import in_asking_order, queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
+from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.queue.shards import add_shards
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.unreachable import count_against_planner
-from leaderboard.quotas.seasons import check_season
-from leaderboard.quotas.services import charge
+from leaderboard.quotas.services import charge, check_season
 from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VERSION, VISIBILITY
 
 
@@ -355,15 +353,15 @@ def _note(
     *, by: User | None, action: Action, evaluation: Evaluation, after: EvaluationState, **details: object
 ) -> None:
     """Log a change of state in the audit log; `evaluation` has the state before."""
-    states = {"before": {"state": evaluation.state}, "after": {"state": str(after)}}
-    record(by=by, action=action, target=evaluation, label=evaluation.in_words(), details={**states, **details})
+    change = {"before": {"state": evaluation.state}, "after": {"state": str(after)}}
+    record(by=by, action=action, target=evaluation, label=evaluation.in_words(), details={**change, **details})
 
 
 def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:
-    current = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
+    current = Evaluation.runs.select_for_update().get(pk=evaluation.pk)
     if current.verifies_id is not None:
         raise NotPossibleError(f"This is the verification of evaluation {current.verifies_id}; it cannot be {verb}.")
-    allowed = transitions.CANCELLABLE if wanted is None else {wanted}
+    allowed = CANCELLABLE if wanted is None else {wanted}
     if current.state not in allowed:
         needed = "has not ended" if wanted is None else f"is {wanted.label.lower()!r}"
         label = EvaluationState(current.state).label
@@ -373,3 +371,32 @@ def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str
 
 def _faults(evaluation: Evaluation) -> QuerySet[TaskResult]:
     return TaskResult.objects.filter(OPEN_FAULTS, evaluation=evaluation)
+
+
+def submit_for_own_worker(valid: ValidSubmission) -> Submission:
+    """Enter a planner for suites that only workers with a token of its submitter evaluate.
+
+    Before: nothing.
+    After: as `services.submit`, and every evaluation is marked.
+
+    Raises:
+        FieldErrors: data is hidden from its owner; nothing was changed.
+    """
+    with transaction.atomic():
+        submission = submit(valid)
+        mark(submission)
+    return submission
+
+
+def mark(submission: Submission) -> None:
+    """Leave the evaluations of a new submission to workers of its submitter, within the present transaction.
+
+    Raises:
+        FieldErrors: data is hidden from the submitter; the transaction must be rolled back.
+    """
+    evaluations = list(submission.evaluations.select_related("suite"))
+    if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN]:
+        raise FieldErrors(
+            {"own_worker": [f"{hidden[0]} has hidden data on this site, which only the site's workers may see."]}
+        )
+    OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=evaluation) for evaluation in evaluations)

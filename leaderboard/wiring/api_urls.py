@@ -7,17 +7,17 @@ from leaderboard.boards.web import signing_api as proofs
 from leaderboard.boards.web.task_values_api import BoardTasksView
 from leaderboard.catalog.web import api as catalog
 from leaderboard.causes.web import api as causes
-from leaderboard.causes.web.boards_api import BoardCausesView
-from leaderboard.evaluations.web.api import details, evaluations, results, tasks, verifications, waits
+from leaderboard.causes.web.api import BoardCausesView
+from leaderboard.evaluations.web.api import details, evaluations, results
 from leaderboard.evaluations.web.compare.api import ComparisonView
 from leaderboard.messages.web import api as webhooks
 from leaderboard.operations.web.leaving import api as account
 from leaderboard.operations.web.monitoring.api import StatusView
 from leaderboard.people.web.api import teams, tokens
 from leaderboard.people.web.profiles import api as profiles
-from leaderboard.planners.web import checkpoints_api as checkpoints
-from leaderboard.planners.web import headers_api as planner_headers
-from leaderboard.planners.web import uploads_api as uploads
+from leaderboard.planners.web import api as checkpoints
+from leaderboard.planners.web import api as planner_headers
+from leaderboard.planners.web import api as uploads
 from leaderboard.platform.api.nowhere import NowhereView
 from leaderboard.platform.api.schema_view import SchemaView
 from leaderboard.queue.web import api as workers
@@ -25,7 +25,8 @@ from leaderboard.queue.web.worker_api import urls as worker_api_urls
 from leaderboard.quotas.web import api as quotas
 from leaderboard.reliability.web import api as reliability
 from leaderboard.rewards.web.api import RewardsJobView, RewardsView
-from leaderboard.submissions.web.api import acting, endpoint_tests, submitting
+from leaderboard.submissions.web import api as submissions
+from leaderboard.submissions.web import endpoint_tests_api
 
 app_name = "api"
 
@@ -36,9 +37,9 @@ urlpatterns = [
     path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("uploads/", uploads.UploadsView.as_view(), name="uploads"),
     path("uploads/<id:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
-    path("submissions/", submitting.SubmissionsView.as_view(), name="submissions"),
-    path("submissions/pending/<id:job_id>/", submitting.PendingSubmissionView.as_view(), name="pending-submission"),
-    path("submissions/<id:submission_id>/", submitting.SubmissionView.as_view(), name="submission"),
+    path("submissions/", submissions.SubmissionsView.as_view(), name="submissions"),
+    path("submissions/pending/<id:job_id>/", submissions.PendingSubmissionView.as_view(), name="pending-submission"),
+    path("submissions/<id:submission_id>/", submissions.SubmissionView.as_view(), name="submission"),
     path("submissions/<id:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
     path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, evaluations.EvaluationView.as_view(), name="evaluation"),
@@ -50,25 +51,25 @@ urlpatterns = [
     path(f"{_EVALUATION}failures/", details.FailuresView.as_view(), name="failures"),
     path(f"{_EVALUATION}others/<path:task_key>/", details.OthersView.as_view(), name="others"),
     path(f"{_EVALUATION}place/", details.PlaceView.as_view(), name="place"),
-    path(f"{_EVALUATION}resume/", acting.ResumeView.as_view(), name="resume"),
-    path(f"{_EVALUATION}accept/", acting.AcceptView.as_view(), name="accept"),
-    path(f"{_EVALUATION}cancel/", acting.CancelView.as_view(), name="cancel"),
-    path(f"{_EVALUATION}rerun/", acting.RerunView.as_view(), name="rerun"),
-    path(f"{_EVALUATION}wait/", waits.WaitView.as_view(), name="wait"),
+    path(f"{_EVALUATION}resume/", submissions.ResumeView.as_view(), name="resume"),
+    path(f"{_EVALUATION}accept/", submissions.AcceptView.as_view(), name="accept"),
+    path(f"{_EVALUATION}cancel/", submissions.CancelView.as_view(), name="cancel"),
+    path(f"{_EVALUATION}rerun/", submissions.RerunView.as_view(), name="rerun"),
+    path(f"{_EVALUATION}wait/", evaluations.WaitView.as_view(), name="wait"),
     path(f"{_EVALUATION}reliability/", reliability.ReliabilityView.as_view(), name="reliability"),
     path(f"{_EVALUATION}reliability/cancel/", reliability.CancelReliabilityView.as_view(), name="reliability-cancel"),
-    path(f"{_EVALUATION}verify/", acting.VerifyView.as_view(), name="verify"),
+    path(f"{_EVALUATION}verify/", submissions.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}proof/", proofs.EvaluationProofView.as_view(), name="evaluation-proof"),
-    path(f"{_EVALUATION}verifications/", verifications.VerificationsView.as_view(), name="verifications"),
+    path(f"{_EVALUATION}verifications/", evaluations.VerificationsView.as_view(), name="verifications"),
     path("status/", StatusView.as_view(), name="status"),
     path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
     path("planners/", profiles.PlannersView.as_view(), name="planners"),
     path("planners/<number:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
-    path("endpoint-tests/", endpoint_tests.EndpointTestsView.as_view(), name="endpoint-tests"),
-    path("endpoint-tests/<id:job_id>/", endpoint_tests.EndpointTestView.as_view(), name="endpoint-test"),
+    path("endpoint-tests/", endpoint_tests_api.EndpointTestsView.as_view(), name="endpoint-tests"),
+    path("endpoint-tests/<id:job_id>/", endpoint_tests_api.EndpointTestView.as_view(), name="endpoint-test"),
     path("rewards/", RewardsView.as_view(), name="rewards"),
     path("rewards/<id:job_id>/", RewardsJobView.as_view(), name="rewards-job"),
-    path("wait/", waits.NewWaitView.as_view(), name="new-wait"),
+    path("wait/", evaluations.NewWaitView.as_view(), name="new-wait"),
     path("quota/", quotas.QuotaView.as_view(), name="quota"),
     path("seasons/", catalog.SeasonsView.as_view(), name="seasons"),
     path("seasons/<slug:season>/", catalog.SeasonView.as_view(), name="season"),
@@ -76,7 +77,7 @@ urlpatterns = [
     path("queue/", details.QueueView.as_view(), name="queue"),
     path("bundled-planners/", details.BundledPlannersView.as_view(), name="bundled-planners"),
     path("suites/<slug:slug>/", catalog.SuiteView.as_view(), name="suite"),
-    path("suites/<slug:slug>/tasks/", tasks.TasksView.as_view(), name="tasks"),
+    path("suites/<slug:slug>/tasks/", catalog.TasksView.as_view(), name="tasks"),
     path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),

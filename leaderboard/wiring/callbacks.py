@@ -16,7 +16,7 @@ from leaderboard.queue import publishing
 from leaderboard.queue.agents import turns
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
-from leaderboard.quotas.refunds import refund_if_due
+from leaderboard.quotas.services import refund_if_due
 from leaderboard.reliability.measuring import measure_when_ended
 from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST

@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from leaderboard.boards.web.signing_api import keys
+from leaderboard.catalog.web.views import suite_page
 from leaderboard.evaluations.results.objects import artefact, hidden_artefact
 from leaderboard.operations.web.monitoring.views import metrics, pool_demand, status
 from leaderboard.platform.http.icon import icon
@@ -36,11 +37,9 @@ urlpatterns = [
     path("", include("leaderboard.people.web.profiles.urls")),
     path("", include("leaderboard.submissions.web.urls")),
     path("", include("leaderboard.evaluations.web.urls")),
-    path("", include("leaderboard.evaluations.web.sharing.urls")),
-    path("", include("leaderboard.catalog.web.urls")),
+    path("", include(([path("suites/<slug:suite>/", suite_page, name="suite")], "suites"))),
     path("", include("leaderboard.boards.web.urls")),
     path("", include("leaderboard.help.web.documents.urls")),
-    path("", include("leaderboard.evaluations.web.compare.urls")),
     path("", include("leaderboard.help.web.search.urls")),
     path("", include("leaderboard.queue.web.urls")),
     path("", include("leaderboard.messages.web.urls")),

@@ -32,7 +32,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import announce, close
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.unfinished import close_open_tasks
+from leaderboard.evaluations.states import close_open_tasks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.people import teams
 from leaderboard.people.models import User
@@ -291,7 +291,7 @@ def _submit(user: User, suite: Suite) -> Evaluation:
 def _running(user: User, suite: Suite) -> Evaluation:
     """An evaluation with a live worker that has written a log."""
     evaluation = make_submission(user=user, suite=suite, name="under way").evaluations.get()
-    Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.LAUNCHING)
+    Evaluation.runs.filter(pk=evaluation.pk).update(state=EvaluationState.LAUNCHING)
     lease = leases.lease(worker="gpu-7", evaluation_id=evaluation.pk)
     assert lease is not None
     now = timezone.now().timestamp()

@@ -10,8 +10,8 @@ from django.db import connection
 from playwright.sync_api import Page, Route, expect, sync_playwright
 
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.states import NewResult, announce
 from leaderboard.queue.shards import add_shards
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.serving import server

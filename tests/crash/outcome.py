@@ -27,7 +27,7 @@ def outcome_of(*, store: Path) -> dict[str, Any]:
     return {
         "planners": list(Planner.objects.order_by("name").values("name", "kind")),
         "submissions": Submission.objects.count(),
-        "evaluations": list(Evaluation.objects.order_by("created").values(*_EVALUATION)),
+        "evaluations": list(Evaluation.runs.order_by("created").values(*_EVALUATION)),
         "results": list(TaskResult.objects.order_by("evaluation__created", "task__position").values(*_RESULT)),
         "records": sorted(_untimed_digest(store=store, digest=digest) for digest in records),
         "open_shards": Shard.objects.exclude(state="done").count(),

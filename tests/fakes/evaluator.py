@@ -10,8 +10,7 @@ from evaluator.planners.trials import process as trial_process
 from evaluator.planners.trials.trial import Trial
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.statistics import LEAST_VALUES
-from leaderboard.catalog.conditions import NO_PROFILE
-from leaderboard.catalog.library import AddressRefusedError, NotReadyError, PlansRead, RewardsRefusedError
+from leaderboard.catalog.library import NO_PROFILE, AddressRefusedError, NotReadyError, PlansRead, RewardsRefusedError
 
 PROFILE_DIGEST = "f" * 64
 JUDGE_DIGEST = "e" * 64

@@ -138,7 +138,7 @@ def expire(lease: leases.Lease) -> None:
 
 def let_time_pass(evaluation: Evaluation) -> None:
     """Let the present state of the evaluation have lasted too long, where it has a deadline."""
-    Evaluation.objects.filter(pk=evaluation.pk, state_deadline__isnull=False).update(
+    Evaluation.runs.filter(pk=evaluation.pk, state_deadline__isnull=False).update(
         state_deadline=timezone.now() - timedelta(seconds=1)
     )
 

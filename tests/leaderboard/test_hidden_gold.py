@@ -19,11 +19,11 @@ from evaluator.core.records import Outcome, ResultRecord, TextPair
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import Artefact, MediaType
 from leaderboard.catalog.models import Season, Suite, Task
-from leaderboard.evaluations import events
+from leaderboard.evaluations import states
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.evaluations.web.progress import progress as progress_of
+from leaderboard.evaluations.web.presenters import progress as progress_of
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite
@@ -208,7 +208,7 @@ def test_withheld_plans_cannot_be_searched_for(things):
 def test_what_is_told_of_an_evaluation_while_it_runs_holds_no_gold(things):
     for one in things:
         evaluation = Evaluation.objects.get(pk=one["evaluation"])
-        told = json.dumps([events.snapshot(evaluation.pk), progress_of(evaluation)])
+        told = json.dumps([states.snapshot(evaluation.pk), progress_of(evaluation)])
         assert MARK not in told
 
 

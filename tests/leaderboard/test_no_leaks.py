@@ -21,9 +21,8 @@ from django.utils import timezone
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
 from leaderboard.people.models import User
-from leaderboard.submissions.hiding import hide
-from leaderboard.submissions.releasing import release_due, set_visibility
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.releasing import hide, release_due, set_visibility
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_submission, make_suite
 from tests.leaderboard.platform.api.test_reading import finish

@@ -19,9 +19,9 @@ from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN, asked_name
 from leaderboard.catalog.models import Season, Task
 from leaderboard.catalog.seasons import seed_of
-from leaderboard.evaluations import events
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.web.progress import progress as progress_of
+from leaderboard.evaluations.web.presenters import progress as progress_of
 from leaderboard.operations.leaving.export import export
 from leaderboard.people.models import User
 from leaderboard.platform.field_errors import FieldErrors
@@ -183,7 +183,7 @@ def test_the_owner_finds_faults_by_the_ids_of_requests(things):
 def test_what_runs_tells_neither_scores_nor_causes_of_what_has_ended(things):
     moving = Evaluation.objects.get(pk=things[3]["evaluation"])
     assert progress_of(moving)["results"] == []
-    assert events.snapshot(moving.pk)["results"], "what is kept for closed seasons"
+    assert states.snapshot(moving.pk)["results"], "what is kept for closed seasons"
     for name in EVERYBODY:
         client = clients(name)[0]
         for route in ("api:breakdowns", "api:causes"):

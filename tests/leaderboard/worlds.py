@@ -18,7 +18,7 @@ from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import Artefact, MediaType
 from leaderboard.boards.services import publish
-from leaderboard.catalog.conditions import NO_PROFILE
+from leaderboard.catalog.library import NO_PROFILE
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.evaluations.results.objects import server_store
@@ -82,7 +82,7 @@ def make_world(size: int) -> World:
         "username": owner.username,
         "chapter": "api",
     }
-    running = Evaluation.objects.filter(submission__submitted_by=owner, state="running")[0]
+    running = Evaluation.runs.filter(submission__submitted_by=owner, state="running")[0]
     shard = running.shards.get(number=0)
     rows = {
         "Team": teams[0].pk, "User": owner.pk, "Evaluation": running.pk, "Submission": running.submission_id,
@@ -182,7 +182,7 @@ def _evaluation(*, submission: Submission, suite: Suite, state: str, **fields: A
         "state_since": now,
         "tasks_total": Task.objects.filter(suite=suite).count(),
     }
-    made = Evaluation.objects.create(submission=submission, suite=suite, state=state, **values | fields)
+    made = Evaluation.runs.create(submission=submission, suite=suite, state=state, **values | fields)
     if made.verifies_id is None:
         QuotaEntry.objects.create(
             user=submission.submitted_by,

@@ -13,7 +13,7 @@ from django.db.models.functions import Lag
 from django.utils import timezone
 
 from leaderboard.boards.services import publish
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -29,8 +29,8 @@ from leaderboard.planners.data import PlannerData
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite
 
-_ENDED = [state.value for state in transitions.FINAL]
-_LEASED_SOON = [EvaluationState.QUEUED, *transitions.LEASABLE]
+_ENDED = [state.value for state in states.FINAL]
+_LEASED_SOON = [EvaluationState.QUEUED, *states.LEASABLE]
 VERSION = "before the test"
 """Version of the planners of such evaluations, and their worker, by which the report leaves them out."""
 MEASURED = ~Q(submission__version=VERSION)

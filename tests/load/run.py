@@ -161,7 +161,7 @@ class _Test:
             self._processes.start(what="workers", name=name, module="tests.load.worker", arguments=arguments)
 
     def _all_have_ended(self, states: Mapping[str, int]) -> bool:
-        from leaderboard.evaluations.transitions import FINAL
+        from leaderboard.evaluations.states import FINAL
 
         return set(states) <= {state.value for state in FINAL}
 

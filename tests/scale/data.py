@@ -25,7 +25,7 @@ from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish, published
-from leaderboard.catalog.conditions import conditions_of
+from leaderboard.catalog.library import conditions_of
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
 from leaderboard.messages.models import OutboxMessage, Webhook
@@ -201,7 +201,7 @@ def _evaluations(*, share: Share, people: Sequence[User], rng: random.Random) ->
                 summary=_summary(suite=share.suite, tasks=tasks, rng=rng) if state == "completed" else None,
             )
         )  # fmt: skip
-    return Evaluation.objects.bulk_create(made, batch_size=500)
+    return Evaluation.runs.bulk_create(made, batch_size=500)
 
 
 def _summary(*, suite: Suite, tasks: int, rng: random.Random) -> dict[str, Any]:
@@ -309,10 +309,10 @@ def examples() -> Iterator[dict[str, Any]]:
     hidden = store.put(Artefact(data=b"made up", media_type=MediaType.TEXT))
     kinds = {"job": ENDPOINT_TEST, "rewards_job": REWARDS, "pending_job": SUBMISSION}
     jobs = {name: accept(kind=kind, owner=owner, request=None).pk for name, kind in kinds.items()}
-    newest = Evaluation.objects.filter(verifies=None).order_by("-created", "-id")
+    newest = Evaluation.runs.filter(verifies=None).order_by("-created", "-id")
     far = newest.values_list("created", flat=True)[newest.count() * 9 // 10]
     for suite in Suite.objects.filter(current=True).order_by("slug"):
-        of_suite = Evaluation.objects.filter(suite=suite).order_by("created", "pk")
+        of_suite = Evaluation.runs.filter(suite=suite).order_by("created", "pk")
         own = list(published().filter(suite=suite, submission__submitted_by=owner).order_by("created", "pk")[:2])
         number = Snapshot.objects.filter(suite=suite).latest("number").number
         task = Task.objects.filter(suite=suite).order_by("position")[3]

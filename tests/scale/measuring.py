@@ -60,7 +60,7 @@ def addresses() -> Iterator[tuple[Address, str]]:
                 if "?" not in address.path and not address.by_staff:
                     yield address, "anonymous"
     operator = User.objects.get(username="operator")
-    running = Evaluation.objects.filter(state=EvaluationState.RUNNING, suite__slug=WIDE)[0]
+    running = Evaluation.runs.filter(state=EvaluationState.RUNNING, suite__slug=WIDE)[0]
     rows = {"Team": Team.objects.get(slug="lab0").pk, "Evaluation": running.pk, "Submission": running.submission_id}
     for address in admin_addresses(staff=operator, rows=rows):
         yield address, "staff"
@@ -95,7 +95,7 @@ def _new_queries() -> Callable[[int], str]:
 
 def _running(slug: str) -> Asked:
     """A running evaluation of a suite, read by its owner."""
-    found = Evaluation.objects.filter(state=EvaluationState.RUNNING, suite__slug=slug).order_by("created", "pk")[0]
+    found = Evaluation.runs.filter(state=EvaluationState.RUNNING, suite__slug=slug).order_by("created", "pk")[0]
     client = Client()
     client.force_login(found.submission.planner.owner)
     cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"

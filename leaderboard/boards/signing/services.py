@@ -46,9 +46,7 @@ from leaderboard.boards.signing.keys import first_signed_at, signing_key
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import commitment_of, commitments_of
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.board_of import lock_board
-from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.submitted import submitted
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, lock_board
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.clock import database_now
 from leaderboard.platform.models import Action
@@ -84,7 +82,7 @@ def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
     key = signing_key() if wanted else None
     if key is None:
         return
-    unsigned = Evaluation.objects.filter(pk__in=wanted).select_related("suite").order_by("pk")
+    unsigned = Evaluation.runs.filter(pk__in=wanted).select_related("suite").order_by("pk")
     EvaluationSignature.objects.bulk_create(
         # Whoever else signs one of them at this moment does as well.
         [_evaluation_signature(evaluation=evaluation, key=key) for evaluation in unsigned], ignore_conflicts=True
@@ -211,7 +209,7 @@ def withdraw_rows(*, before: Snapshot, after: Snapshot) -> None:
     Before: within the transaction that made it; the suite is locked.
     """
     left = rows_that_left(before=before.content["rows"], after=after.content["rows"])
-    hidden = Evaluation.objects.filter(pk__in=left, hidden_at__isnull=False).values_list("pk", flat=True)
+    hidden = Evaluation.runs.filter(pk__in=left, hidden_at__isnull=False).values_list("pk", flat=True)
     by_operator = {str(pk) for pk in hidden}
     for reason, is_hidden in (("hidden by an operator", True), ("not ranked any more", False)):
         if evaluations := [one for one in left if (one in by_operator) is is_hidden]:
@@ -403,7 +401,7 @@ def _snapshots(wanted: Q) -> int:
 
 def _evaluations(wanted: Q) -> int:
     """Those that no snapshot holds: private ones, and worse ones of a planner."""
-    completed = Evaluation.objects.filter(wanted, submitted(), state=EvaluationState.COMPLETED, signature=None)
+    completed = Evaluation.objects.filter(wanted, state=EvaluationState.COMPLETED, signature=None)
     ids = list(completed.order_by("finished").values_list("pk", flat=True))
     for start in range(0, len(ids), _EVALUATIONS_AT_ONCE):
         sign_when_possible(evaluation_ids=ids[start : start + _EVALUATIONS_AT_ONCE])

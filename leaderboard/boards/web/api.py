@@ -34,7 +34,7 @@ from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.web.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.board_of import Conditions
+from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.filters import written
 from leaderboard.platform.api.examples import (
     DIGEST,

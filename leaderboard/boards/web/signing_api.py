@@ -15,7 +15,6 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, keys_document, snapshot_proof, withdrawals_document
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import not_shared, records_are_open, withheld_from
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.platform.api.shapes import Output
@@ -121,7 +120,7 @@ class EvaluationProofView(ApiView):
     @extend_schema(responses=EvaluationProofOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
         related = visible_evaluations(request.user).select_related("suite", "season", "submission__planner")
-        evaluation = get_object_or_404(related, submitted(), pk=evaluation_id)
+        evaluation = get_object_or_404(related, pk=evaluation_id)
         withheld = withheld_from(reader=request.user, evaluation=evaluation)
         shows_records = not (withheld.data or withheld.plan) or records_are_open(evaluation)
         proof = evaluation_proof(evaluation=evaluation, shows_records=shows_records, shows_tasks=not withheld.tasks)

@@ -34,10 +34,10 @@ from leaderboard.boards.web.execution_agreement import agreement_shown_on
 from leaderboard.boards.web.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.models import Suite, current_suites
-from leaderboard.causes.boards.counting import causes_of_rows, version_of_rows
-from leaderboard.evaluations.board_of import Conditions
+from leaderboard.causes.counting import causes_of_rows, version_of_rows
+from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.filters import written
-from leaderboard.evaluations.results.provenance import arbiter_of
+from leaderboard.evaluations.results.results import arbiter_of
 from leaderboard.help.documents.chapters import GROUPS
 from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.http.late_parts import render_late

@@ -1,17 +1,22 @@
-"""The API about why the tasks of an evaluation are below the gold score."""
+"""The API about why tasks are below the gold score: of an evaluation, and of a board's planners."""
 
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.scoring.causes.taxonomy import Cause
-from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.services import latest_snapshot
+from leaderboard.catalog.models import Suite
+from leaderboard.causes.counting import MOST_ROWS, causes_of_rows
+from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.evaluations.web.presenters import gather
-from leaderboard.platform.api.examples import example
+from leaderboard.platform.api.examples import EVALUATION_ID, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
 
@@ -57,7 +62,7 @@ class CausesView(ApiView):
 
     @extend_schema(responses=CausesOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        related = visible_evaluations(request.user).select_related("suite", "season", "submission__planner")
+        related = visible_runs(request.user).select_related("suite", "season", "submission__planner")
         found = gather(get_object_or_404(related, pk=evaluation_id))
         bars, rows = found.causes, found.tasks.rows
         names = ("cause", "label", "definition", "tasks", "share")
@@ -69,5 +74,59 @@ class CausesView(ApiView):
                     | {"keys": [row.key for row in rows if bar.cause in row.why][:MOST_KEYS]}
                     for bar in bars.bars
                 ],
+            }
+        )
+
+
+class CausesOfRowOutput(Output):
+    """One row of the board."""
+
+    rank = serializers.IntegerField(allow_null=True)
+    planner = serializers.CharField()
+    owner = serializers.CharField()
+    evaluation = serializers.UUIDField()
+    ran = serializers.IntegerField(help_text="Tasks that ran.")
+    below = serializers.IntegerField(help_text="Those with a known cause; a task may have several.")
+    unknown = serializers.IntegerField(help_text="Those whose causes are not found yet.")
+    causes = serializers.DictField(child=serializers.IntegerField(), help_text="Tasks by cause; without zeros.")
+
+
+@example({
+    "snapshot": 12, "further": 0,
+    "rows": [
+        {
+            "rank": 1, "planner": "my-planner", "owner": "ada", "evaluation": EVALUATION_ID, "ran": 171, "below": 44,
+            "unknown": 0, "causes": {"missing_step": 30, "wrong_tool": 12},
+        }
+    ],
+})  # fmt: skip
+class BoardCausesOutput(Output):
+    """Why the planners of a board are below the gold score."""
+
+    snapshot = serializers.IntegerField(help_text="Number of the newest snapshot.")
+    further = serializers.IntegerField(help_text=f"Rows that are left out; the first {MOST_ROWS} are given.")
+    rows = CausesOfRowOutput(many=True)
+
+
+class BoardCausesView(ApiView):
+    """Tasks by cause for each row of the newest snapshot, the best first."""
+
+    @extend_schema(responses=BoardCausesOutput)
+    def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
+        suite = get_object_or_404(Suite, slug=slug, current=True)
+        snapshot = latest_snapshot(suite=suite)
+        if snapshot is None:
+            raise NotFound(f"Nothing was published on the board {slug} yet.")
+        found = causes_of_rows(content_of(snapshot).rows)
+        rows = [
+            {**line._asdict(), "causes": {cell.cause: cell.tasks for cell in line.cells if cell.tasks}}
+            for line in found.lines
+        ]
+        names = ("rank", "planner", "owner", "evaluation", "ran", "below", "unknown", "causes")
+        return Response(
+            {
+                "snapshot": snapshot.number,
+                "further": found.further,
+                "rows": [{name: row[name] for name in names} for row in rows],
             }
         )

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='evaluation',
             name='member_of',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='members', to='evaluations.evaluation'),
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='evaluations.evaluation'),
         ),
         migrations.AddField(
             model_name='evaluation',
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='evaluation',
             name='verifies',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='verifications', to='evaluations.evaluation'),
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='evaluations.evaluation'),
         ),
         migrations.AddField(
             model_name='idempotencykey',

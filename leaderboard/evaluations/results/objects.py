@@ -1,11 +1,14 @@
-"""The server's stores, and the addresses of their artefacts: one store is public, the other is for operators.
+"""The server's stores, the addresses of their artefacts, and records as a reader may have them: one store is public,
+the other is for operators.
 
 What evaluations on the hidden split consist of, records included, is kept in a store of its own: whoever could read it
 could train on it. Both stores are filled through the worker's protocol alone, which chooses by the evaluation's split.
 """
 
+import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, HttpResponseRedirect
@@ -14,12 +17,13 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
+from evaluator.core import canonical_json
 from evaluator.core.private_files import private_folder
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import MediaType
 from evaluator.execution.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
-from leaderboard.evaluations.gold import is_gold_record, is_open_record
+from leaderboard.evaluations.gold import Withheld, is_gold_record, is_open_record
 from leaderboard.platform.operators import is_operator
 
 _PRESIGNED_SECONDS = 300
@@ -141,3 +145,18 @@ def _served(*, store: Store, digest: str) -> HttpResponse:
     # Whatever a text says, a browser that opens it runs nothing.
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
+
+
+def shown_record(*, digest: str, store: Store, withheld: Withheld) -> bytes:
+    """A record as JSON: the stored bytes, or without what is withheld.
+
+    Raises:
+        ObjectMissingError: the store has lost it.
+        ObjectDamagedError: the same.
+    """
+    data = store.get(digest).data
+    fields = withheld.without()
+    if not fields:
+        return data
+    record: dict[str, Any] = json.loads(data)
+    return canonical_json.dumps({**record, **fields}).encode()

@@ -1,8 +1,10 @@
-"""Taking in what workers measured: records into the store, one slim row per task into the database."""
+"""Taking in what workers measured: records into the store, one slim row per task into the database, provenance and
+usage into the evaluation.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from uuid import UUID
 
 from django.db import connection
@@ -10,8 +12,8 @@ from psycopg.types.json import Jsonb
 from pydantic import BaseModel, Field, ValidationError
 
 from evaluator.core import canonical_json
-from evaluator.core.records import Outcome, ResultRecord
-from evaluator.core.storable import keepable_text
+from evaluator.core.records import Outcome, PlannerCall, ResultRecord
+from evaluator.core.storable import keepable_text, unkeepable
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import summary_of
@@ -24,16 +26,59 @@ from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import seeds_to_hide
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.causes import find_causes_of
-from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Attempt, Evaluation
-from leaderboard.evaluations.results.indicators import mark_columns
-from leaderboard.evaluations.results.usage import usage_fields
-from leaderboard.evaluations.states import note_progress
+from leaderboard.evaluations.results.figures import mark_columns
+from leaderboard.evaluations.states import NewResult, announce, note_progress
 from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.known_secrets import known_secrets
 from leaderboard.platform.problems import ProblemError
+
+_MOST_TOKENS = 2**31 - 1
+"""What the column holds."""
+
+
+class TaskUsage(Protocol):
+    """What one task took; None where it is not known. `TaskResult` is one."""
+
+    planning_seconds: float | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+def usage_fields(call: PlannerCall | None) -> dict[str, Any]:
+    """The fields of a task's row, from how its planner was asked; none are known if it was not."""
+    if call is None:
+        return {}
+    return {
+        "planning_seconds": call.seconds,
+        "prompt_tokens": _counted(call.prompt_tokens),
+        "completion_tokens": _counted(call.completion_tokens),
+    }
+
+
+def _counted(tokens: int | None) -> int | None:
+    """The number that a planner told, if it can be one: it is the planner's word, and must not cost a result."""
+    return tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None
+
+
+def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:
+    """Means per task, each over the tasks that it is known of: `{"seconds": {"mean", "tasks"}, "prompt_tokens": ...,
+    "completion_tokens": ...}`. What no task tells is left out."""
+    found = list(results)
+    means = {
+        "seconds": _mean([one.planning_seconds for one in found]),
+        "prompt_tokens": _mean([one.prompt_tokens for one in found]),
+        "completion_tokens": _mean([one.completion_tokens for one in found]),
+    }
+    return {name: mean for name, mean in means.items() if mean is not None}
+
+
+def _mean(values: Sequence[float | None]) -> dict[str, float] | None:
+    known = [value for value in values if value is not None]
+    return {"mean": sum(known) / len(known), "tasks": len(known)} if known else None
+
 
 _MOST_SECONDS = 10_000_000
 _LARGEST_RECORD = 8 * 1024 * 1024
@@ -365,3 +410,38 @@ def _labels(record: ResultRecord) -> dict[str, list[str]]:
 def _seconds(record: ResultRecord) -> float:
     planning = record.planner.seconds if record.planner else 0.0
     return planning + sum(step.seconds for sample in record.samples for step in sample.steps)
+
+
+_LARGEST = 20_000
+_MOST_WORKERS = 50
+
+
+def arbiter_of(evaluation_id: str) -> str:
+    """Name and revision of the arbiter that settled undecided pairs of an evaluation; empty if there was none."""
+    found = Evaluation.runs.filter(pk=evaluation_id).values_list("provenance", flat=True).first() or {}
+    for worker in found.get("workers", ()):
+        told = worker.get("arbiter") if isinstance(worker, dict) else None
+        if isinstance(told, dict) and told.get("name"):
+            return arbiter_words(told)
+    return ""
+
+
+def arbiter_words(identity: Mapping[str, Any]) -> str:
+    """An arbiter as pages name it: with its commit, the digest of its weights, or the version of its prompt."""
+    pinned = identity.get("revision") or identity.get("weights")
+    detail = str(pinned)[:12] if pinned else str(identity.get("prompt") or "")
+    return f"{identity.get('name', 'an arbiter')}{f' ({detail})' if detail else ''}"
+
+
+def note_worker_of(*, evaluation: Evaluation, provenance: dict[str, Any]) -> None:
+    """Add what a worker says of itself (code, packages, device) to its evaluation, which is locked, once for all equal
+    workers.
+
+    A record that is too large or cannot be kept, or one of too many, is left out: provenance must not stop a result.
+    """
+    if not provenance or unkeepable(provenance) or len(canonical_json.dumps(provenance)) > _LARGEST:
+        return
+    workers = evaluation.provenance.setdefault("workers", [])
+    if provenance not in workers and len(workers) < _MOST_WORKERS:
+        workers.append(provenance)
+        evaluation.save(update_fields=["provenance"])

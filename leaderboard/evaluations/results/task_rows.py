@@ -1,26 +1,301 @@
-"""The tasks of an evaluation with their results. A suite never changes: its tasks are read once per process."""
+"""The tasks of an evaluation with their results, and what they are filtered, searched and sorted by. A suite never
+changes: its tasks are read once per process.
 
-from collections.abc import Mapping, Sequence
+What every suite has is declared here; all else comes from the suite's facets and from the marks of its results. One
+cause of faults has sentences that differ only in quotes, numbers and names of tools.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
 
+from evaluator.core.suites import facets as declared
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.base import Task as LibraryTask
-from evaluator.core.suites.facets import Facet
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import EpisodeSummary
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.cause_counts import why
+from leaderboard.evaluations.causes import WHY, place_of_cause, why, words_of_cause
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
-from leaderboard.evaluations.results.failures import cause_key
-from leaderboard.evaluations.results.indicators import mark_columns, marks
-from leaderboard.evaluations.results.task_filters import TaskRow, grouped, raw_values
-from leaderboard.evaluations.submitted import is_submitted
+from leaderboard.evaluations.results.figures import OUTCOMES, Mark, badge_of, good_marks, mark_columns, marks
+from leaderboard.evaluations.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
+from leaderboard.evaluations.results.filters import index as index_rows
+from leaderboard.evaluations.results.filters import select as select_rows
+from leaderboard.evaluations.states import never_ran
 from leaderboard.platform.lru_cache import SharedCache
+
+FAULTS = frozenset({"planner_fault", "infra_fault"})
+_LONGEST_PATTERN = 300
+_VARIES = re.compile(r'"[^"]*"|“[^”]*”|\'[^\']*\'|\b[0-9a-f]{12,}\b|\b\d+(?:\.\d+)?\b')
+PENDING = "pending"
+YES_NO = {True: "yes", False: "no"}
+FIRST, INDICATORS = "first", "indicators"
+"""Parts of the form; all other facets are in the part that can be folded away."""
+
+
+class TaskRow(NamedTuple):
+    """One task of an evaluation with its slim result."""
+
+    key: str
+    position: int
+    text: str
+    structure: str
+    metric: str
+    outcome: str = PENDING
+    """The result's outcome, or `pending` where there is no result yet."""
+    reason: str = ""
+    reason_text: str = ""
+    score: float | None = None
+    samples: tuple[float, ...] = ()
+    """The score of each sample that a plan was executed on."""
+    seconds: float | None = None
+    plan_summary: str = ""
+    plan_is_withheld: bool = False
+    """Whether the plan's summary is empty because readers may not see the plan."""
+    tools: tuple[str, ...] = ()
+    """Tools of the plan, each once."""
+    ended: datetime | None = None
+    cause: str = ""
+    """Key of the cause of a fault (`failures.py`)."""
+    why: tuple[str, ...] = ()
+    """Causes why it is below the gold score, each once (`causes.py`); `NOT_FOUND` alone where they are not known."""
+    marks: tuple[Mark, ...] = ()
+    """Its indicators as the board counts them: the worst of each for a planner's fault."""
+    facets: Mapping[str, tuple[str, ...]] = {}
+    """Values by the names of the suite's facets; facets without a value are absent."""
+    attributes: Mapping[str, tuple[str, ...]] = {}
+    """The same before `grouped`."""
+    pk: int = 0
+    episodes: EpisodeSummary | None = None
+    """Of suites in turns, how its episodes went; None if that is not known or withheld."""
+
+    @property
+    def was_left_out(self) -> bool:
+        """Whether it did not run although it could have."""
+        return never_ran(outcome=self.outcome, reason=self.reason)
+
+    @property
+    def badge(self) -> str:
+        """How the outcome is shown. It does not reveal whether a withheld plan is empty."""
+        if self.plan_is_withheld:
+            return self.outcome
+        return badge_of(outcome=self.outcome, plan_summary=self.plan_summary)
+
+
+class Tasks(NamedTuple):
+    """The rows of an evaluation, indexed for `select`."""
+
+    index: Index[TaskRow]  # type: ignore[assignment]  # hides tuple.index, which nothing calls
+    texts: tuple[str, ...]
+    """Text that a search looks through, by row."""
+
+    @property
+    def rows(self) -> tuple[TaskRow, ...]:
+        """All rows, in the suite's order."""
+        return self.index.rows
+
+
+class Selection(NamedTuple):
+    """The rows that the filters leave, and the filters as they can be shown."""
+
+    rows: tuple[TaskRow, ...]
+    filters: tuple[Filter, ...]
+    search: str
+    is_filtered: bool
+
+
+def words_of(facet: declared.Facet) -> Callable[[str], str]:
+    """How the values of a suite's facet are named to people."""
+    if facet.verbatim or facet is declared.MODALITY or facet.name == declared.MODALITY.name:
+        return str
+    if facet.unit:
+        return lambda value: f"{value} {facet.unit}{'' if value == '1' else 's'}"
+    return lambda value: facet.words.get(value) or in_words(value)
+
+
+def place_of(facet: declared.Facet) -> Callable[[str], int] | None:
+    """The place of a value in the order that the suite gives its facet; None where it gives none."""
+    if facet.unit:
+        return lambda value: int(value) if value.isdecimal() else 0
+    if facet.order:
+        return lambda value: facet.order.index(value) if value in facet.order else len(facet.order)
+    return None
+
+
+def raw_values(*, facet: declared.Facet, attributes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The values of a task, from its attributes."""
+    value = attributes.get(facet.attribute or facet.name)
+    if isinstance(value, bool):
+        return (YES_NO[value],)
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),) if value else ()
+
+
+def grouped(*, facet: declared.Facet, values: Iterable[str]) -> tuple[str, ...]:
+    """Values, with one value in place of all that name several things."""
+    if not facet.several:
+        return tuple(values)
+    return tuple(dict.fromkeys(facet.several if "," in value else value for value in values))
+
+
+def values_of(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+    """Reads the values of a suite's facet."""
+    return lambda row: row.facets.get(name, ())
+
+
+def task_facet(facet: declared.Facet) -> Facet[TaskRow]:
+    """A suite's facet as a filter of its tasks."""
+    sort_key = place_of(facet) if facet.unit else None
+    return Facet(facet.name, facet.label, values_of(facet.name), words_of(facet), sort_key=sort_key)
+
+
+def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+    def values(row: TaskRow) -> tuple[str, ...]:
+        value = getattr(row, name)
+        return (value,) if value else ()
+
+    return values
+
+
+def _mark(row: TaskRow, *, name: str) -> tuple[str, ...]:
+    return tuple(mark.shown for mark in row.marks if mark.name == name)
+
+
+def _mark_facet(*, name: str, label: str, words: Mapping[str, str]) -> Facet[TaskRow]:
+    def as_words(value: str) -> str:
+        return f"{value}: {words[value]}" if value in words else value
+
+    return Facet(name, label, partial(_mark, name=name), as_words, sort_key=str, section=INDICATORS)
+
+
+def stops_of(row: TaskRow) -> tuple[str, ...]:
+    """Why its episodes ended, each reason once."""
+    ends = () if row.episodes is None else row.episodes.ends
+    return tuple(dict.fromkeys(end.stop.value for end in ends))
+
+
+def problems_of(row: TaskRow) -> tuple[str, ...]:
+    """The problems that its actions had, each once."""
+    found = () if row.episodes is None else row.episodes.problems
+    return tuple(dict.fromkeys(one.problem for one in found))
+
+
+def tool_problems_of(row: TaskRow) -> tuple[str, ...]:
+    """The same by tool, as `tool_problem` writes them."""
+    found = () if row.episodes is None else row.episodes.problems
+    return tuple(tool_problem(tool=one.tool, problem=one.problem) for one in found)
+
+
+def tool_problem(*, tool: str, problem: str) -> str:
+    """The value of the filter `tool_problem`: `Calculator: bad arguments`, or the problem alone where no tool of the
+    suite was named."""
+    words = problem.replace("_", " ")
+    return f"{tool}: {words}" if tool else in_words(problem)
+
+
+_OUTCOME: Facet[TaskRow] = Facet(
+    "outcome", "Outcome", _one("outcome"), lambda value: OUTCOMES.get(value, value), section=FIRST
+)
+_REASON: Facet[TaskRow] = Facet("reason", "Reason", _one("reason"), section=FIRST)
+_METRIC: Facet[TaskRow] = Facet("metric", "Metric", _one("metric"), str)
+_TOOL: Facet[TaskRow] = Facet("tool", "Step used", lambda row: row.tools, str, sort_key=str)
+_CAUSE: Facet[TaskRow] = Facet(
+    "cause", "Cause", _one("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
+)
+_WHY: Facet[TaskRow] = Facet("why", WHY, lambda row: row.why, words_of_cause, sort_key=place_of_cause)
+_STOP: Facet[TaskRow] = Facet("stop", "Why the episode ended", stops_of)
+_PROBLEM: Facet[TaskRow] = Facet("problem", "Action error", problems_of)
+_TOOL_PROBLEM: Facet[TaskRow] = Facet("tool_problem", "Action error", tool_problems_of, str, is_offered=False)
+_EPISODE = _STOP, _PROBLEM, _TOOL_PROBLEM
+SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
+    "task": lambda row: row.position,
+    "outcome": lambda row: row.outcome,
+    "score": lambda row: row.score,
+    "marks": lambda row: good_marks(row.marks),
+    "seconds": lambda row: row.seconds,
+}
+
+
+def facets_of(*, suite: declared.Facets, rows: Iterable[TaskRow]) -> tuple[Facet[TaskRow], ...]:
+    """What rows can be filtered by: every suite's facets, this suite's, and the indicators that these rows have."""
+    words: dict[str, dict[str, str]] = {}
+    labels: dict[str, str] = {}
+    for row in rows:
+        for mark in row.marks:
+            labels[mark.name] = mark.label
+            words.setdefault(mark.name, {})[mark.shown] = mark.words
+    marks = (_mark_facet(name=name, label=labels[name], words=words[name]) for name in words)
+    taken = {facet.name for facet in suite.filters}
+    episode = [facet for facet in _EPISODE if facet.name not in taken]
+    return _OUTCOME, *marks, _REASON, _WHY, _METRIC, *map(task_facet, suite.filters), *episode, _TOOL, _CAUSE
+
+
+def index(*, rows: Sequence[TaskRow], suite: declared.Facets) -> Tasks:
+    """Index the tasks of an evaluation for `select`."""
+    searched = [facet.name for facet in suite.filters if facet.is_searched]
+    return Tasks(
+        index=index_rows(rows=rows, facets=facets_of(suite=suite, rows=rows)),
+        texts=tuple(_searched_text(row=row, facets=searched) for row in rows),
+    )
+
+
+def _searched_text(*, row: TaskRow, facets: Sequence[str]) -> str:
+    values = [value for name in facets for value in row.facets.get(name, ())]
+    return " ".join([row.text, row.plan_summary, row.reason_text, *values]).casefold()
+
+
+def select(*, tasks: Tasks, parameters: Mapping[str, str]) -> Selection:
+    """Apply the filters that `parameters` (the query string) asks for. Empty and unknown parameters do not count."""
+    chosen = chosen_of(parameters=parameters, facets=tasks.index.facets)
+    search = parameters.get("q", "").strip()
+    within = _searched(tasks=tasks, search=search) if search else None
+    found = select_rows(indexed=tasks.index, chosen=chosen, within=within)
+    return Selection(
+        rows=tuple(sort_tasks(rows=found.rows, sort=parameters.get("sort", ""))),
+        filters=found.filters,
+        search=search,
+        is_filtered=bool(chosen or search),
+    )
+
+
+def kept_query(*, parameters: Mapping[str, str], suite: declared.Facets, marks: Iterable[str]) -> str:
+    """The part of a query string that selects and sorts tasks.
+
+    Args:
+        marks: the names of the suite's indicators.
+    """
+    common = [facet.name for facet in (_OUTCOME, _REASON, _WHY, _METRIC)]
+    names = [*common, *(facet.name for facet in suite.filters), _TOOL.name, _CAUSE.name, *marks, "q", "sort"]
+    names += [facet.name for facet in _EPISODE if facet.name not in names]
+    return written((name, parameters[name]) for name in names if parameters.get(name))
+
+
+def sort_tasks(*, rows: Iterable[TaskRow], sort: str) -> list[TaskRow]:
+    """Rows by a key of `SORTS`, with `-` in front for descending; ties in the suite's order, missing values last."""
+    key, descending = read_sort(sort)
+    ordered = sorted(rows, key=lambda row: row.position)
+    return sort_by(rows=ordered, key=SORTS.get(key, SORTS["task"]), descending=descending)
+
+
+def read_sort(text: str) -> Sort:
+    """What tasks are sorted by; no key, if nothing is asked for and they are in the suite's order."""
+    return Sort.read(text, known=SORTS, default="")
+
+
+def _searched(*, tasks: Tasks, search: str) -> int:
+    """The rows in which every word of the search occurs, in the request, the plan, the reason or a searched facet;
+    `#12` is the task with the key 12."""
+    if search.startswith("#"):
+        return tasks.index.at([place for place, row in enumerate(tasks.rows) if row.key == search[1:]])
+    words = search.casefold().split()
+    return tasks.index.at([place for place, text in enumerate(tasks.texts) if all(word in text for word in words)])
+
 
 NOTHING_GIVEN = "words only"
 _ARROW = " → "
@@ -58,7 +333,7 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
     if withheld.plan:
         tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)
-    if not is_submitted(evaluation):
+    if not evaluation.is_submitted:
         sampled = sample_of(evaluation.pk)
         tasks = tuple(row for row in tasks if row.key in sampled)
     columns = mark_columns(evaluation.suite.columns)
@@ -85,7 +360,7 @@ def sample_of(evaluation_id: UUID) -> frozenset[str]:
 def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
     """The tasks that an evaluation is about: a verification runs a sample of the suite's, and so may a member."""
     tasks = Task.objects.filter(suite=evaluation.suite_id)
-    return tasks if is_submitted(evaluation) else tasks.filter(key__in=sample_of(evaluation.pk))
+    return tasks if evaluation.is_submitted else tasks.filter(key__in=sample_of(evaluation.pk))
 
 
 def tools_of(plan_summary: str) -> tuple[str, ...]:
@@ -109,7 +384,7 @@ def modalities(*, slug: str, digest: str) -> dict[str, str]:
     return {task.key: modality_of(task) for task in suite.tasks} if suite.digest == digest else {}
 
 
-def _read(*, suite: Suite, facets: Sequence[Facet]) -> tuple[TaskRow, ...]:
+def _read(*, suite: Suite, facets: Sequence[declared.Facet]) -> tuple[TaskRow, ...]:
     columns = "pk", "key", "position", "text", "structure", "metric"
     tasks = Task.objects.filter(suite=suite.pk).order_by("position").values_list("attributes", *columns)
     known = modalities(slug=suite.slug, digest=suite.digest)
@@ -148,3 +423,15 @@ def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> 
         why=why(kept=result.causes, outcome=result.outcome),
         marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
     )
+
+
+def cause_key(*, outcome: str, reason: str, text: str) -> str:
+    """The key of a fault's cause; empty for other outcomes."""
+    if outcome not in FAULTS:
+        return ""
+    return hashlib.sha256(f"{outcome}/{reason}/{pattern(text)}".encode()).hexdigest()[:10]
+
+
+def pattern(text: str) -> str:
+    """A sentence without quotes and numbers, which differ between tasks."""
+    return _VARIES.sub("…", text[:_LONGEST_PATTERN])

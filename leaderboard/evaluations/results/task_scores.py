@@ -25,7 +25,7 @@ from django.db.models.fields.json import KeyTransform
 
 from evaluator.core.records import Outcome
 from evaluator.scoring.metrics.aggregate import TaskScore
-from leaderboard.evaluations.cause_counts import RAN, ordered
+from leaderboard.evaluations.causes import RAN, ordered
 from leaderboard.evaluations.models import Evaluation, TaskResult
 
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}

@@ -1,6 +1,6 @@
 """What every page needs to show numbers, intervals and outcomes in one way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import template
@@ -10,10 +10,11 @@ from evaluator.scoring.metrics import undecided
 from evaluator.scoring.metrics.statistics import TOO_FEW
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.results import figures
-from leaderboard.evaluations.results.badges import OUTCOMES
-from leaderboard.evaluations.results.figures import interval_ends, score
+from leaderboard.evaluations.results.figures import OUTCOMES, interval_ends, score
 from leaderboard.evaluations.results.filters import in_words, written
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.evaluations.web.compare.presenters import WIDTH as COMPARISON_WIDTH
+from leaderboard.evaluations.web.compare.presenters import Bar
 from leaderboard.planners.kinds import KINDS
 
 register = template.Library()
@@ -174,6 +175,18 @@ def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
             x += width
     parts = [f"{count} {OUTCOMES[name].lower()}" for name, count in counted.items() if count]
     return {"segments": segments, "scale": SCALE, "words": ", ".join(parts)}
+
+
+@register.inclusion_tag("evaluations/compare/difference_bar.html")
+def difference_bar(bar: Bar) -> dict[str, Any]:
+    """A difference with its interval; no difference lies in the middle."""
+    return {"bar": bar, "width": COMPARISON_WIDTH, "middle": COMPARISON_WIDTH / 2}
+
+
+@register.inclusion_tag("evaluations/compare/outcome_bar.html")
+def outcome_bar(parts: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """Shares of tasks won, equal and lost."""
+    return {"parts": parts, "width": COMPARISON_WIDTH}
 
 
 def _place(value: float, scale: tuple[float, float]) -> str:

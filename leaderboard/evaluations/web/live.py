@@ -1,6 +1,6 @@
 """Live progress of an evaluation as server-sent events: `GET /evaluations/<id>/events/`.
 
-Each event's data is documented in `events.py`. The first one is the whole state with all results so far; after the
+Each event's data is documented in `states.py`. The first one is the whole state with all results so far; after the
 final state an event named `end` follows and the stream ends, so that a page knows not to connect again.
 """
 
@@ -22,11 +22,11 @@ from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from leaderboard.evaluations import events as event_source
+from leaderboard.evaluations import states as event_source
 from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.evaluations.transitions import FINAL
-from leaderboard.evaluations.visibility import Reader, visible_evaluations
+from leaderboard.evaluations.states import FINAL
+from leaderboard.evaluations.visibility import Reader, visible_runs
 from leaderboard.platform.coordination import slots
 from leaderboard.platform.direct import direct_parameters
 from leaderboard.platform.http.addresses import address_of
@@ -208,7 +208,7 @@ def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
     their address, has as many streams as it may."""
     reader = request.user
-    found = visible_evaluations(reader).select_related("season").filter(pk=evaluation_id).first()
+    found = visible_runs(reader).select_related("season").filter(pk=evaluation_id).first()
     if found is None:
         raise Http404("There is no such evaluation.")
     slot = slots.take(groups_of(reader=reader, address=address_of(request)))
@@ -273,7 +273,7 @@ async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader, has_tasks: b
 def _snapshot(evaluation_id: UUID, *, reader: Reader) -> Event:
     """The whole state; `_RESYNC` if the reader does not see it any more."""
     try:
-        sees = visible_evaluations(reader).filter(pk=evaluation_id).exists()
+        sees = visible_runs(reader).filter(pk=evaluation_id).exists()
         return event_source.snapshot(evaluation_id) if sees else _RESYNC
     finally:
         # The stream may last for hours, and must not hold a connection of the pool meanwhile.

@@ -1,7 +1,7 @@
-"""How the other planners of a board did on one task."""
+"""The task page among others: how the other planners of its board did, and the tasks before and after it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -9,11 +9,13 @@ from evaluator.core.records import Outcome
 from evaluator.planners.bundled import KNOW_GOLD
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.catalog.models import Task
-from leaderboard.evaluations.board_of import conditions_of_board
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import sees_gold
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.models import Evaluation, TaskResult, conditions_of_board
+from leaderboard.evaluations.results.figures import mark_columns
+from leaderboard.evaluations.results.task_rows import facts_of, kept_query, sample_of, select
 from leaderboard.evaluations.visibility import Reader
+from leaderboard.evaluations.web.presenters import gather
 
 MOST_SHOWN = 10
 BINS = 10
@@ -126,3 +128,40 @@ def _bins(*, values: Sequence[float], score: float | None) -> tuple[Bin, ...]:
 def _bin(value: float) -> int:
     """Scores below 0 count in the lowest part."""
     return min(max(int(value * BINS), 0), BINS - 1)
+
+
+class Walk(NamedTuple):
+    """The neighbours of a task."""
+
+    previous: str | None
+    next: str | None
+    query: str
+    """The filters as a query string with its `?`, to be kept on the way; nothing where there are none."""
+    place: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+    """Number of filtered tasks; 0 without filters."""
+
+
+def query_of(*, suite: Suite, parameters: Mapping[str, str]) -> str:
+    """The part of a query string that selects and sorts tasks."""
+    marks = [column.key for column in mark_columns(suite.columns)]
+    return kept_query(parameters=parameters, suite=suite.facets, marks=marks)
+
+
+def walk(*, evaluation: Evaluation, key: str, parameters: Mapping[str, str]) -> Walk:
+    """The neighbours of a task. A task that the filters leave out has those of the suite's order."""
+    query = query_of(suite=evaluation.suite, parameters=parameters)
+    if query:
+        chosen = [row.key for row in select(tasks=gather(evaluation).tasks, parameters=parameters).rows]
+        if key in chosen:
+            previous, following = neighbours(chosen, key)
+            return Walk(previous, following, query, chosen.index(key) + 1, len(chosen))
+    sample = None if evaluation.is_submitted else sample_of(evaluation.pk)
+    keys = [row.key for row in facts_of(evaluation.suite) if sample is None or row.key in sample]
+    return Walk(*neighbours(keys, key), query="", place=0, count=0)
+
+
+def neighbours(keys: Sequence[str], key: str) -> tuple[str | None, str | None]:
+    """The keys before and after one of them."""
+    place = keys.index(key)
+    return keys[place - 1] if place else None, keys[place + 1] if place + 1 < len(keys) else None

@@ -1,30 +1,42 @@
-"""What the evaluation page shows, ready for its template."""
+"""What the evaluation page shows, ready for its template: progress, metrics, failures, tasks, and who sees it."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
+from django.db.models import Count, Func, JSONField, OuterRef, QuerySet, Subquery
+from django.http import HttpResponse
+from django.utils.cache import patch_cache_control
 
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import IntervalMethod, Panel
 from evaluator.core.suites.hidden import asked_name
 from evaluator.scoring.metrics.statistics import LEAST_VALUES
 from evaluator.scoring.metrics.undecided import ranged
+from leaderboard.boards.standing import Standing, standing_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import NoSeedError, seed_of
-from leaderboard.evaluations.cause_counts import CauseBars, cause_bars
-from leaderboard.evaluations.events import LATEST
+from leaderboard.evaluations.causes import CauseBars, cause_bars
 from leaderboard.evaluations.gold import shows_parts, withheld_from, withholds_tasks
-from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
-from leaderboard.evaluations.results.episodes import EpisodeLines, episode_lines
-from leaderboard.evaluations.results.failures import FailureGroup, failures
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
+from leaderboard.evaluations.results.breakdowns import (
+    Breakdown,
+    EpisodeLines,
+    FailureGroup,
+    ScoreRow,
+    ShareRow,
+    episode_lines,
+    failures,
+    score_breakdowns,
+    share_breakdowns,
+)
 from leaderboard.evaluations.results.filters import Filter
-from leaderboard.evaluations.results.task_filters import (
+from leaderboard.evaluations.results.task_rows import (
     FIRST,
     INDICATORS,
     PENDING,
@@ -34,15 +46,53 @@ from leaderboard.evaluations.results.task_filters import (
     index,
     read_sort,
     select,
+    task_rows,
 )
-from leaderboard.evaluations.results.task_rows import task_rows
 from leaderboard.evaluations.results.task_scores import causes_version
-from leaderboard.evaluations.transitions import FINAL
-from leaderboard.evaluations.web.line_plot import LinePlot
-from leaderboard.evaluations.web.progress import MOVING, waiting_sentence
-from leaderboard.evaluations.web.turn_plot import turn_plot
+from leaderboard.evaluations.states import FINAL, LATEST, NewResult, describe
+from leaderboard.evaluations.visibility import Reader, is_public, may_act, words_of
+from leaderboard.evaluations.web.line_plot import LinePlot, turn_plot
+from leaderboard.platform.health import QUEUE, STORAGE, Code, current_health
 from leaderboard.platform.lru_cache import Mark, SharedCache
-from leaderboard.queue.place import place_of
+from leaderboard.queue.place import Place, WaitsFor, place_of
+from leaderboard.submissions.web.forms import ChangeVisibilityForm
+
+MOVING = frozenset(
+    {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
+)
+
+
+def progress(evaluation: Evaluation) -> dict[str, Any]:
+    """Where an evaluation stands, with the tasks that ended last and its place in the queue."""
+    return {
+        **describe(evaluation.pk),
+        "results": [] if withholds_tasks(reader=None, of=evaluation) else latest_results(evaluation.pk),
+        "waiting": waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
+    }
+
+
+def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:
+    """What an evaluation at a place of the queue waits for; empty if for nothing."""
+    if evaluation.state not in MOVING:
+        return place.sentence if place else ""
+    findings = {finding.code: finding.sentence for finding in current_health()}
+    hindering = STORAGE if evaluation.state == EvaluationState.RUNNING else STORAGE | QUEUE
+    for code, sentence in findings.items():
+        if code in hindering:
+            return sentence
+    if place is None:
+        return ""
+    # Whoever waits for others is told too that nobody works.
+    behind = place.waits_for in {WaitsFor.SHARE, WaitsFor.TURN, WaitsFor.FREE_WORKER}
+    return f"{place.sentence} {findings.get(Code.NO_WORKERS, '') if behind else ''}".strip()
+
+
+def latest_results(evaluation_id: UUID) -> list[NewResult]:
+    """The tasks that ended last, the last one first. Tasks that cannot run had ended before anything began."""
+    ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
+    columns = ended.order_by("-updated", "-task__position").values_list("task__key", "outcome", "score")
+    return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
+
 
 TASKS_PER_PAGE = 50
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
@@ -354,3 +404,73 @@ def flatten(value: Mapping[str, Any], *, prefix: str = "") -> list[tuple[str, st
         else:
             pairs.append((name, item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)))
     return pairs
+
+
+class VisibilityPanel(NamedTuple):
+    """Who sees an evaluation."""
+
+    words: str
+    """Such as `private`; empty: everybody."""
+    readers: str
+    until: datetime | None
+    """When the embargo ends."""
+    stays_public: bool
+    suites: int
+    """That were submitted together."""
+    standing: Standing | None
+    """Where it would stand, of what is not public."""
+    form: ChangeVisibilityForm | None
+    """For who may change it."""
+
+
+def with_siblings(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    """The same with `siblings`, in the query that reads them: of how many suites an evaluation's submission is, and how
+    many of these evaluations were ever ranked. None where it was not submitted."""
+    own = Evaluation.objects.filter(submission=OuterRef("submission")).order_by().values("submission")
+    packed = Func(Count("pk"), Count("first_ranked"), function="jsonb_build_array", output_field=JSONField())
+    return evaluations.annotate(siblings=Subquery(own.annotate(siblings=packed).values("siblings")))
+
+
+def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPanel | None:
+    """What this reader, who sees the evaluation, is told; None where there is nothing to say or change.
+
+    Args:
+        evaluation: read `with_siblings`.
+    """
+    submission = evaluation.submission
+    public = is_public(submission)
+    acts = may_act(user=reader, submission=submission) and evaluation.is_submitted
+    if public and not acts:
+        return None
+    suites, ranked = evaluation.siblings or (0, 0)  # type: ignore[attr-defined]  # annotated
+    stays = acts and public and ranked > 0
+    return VisibilityPanel(
+        words="" if public else words_of(submission),
+        readers=_readers(evaluation),
+        until=None if public else submission.embargo_until,
+        stays_public=stays,
+        suites=suites,
+        standing=None if public else standing_of(evaluation),
+        form=_form(evaluation, public=public) if acts and not stays else None,
+    )
+
+
+def for_readers_of(submission: Submission, *, response: HttpResponse) -> HttpResponse:
+    """The answer, which no browser or proxy keeps unless everybody may see it."""
+    if submission.visibility != Visibility.PUBLIC:
+        patch_cache_control(response, private=True, no_store=True)
+    return response
+
+
+def _readers(evaluation: Evaluation) -> str:
+    team = evaluation.submission.team
+    submitter = evaluation.submission.submitted_by.username
+    return f"{submitter}, the team {team.name} and the operators" if team else f"{submitter} and the operators"
+
+
+def _form(evaluation: Evaluation, *, public: bool) -> ChangeVisibilityForm:
+    submission = evaluation.submission
+    chosen = Visibility.PUBLIC if public else submission.visibility
+    return ChangeVisibilityForm(
+        initial={"visibility": chosen, "embargo_until": submission.embargo_until}, auto_id="visibility_%s"
+    )

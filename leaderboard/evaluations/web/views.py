@@ -15,25 +15,29 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.evaluations import transitions
-from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
+from leaderboard.evaluations import states
 from leaderboard.evaluations.gold import check_tasks, not_shared, when_tasks_are_shown, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
-from leaderboard.evaluations.results.badges import badge_of
-from leaderboard.evaluations.results.task_filters import PENDING
-from leaderboard.evaluations.results.task_rows import tasks_of
+from leaderboard.evaluations.results.figures import badge_of
+from leaderboard.evaluations.results.task_rows import PENDING, tasks_of
 from leaderboard.evaluations.results.task_scores import with_results_version
-from leaderboard.evaluations.submitted import submitted
-from leaderboard.evaluations.unfinished import never_ran
-from leaderboard.evaluations.visibility import Reader, may_see, visible_evaluations
+from leaderboard.evaluations.states import never_ran
+from leaderboard.evaluations.visibility import (
+    NotPossibleError,
+    Reader,
+    may_act,
+    may_see,
+    reader_in_team,
+    remember_reader,
+    visible_evaluations,
+    visible_runs,
+)
 from leaderboard.evaluations.web.compare.services import best_of_rows, can_be_compared
-from leaderboard.evaluations.web.others import others_on
-from leaderboard.evaluations.web.presenters import evaluation_page
-from leaderboard.evaluations.web.progress import progress as progress_of
+from leaderboard.evaluations.web.others import others_on, query_of, walk
+from leaderboard.evaluations.web.presenters import evaluation_page, for_readers_of, visibility_panel, with_siblings
+from leaderboard.evaluations.web.presenters import progress as progress_of
 from leaderboard.evaluations.web.sharing.views import sharing_of
 from leaderboard.evaluations.web.tasks.task_presenters import task_page
-from leaderboard.evaluations.web.tasks.walking import query_of, walk
-from leaderboard.evaluations.web.visibility_presenters import for_readers_of, visibility_panel, with_siblings
 from leaderboard.people.models import User
 from leaderboard.people.signed_in import user_of
 from leaderboard.platform.compiled_queries import CompiledQuery
@@ -44,14 +48,13 @@ from leaderboard.queue import verification
 from leaderboard.queue.place import with_open_shards
 from leaderboard.queue.web.presenters import verification_panel
 from leaderboard.queue.workers.logs import may_read, tail
-from leaderboard.quotas.seasons import SeasonQuotaError
-from leaderboard.quotas.services import QuotaExceededError
+from leaderboard.quotas.services import QuotaExceededError, SeasonQuotaError
 from leaderboard.reliability.web.presenters import reliability_panel
-from leaderboard.submissions import rerunning, services
-from leaderboard.submissions.actions import VERIFY, Action, allowed_actions
+from leaderboard.submissions import actions, services
+from leaderboard.submissions.actions import VERIFY, OwnerAction, allowed_actions
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
-from leaderboard.submissions.web.visibility_form import ChangeVisibilityForm
+from leaderboard.submissions.web.forms import ChangeVisibilityForm
 
 
 @require_safe
@@ -59,7 +62,6 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """One evaluation: progress, scores, failures, tasks."""
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id, has_results=True)
     acts = may_act(user=request.user, submission=evaluation.submission)
-    seen = visible_evaluations(request.user)
     before = evaluation.submission.rerun_of
     sharing = sharing_of(request=request, evaluation=evaluation)
     context = {
@@ -72,7 +74,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
             *(allowed_actions(evaluation) if acts else ()),
             *_verifying(request=request, evaluation=evaluation),
         ),
-        "reruns": _reruns(evaluation=evaluation, seen=seen),
+        "reruns": _reruns(evaluation=evaluation, reader=request.user),
         "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
@@ -82,13 +84,13 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "log": tuple(tail(evaluation)) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
-    is_settled = evaluation.state in transitions.FINAL and evaluation.submission.visibility == Visibility.PUBLIC
+    is_settled = evaluation.state in states.FINAL and evaluation.submission.visibility == Visibility.PUBLIC
     return shareable(response) if is_settled else response
 
 
 @require_safe
 def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
-    """Where an evaluation stands now, for pages that cannot have its events (`events.py` documents the object)."""
+    """Where an evaluation stands now, for pages that cannot have its events (`states.py` documents the object)."""
     response = JsonResponse(progress_of(_evaluation(request=request, evaluation_id=evaluation_id)))
     response["Cache-Control"] = "no-store"
     return response
@@ -162,7 +164,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Submit the planner of an evaluation that has ended once more, and show the new evaluation."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
-        submission = rerunning.rerun(evaluation, by=user_of(request))
+        submission = actions.rerun(evaluation, by=user_of(request))
     except (NotPossibleError, QuotaExceededError, SeasonQuotaError) as error:
         messages.error(request, str(error))
     except FieldErrors as problems:
@@ -195,7 +197,7 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
-def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
+def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[OwnerAction, ...]:
     """The action of asking for a verification, if this reader may."""
     concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
     if not concerned or not hasattr(evaluation, "own_worker_run"):
@@ -221,7 +223,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_results: bool 
 
 
 def _readable(*, reader: Reader, evaluation: UUID, has_results: bool) -> QuerySet[Evaluation]:
-    found = visible_evaluations(reader).select_related(
+    found = visible_runs(reader).select_related(
         "suite",
         "season",
         "submission__planner__owner",
@@ -256,10 +258,10 @@ def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mappi
     return best_of_rows(rows=content_of(snapshot).rows, evaluation=evaluation)
 
 
-def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    if evaluation.state not in transitions.FINAL:
+def _reruns(*, evaluation: Evaluation, reader: Reader) -> QuerySet[Evaluation]:
+    if evaluation.state not in states.FINAL:
         return Evaluation.objects.none()
-    return seen.filter(submitted(), submission__rerun_of=evaluation).order_by("created")
+    return visible_evaluations(reader).filter(submission__rerun_of=evaluation).order_by("created")
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:

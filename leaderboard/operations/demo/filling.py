@@ -8,7 +8,7 @@ from evaluator.planners.bundled import BUNDLED, each_once
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 from leaderboard.submissions.anchors import anchors_of, submit_anchors
 
 STRATEGIES = 2

@@ -19,7 +19,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.figures import figure
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 
 SUITE = "openagi"
 """Whose plans the demo executes."""
@@ -132,7 +132,7 @@ def _unpublished(rows: Sequence[Evaluation], *, why: str = "") -> str | None:
 
 def _rows(ids: Sequence[UUID]) -> QuerySet[Evaluation]:
     done = Count("results", filter=~Q(results__outcome=Outcome.NOT_RUN))
-    found = Evaluation.objects.filter(pk__in=ids).select_related("submission__planner", "suite").annotate(done=done)
+    found = Evaluation.runs.filter(pk__in=ids).select_related("submission__planner", "suite").annotate(done=done)
     return found.order_by("created")
 
 

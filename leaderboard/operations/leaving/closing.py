@@ -15,9 +15,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, IdempotencyKey
-from leaderboard.evaluations.transitions import CANCELLABLE
+from leaderboard.evaluations.states import CANCELLABLE
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import enqueue
 from leaderboard.operations.leaving.erasing import delete_sessions
@@ -106,7 +106,7 @@ def cancel_running(*, user_id: int) -> int:
     """
     user = User.objects.get(pk=user_id)
     for_team = Q() if user.deleted_at else Q(submission__team=None)
-    mine = Evaluation.objects.filter(for_team, submission__submitted_by=user, verifies=None, state__in=CANCELLABLE)
+    mine = Evaluation.runs.filter(for_team, submission__submitted_by=user, verifies=None, state__in=CANCELLABLE)
     count = 0
     for evaluation in mine.order_by("pk"):
         try:
@@ -120,7 +120,7 @@ def cancel_running(*, user_id: int) -> int:
 def cancel_for_closed_accounts() -> int:
     """The same for all closed accounts: what a killed process or a submission at the last moment left."""
     left = Q(submission__team=None) | Q(submission__submitted_by__deleted_at__isnull=False)
-    running = Evaluation.objects.filter(
+    running = Evaluation.runs.filter(
         left, submission__submitted_by__closed_at__isnull=False, verifies=None, state__in=CANCELLABLE
     )
     users = set(running.values_list("submission__submitted_by", flat=True))

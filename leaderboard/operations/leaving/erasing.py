@@ -52,9 +52,9 @@ def erase(erasure: Erasure) -> None:
 
 
 def _replace_in_reasons(*, before: str, after: str) -> None:
-    """Sentences name members of teams (`evaluations.acting.in_words`)."""
+    """Sentences name members of teams (`evaluations.visibility.in_words`)."""
     words = f"(^|\\s){re.escape(before)} of the team "
-    named = Evaluation.objects.filter(reason_text__regex=words)
+    named = Evaluation.runs.filter(reason_text__regex=words)
     named.update(
         reason_text=Func(F("reason_text"), Value(words), Value(f"\\1{after} of the team "), function="regexp_replace")
     )

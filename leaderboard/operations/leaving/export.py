@@ -89,7 +89,7 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
         "submissions": _rows(
             Submission.objects.filter(submitted_by=user).select_related("planner", "team"), _submission
         ),
-        "evaluations": _rows(Evaluation.objects.filter(mine).select_related("suite"), _evaluation),
+        "evaluations": _rows(Evaluation.runs.filter(mine).select_related("suite"), _evaluation),
         "results": _rows(
             TaskResult.objects.filter(evaluation__submission__submitted_by=user).select_related(
                 "task", "evaluation__season"

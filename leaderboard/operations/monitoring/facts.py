@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.messages.models import Fault, Incident, OutboxMessage
 from leaderboard.operations.models import Moment
@@ -65,13 +65,13 @@ def site_facts() -> Facts:
 
 
 def _work() -> Work:
-    open_states = [state for state in EvaluationState if state not in transitions.FINAL]
+    open_states = [state for state in EvaluationState if state not in states.FINAL]
     given: dict[str, Any] = {
         "leased": ShardState.LEASED.value,
         "done": ShardState.DONE.value,
         "under_way": [state.value for state in UNDER_WAY],
         # A state without a deadline is never late.
-        "limited": [state.value for state in open_states if transitions.DEADLINES[state]],
+        "limited": [state.value for state in open_states if states.DEADLINES[state]],
         "not_ready": Fault.NOT_READY.value,
     }
     with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.operations.models import EndedAttempts, ToolUsage
 from leaderboard.operations.monitoring.facts import site_facts
@@ -92,12 +92,12 @@ def _evaluations() -> Iterator[Metric]:
     )
     # By the clock that wrote it.
     age = Max(Now() - F("state_since"))
-    rows = Evaluation.objects.values_list("state").annotate(Count("pk"), longest=age).order_by()
+    rows = Evaluation.runs.values_list("state").annotate(Count("pk"), longest=age).order_by()
     found = {state: (number, longest) for state, number, longest in rows}
     for state in EvaluationState:
         number, longest = found.get(state, (0, timedelta()))
         count.add_metric([state], number)
-        if state not in transitions.FINAL:
+        if state not in states.FINAL:
             oldest.add_metric([state], max(0.0, longest.total_seconds()))
     yield from (count, oldest)
 
@@ -106,7 +106,7 @@ def _shards() -> Metric:
     family = GaugeMetricFamily(
         "planarena_shards", "Shards of evaluations that have not ended, by state.", labels=["state"]
     )
-    under_way = [state for state in EvaluationState if state not in transitions.FINAL]
+    under_way = [state for state in EvaluationState if state not in states.FINAL]
     rows = Shard.objects.filter(evaluation__state__in=under_way).values_list("state").annotate(Count("pk")).order_by()
     _add_all(family=family, states=ShardState.values, found=dict(rows))
     return family

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.messages.models import Fault, Incident
 from leaderboard.operations.monitoring.facts import site_facts
@@ -75,9 +75,9 @@ def site_status() -> SiteStatus:
     findings = health(facts)
     if facts.work is None:
         return SiteStatus(at=timezone.now(), facts=facts, findings=findings)
-    under_way = [state for state in EvaluationState if state not in transitions.FINAL]
+    under_way = [state for state in EvaluationState if state not in states.FINAL]
     rows = (
-        Evaluation.objects.filter(state__in=under_way)
+        Evaluation.runs.filter(state__in=under_way)
         .values_list("state")
         .annotate(Count("pk"), longest=Max(Now() - F("state_since")))
         .order_by()
@@ -106,7 +106,7 @@ def site_status() -> SiteStatus:
 
 def _open_incidents() -> list[Incident]:
     """Scores are computed again as soon as an evaluation of the suite completes."""
-    later = Evaluation.objects.filter(
+    later = Evaluation.runs.filter(
         suite__slug=OuterRef("suite"), state=EvaluationState.COMPLETED, finished__gt=OuterRef("seen")
     )
     still = Incident.objects.filter(over=None).exclude(Exists(later), fault=Fault.NO_SCORES)

@@ -9,9 +9,9 @@ from leaderboard.planners.fields import Field, SeenBy, merged
 from leaderboard.planners.kinds.agent import AgentKind
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
+from leaderboard.planners.kinds.called import EndpointKind
 from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.checkpoint import CheckpointKind
-from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.planners.kinds.hub import HubKind
 from leaderboard.planners.kinds.plans import PlansKind
 from leaderboard.planners.models import Planner

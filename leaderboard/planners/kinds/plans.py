@@ -12,7 +12,7 @@ from django import forms
 from evaluator.core.plans_file import PlansFileError, plans_of
 from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract import PlansPlanner
-from leaderboard.catalog.conditions import split_of
+from leaderboard.catalog.library import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners import plans_files

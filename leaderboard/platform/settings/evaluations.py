@@ -150,7 +150,7 @@ GARBAGE_GRACE_HOURS = env.integer("PLANARENA_GARBAGE_GRACE_HOURS", default=168, 
 COLLECT_ROWS = env.flag("PLANARENA_COLLECT_ROWS", default=False)
 """Whether the beat deletes rows past their retention; `collect_garbage` does in any case."""
 FILE_UPLOAD_TEMP_DIR = upload_folder(UPLOADS_DIR)
-FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
+FILE_UPLOAD_HANDLERS = ["leaderboard.planners.checkpoints.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 METRICS_TOKEN = env.text("PLANARENA_METRICS_TOKEN")

@@ -14,7 +14,7 @@ from evaluator.core.turns import TurnRequest, TurnResponse
 from evaluator.planners.agents.desk import Ended, Nothing
 from evaluator.planners.agents.tools import NEXT_TASK
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 from leaderboard.queue.agents import turns
 from leaderboard.queue.agents.turns import note_presence
 from leaderboard.queue.models import AgentTurn
@@ -85,7 +85,7 @@ class DatabaseDesk:
         """See `Desk`."""
 
         def counted() -> str:
-            evaluation = Evaluation.objects.get(pk=self.evaluation_id)
+            evaluation = Evaluation.runs.get(pk=self.evaluation_id)
             done = TaskResult.objects.filter(evaluation=evaluation, outcome__gt="").count()
             return f"{done} of {evaluation.tasks_total} tasks are done. {evaluation.reason_text}".strip()
 
@@ -93,7 +93,7 @@ class DatabaseDesk:
 
     def _over(self) -> str:
         """Why no task follows, as a sentence; empty as long as some may."""
-        state = Evaluation.objects.values_list("state", flat=True).get(pk=self.evaluation_id)
+        state = Evaluation.runs.values_list("state", flat=True).get(pk=self.evaluation_id)
         if state in {one.value for one in FINAL}:
             return f"All tasks are done: the evaluation is {state}. There is nothing left to do."
         open_shards = Shard.objects.filter(evaluation=self.evaluation_id).exclude(state=ShardState.DONE)

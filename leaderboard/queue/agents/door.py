@@ -30,7 +30,7 @@ from evaluator.planners.agents.desk import call
 from evaluator.planners.agents.server import mcp_server
 from evaluator.planners.agents.tools import AgentTool, agent_tools
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 from leaderboard.people.authentication import ApiTokenAuthentication
 from leaderboard.people.scopes import Scope
 from leaderboard.people.services import scopes_of
@@ -120,7 +120,7 @@ def _wanted(scope: AsgiScope) -> UUID | None:
 
 def _evaluation(*, user_id: int, wanted: UUID | None) -> Evaluation:
     """The evaluation that is named; else the only one of the user's agents that has not ended, or the last that did."""
-    mine = Evaluation.objects.select_related("suite").filter(
+    mine = Evaluation.runs.select_related("suite").filter(
         submission__submitted_by=user_id, submission__planner__kind__in=AGENTS
     )
     if wanted is not None:

@@ -15,8 +15,7 @@ from evaluator.core.turns import TurnRequest, TurnResponse
 from evaluator.planners.agents.calls import EPISODE_OVER, episode_of_key
 from gpu_jobs.contract import OpenTurn, TaskEnd, TurnAnswer
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState
-from leaderboard.evaluations.states import Entered
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL, Entered
 from leaderboard.planners.kinds import KINDS
 from leaderboard.platform.clock import database_now
 from leaderboard.platform.hooks import Hook
@@ -43,7 +42,7 @@ def waits_for_agent() -> Q:
 
 def waiting_for_agent_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
     """Those of these evaluations for which no worker is to be started, because their agent is away."""
-    waiting = Evaluation.objects.filter(waits_for_agent(), pk__in=evaluation_ids)
+    waiting = Evaluation.runs.filter(waits_for_agent(), pk__in=evaluation_ids)
     return frozenset(waiting.values_list("pk", flat=True))
 
 

@@ -27,7 +27,7 @@ class AttemptEndedError(ProblemError):
 
 def lock_evaluation(evaluation_id: UUID) -> Evaluation:
     """The evaluation, locked until the end of the transaction: before any of its shards and attempts."""
-    found = Evaluation.objects.select_related(*NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
+    found = Evaluation.runs.select_related(*NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
     return found.get(pk=evaluation_id)
 
 

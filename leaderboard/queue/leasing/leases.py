@@ -27,11 +27,11 @@ from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
     Evaluation,
+    EvaluationReason,
     Loss,
     Shard,
     ShardState,
 )
-from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.results.results import new_results, note_new_results
 from leaderboard.evaluations.states import complete_shard, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
@@ -118,7 +118,7 @@ def _held(token: str, *, scope: Q | None) -> Lease | None:
     attempt = Attempt.objects.select_related(*related).filter(token_hash=hash_token(token)).first()
     if attempt is None:
         return None
-    if scope is not None and not Evaluation.objects.filter(scope, pk=attempt.shard.evaluation_id).exists():
+    if scope is not None and not Evaluation.runs.filter(scope, pk=attempt.shard.evaluation_id).exists():
         return None
     tasks = remaining_tasks(attempt.shard)
     return Lease(attempt=attempt, evaluation=attempt.shard.evaluation, tasks=tasks, token=token)
@@ -170,7 +170,7 @@ def set_aside(attempt_id: UUID) -> bool:
         )
         given_back_for_ever = attempt.number > _RELEASES_FORGIVEN
         _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=given_back_for_ever)
-        Evaluation.objects.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
+        Evaluation.runs.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
         explain(evaluation_id, reason=EvaluationReason.SET_ASIDE, seconds=held)
         enqueue_reconcile(evaluation_id)
     return True

@@ -13,9 +13,8 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 
 from gpu_jobs.contract import Phase
-from leaderboard.evaluations import deadlines, transitions
-from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations import deadlines, states
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationReason, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.states import advance, explain, lease_shard
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.queue.leasing.evaluation_locks import NEEDED_OF_A_LEASE, lock_evaluation
@@ -124,7 +123,7 @@ def _due_shards(evaluation: UUID, tries: int) -> QuerySet[Shard]:
     number = Attempt.objects.filter(shard=OuterRef("pk")).order_by().values("shard").annotate(count=Count("pk"))
     due = Shard.objects.filter(
         evaluation=evaluation,
-        evaluation__state__in=transitions.LEASABLE,
+        evaluation__state__in=states.LEASABLE,
         state=ShardState.PENDING,
         available_at__lte=Now(),
         tries__lt=tries,

@@ -31,7 +31,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Now
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState
 from leaderboard.platform.compiled_queries import one_row
 from leaderboard.platform.lru_cache import SharedCache
@@ -68,18 +68,18 @@ class LeaseFilter:
             tries__lt=settings.SHARD_TRIES,
             number__lt=leasable,
         )
-        due = Evaluation.objects.filter(
+        due = Evaluation.runs.filter(
             Exists(shards),
             self.scope or Q(),
-            state__in=transitions.LEASABLE,
+            state__in=states.LEASABLE,
         ).exclude(waits_for_agent())
         return self._narrowed(due)
 
     def unfinished(self) -> QuerySet[Evaluation]:
         """Those with a shard that is not done, even if none may be leased now, in no order."""
         open_shards = Shard.objects.filter(evaluation=OuterRef("pk")).exclude(state=ShardState.DONE)
-        ended = [state.value for state in transitions.FINAL]
-        evaluations = Evaluation.objects.filter(Exists(open_shards), self.scope or Q()).exclude(state__in=ended)
+        ended = [state.value for state in states.FINAL]
+        evaluations = Evaluation.runs.filter(Exists(open_shards), self.scope or Q()).exclude(state__in=ended)
         return self._narrowed(evaluations)
 
     def _narrowed(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
@@ -172,7 +172,7 @@ def _compile(evaluations: LeaseFilter, *, pick: Pick, lock: bool) -> _Sql:
         return _NOTHING
     if slices:
         parts["held"] = _part(standings_held(evaluations.pool), name="held")
-        lately = _part(Evaluation.objects.filter(LATELY).order_by().values_list("pk"), name="lately")
+        lately = _part(Evaluation.runs.filter(LATELY).order_by().values_list("pk"), name="lately")
         parts["lately"] = lately._replace(sql=f"EXISTS({lately.sql})")
     else:
         parts |= {"held": _Sql("SELECT 0 WHERE false", {}), "lately": _Sql("false", {})}

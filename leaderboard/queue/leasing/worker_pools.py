@@ -17,7 +17,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, Now
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner
@@ -64,7 +64,7 @@ def must_give_way(attempt: Attempt) -> bool:
 
 def suspects() -> QuerySet[Evaluation, int]:
     """Users of whom a planner was set aside lately."""
-    lately = Evaluation.objects.filter(set_aside_at__gte=Now() - _SUSPECT)
+    lately = Evaluation.runs.filter(set_aside_at__gte=Now() - _SUSPECT)
     return lately.order_by().values_list("submission__submitted_by", flat=True).distinct()
 
 
@@ -139,9 +139,9 @@ def _waiting(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Waiting]:
         number__lt=leasable,
         available_at__lte=Now() - _UNSERVED,
     )
-    waiting = Evaluation.objects.filter(
-        Exists(unserved), state__in=transitions.LEASABLE, own_worker_run__isnull=True
-    ).exclude(waits_for_agent())
+    waiting = Evaluation.runs.filter(Exists(unserved), state__in=states.LEASABLE, own_worker_run__isnull=True).exclude(
+        waits_for_agent()
+    )
     waiting = waiting.annotate(standing=standing(suspects=suspects))
     if pool_name := tagged(pool):
         waiting = waiting.filter(taken_by(pool_name))

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.evaluations.models import Attempt
-from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
 from leaderboard.people.web.api.views import LoggedInView
@@ -128,7 +128,7 @@ class LogView(ListView[Attempt]):
     def get_queryset(self) -> QuerySet[Attempt]:
         if getattr(self, "swagger_fake_view", False):
             return Attempt.objects.none()
-        related = visible_evaluations(self.request.user).select_related("submission")
+        related = visible_runs(self.request.user).select_related("submission")
         evaluation = get_object_or_404(related, pk=self.kwargs["evaluation_id"])
         if not logs.may_read(user=self.request.user, evaluation=evaluation):
             raise PermissionDenied("Only the owner of an evaluation and staff may read its log.")

@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.visibility import visible_evaluations
-from leaderboard.evaluations.web.progress import MOVING
+from leaderboard.evaluations.visibility import visible_runs
+from leaderboard.evaluations.web.presenters import MOVING
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.forms import ServiceForm
 from leaderboard.people.web.once import made_from
@@ -61,7 +61,7 @@ def log_tail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 
 def _readable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
-    related = visible_evaluations(request.user).select_related("suite", "submission__planner")
+    related = visible_runs(request.user).select_related("suite", "submission__planner")
     evaluation = get_object_or_404(related, pk=evaluation_id)
     if not logs.may_read(user=request.user, evaluation=evaluation):
         raise Http404("Page not found.")

@@ -9,8 +9,7 @@ from evaluator.core.records import ResultRecord
 from evaluator.execution.engine.store import Store
 from gpu_jobs.contract import FinishRequest, LogLines
 from leaderboard.evaluations.models import Attempt, AttemptState
-from leaderboard.evaluations.results.provenance import note_worker_of
-from leaderboard.evaluations.results.results import count_steps_of, take_in
+from leaderboard.evaluations.results.results import count_steps_of, note_worker_of, take_in
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
 from leaderboard.queue.workers import logs

@@ -18,8 +18,8 @@ from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract import LONGEST_LINE, LogLine, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.seasons import seeds_to_hide
-from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.evaluations.visibility import may_act
 from leaderboard.people.models import User
 from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.platform.known_secrets import known_secrets
@@ -139,7 +139,7 @@ def redactor_of_attempt(attempt_id: UUID, *, credential: str = "") -> Redactor:
 
 
 def _evaluation_of(attempt_id: UUID) -> Evaluation:
-    return Evaluation.objects.select_related("suite", "submission__planner__secret").get(shards__attempts=attempt_id)
+    return Evaluation.runs.select_related("suite", "submission__planner__secret").get(shards__attempts=attempt_id)
 
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:

@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
@@ -11,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.visibility import Reader, visible_evaluations
+from leaderboard.evaluations.visibility import Reader, visible_runs
 from leaderboard.people.scopes import Scope
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
@@ -21,7 +20,7 @@ from leaderboard.platform.api.shapes import ModelOutput, Output
 from leaderboard.platform.api.views import ApiView
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.reliability.services import cancel_profile, request_profile
-from leaderboard.submissions.web.api.acting import MayAct
+from leaderboard.submissions.web.api import MayAct
 
 _INTERVAL = {"mean": 0.75, "low": 0.67, "high": 0.82, "count": 120}
 
@@ -123,14 +122,13 @@ class CancelReliabilityView(ApiView):
 
 
 def _evaluation(*, reader: Reader, evaluation_id: UUID) -> Evaluation:
-    related = visible_evaluations(reader).select_related(
+    related = visible_runs(reader).select_related(
         "suite", "submission__planner", "submission__submitted_by", "submission__team"
     )
     return get_object_or_404(related, pk=evaluation_id)
 
 
 def _shown(*, reader: Reader, evaluation_id: UUID) -> dict[str, Any]:
-    members = Prefetch("evaluation__members", Evaluation.objects.order_by("created", "pk"))
-    found = ReliabilityProfile.objects.filter(evaluation__in=visible_evaluations(reader)).prefetch_related(members)
+    found = ReliabilityProfile.objects.filter(evaluation__in=visible_runs(reader)).select_related("evaluation")
     shown: dict[str, Any] = ReliabilityOutput(get_object_or_404(found, pk=evaluation_id)).data
     return shown

@@ -10,10 +10,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.visibility import visible_evaluations
-from leaderboard.evaluations.web.visibility_presenters import for_readers_of
+from leaderboard.evaluations.visibility import (
+    NotPossibleError,
+    may_act,
+    reader_in_team,
+    remember_reader,
+    visible_runs,
+)
+from leaderboard.evaluations.web.presenters import for_readers_of
 from leaderboard.people.signed_in import user_of
 from leaderboard.planners.kinds import kind_of
 from leaderboard.quotas.services import QuotaExceededError
@@ -97,7 +102,7 @@ def _offer(*, evaluation: Evaluation, acts: bool) -> dict[str, object]:
 
 
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
-    related = visible_evaluations(request.user).select_related(
+    related = visible_runs(request.user).select_related(
         "suite",
         "submission__planner__owner",
         "submission__submitted_by",

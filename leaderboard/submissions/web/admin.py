@@ -12,16 +12,16 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from leaderboard.catalog.library import TryLaterError
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.people.models import User
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.web.admin import ReadOnlyAdmin, ReadOnlyInline, short_text, short_time, site
 from leaderboard.queue import verification
 from leaderboard.queue.operating import prioritise, requeue
 from leaderboard.submissions import services
-from leaderboard.submissions.hiding import LONGEST_REASON, hide, show_again
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.releasing import LONGEST_REASON, hide, show_again
 
 CONFIRMED = "confirmed"
 _MOST_DIGITS = 5
@@ -37,11 +37,14 @@ class ChoosePriorityForm(ActionForm):
 
 
 class EvaluationInline(ReadOnlyInline):
-    """The evaluations of a submission."""
+    """The evaluations of a submission, with the runs that verify and profile them."""
 
     model = Evaluation
     fields = ("suite", "state", "reason_text", "tasks_total", "finished")
     show_change_link = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Evaluation]:  # noqa: ARG002 - Django's signature
+        return Evaluation.runs.all()
 
 
 @admin.register(Submission, site=site)
@@ -96,6 +99,9 @@ class EvaluationAdmin(ReadOnlyAdmin):
     inlines = (ShardInline,)
     action_form = ChoosePriorityForm
     actions = ("cancel", "resume", "accept", "rerun", "verify", "requeue", "set_priority", "hide", "show_again")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Evaluation]:
+        return Evaluation.runs.order_by(*self.get_ordering(request))
 
     @admin.display(description="reason", ordering="reason_text")
     def why(self, evaluation: Evaluation) -> str:

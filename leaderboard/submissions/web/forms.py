@@ -1,8 +1,11 @@
-"""The submit form. It reads input and shows errors; the rules are in `services.py`."""
+"""The submit form, and the fields that say who sees a submission. Forms read input and show errors; the rules are in
+`services.py` and `evaluations/visibility.py`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from django import forms
 from django.conf import settings
@@ -16,10 +19,12 @@ from evaluator.episodes.turns.environment import Bounds
 from evaluator.planners.offline import offline_planners
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.seasons import REHEARSAL, open_seasons
+from leaderboard.evaluations.models import Visibility
 from leaderboard.people.models import Team, User
 from leaderboard.people.web.forms import ServiceForm
 from leaderboard.planners import checkpoints
 from leaderboard.planners.call_fields import CALL_TEMPLATE
+from leaderboard.planners.checkpoints import ReceivedFile
 from leaderboard.planners.data import DESCRIPTION, NAME, PlannerData
 from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.fields import FIELD_TEMPLATE, Field
@@ -29,11 +34,34 @@ from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
-from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION, VISIBILITY
 from leaderboard.submissions.services import SubmissionData
-from leaderboard.submissions.web.visibility_form import VisibilityFields
+
+
+class VisibilityEntered(TypedDict):
+    """What was chosen, for the services."""
+
+    visibility: str
+    embargo_until: datetime | None
+
+
+class VisibilityFields(forms.Form):
+    """Who sees it, and until when an embargo lasts."""
+
+    visibility = VISIBILITY.form_field()
+    embargo_until = EMBARGO_UNTIL.form_field()
+
+    def visibility_entered(self) -> VisibilityEntered:
+        """What was entered; the date counts only for an embargo."""
+        chosen = self.cleaned_data.get("visibility") or Visibility.PUBLIC
+        until = self.cleaned_data.get("embargo_until") if chosen == Visibility.EMBARGO else None
+        return VisibilityEntered(visibility=chosen, embargo_until=until)
+
+
+class ChangeVisibilityForm(VisibilityFields, ServiceForm):
+    """Who sees what was submitted before, from now on."""
+
 
 CHECK_ADDRESS = reverse_lazy("planners:check")
 UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, "checkpoint_file": CHECKPOINT_DIGEST}

@@ -17,32 +17,37 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from evaluator.core.plans_file import MAX_BYTES
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.people.models import Team
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners.checkpoints import ReceivedFile
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
-from leaderboard.planners.uploading import ReceivedFile
-from leaderboard.planners.web.presenters import shown_trial
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.queue.estimates import expected_of_new, queue_now
 from leaderboard.queue.jobs import TooManyJobsError, find, request_of
 from leaderboard.queue.models import Job
-from leaderboard.quotas.seasons import SeasonQuotaError, limit_of_open_seasons
-from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
+from leaderboard.quotas.services import (
+    Quota,
+    QuotaExceededError,
+    SeasonQuotaError,
+    limit_of_open_seasons,
+    quotas_of,
+    quotas_of_teams,
+)
 from leaderboard.submissions import services
+from leaderboard.submissions.actions import listed, submissions_of
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST, accept_test, trial_of
-from leaderboard.submissions.listing import listed, submissions_of
-from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
 from leaderboard.submissions.readiness import report
-from leaderboard.submissions.web import checking
+from leaderboard.submissions.services import submit_for_own_worker
+from leaderboard.submissions.web import presenters
 from leaderboard.submissions.web.forms import SubmitForm
+from leaderboard.submissions.web.presenters import shown_trial
 
 SUBMISSIONS_PER_PAGE = 25
 _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
@@ -103,7 +108,7 @@ def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
 
 def _to_evaluation(request: HttpRequest, *, submission: Submission) -> HttpResponse:
     messages.success(request, "Submitted. This page follows the evaluation.")
-    first = submission.evaluations.filter(submitted()).order_by("created").values_list("pk", flat=True)[0]
+    first = submission.evaluations.order_by("created").values_list("pk", flat=True)[0]
     return redirect("evaluations:detail", evaluation_id=first)
 
 
@@ -180,7 +185,7 @@ def check(request: HttpRequest) -> HttpResponse:
             content = plans_files.read(file.read(MAX_BYTES + 1))
         except FieldErrors as error:
             problems = error.errors
-    found = checking.check(user=user_of(request), form=form, changed=changed, content=content)
+    found = presenters.check(user=user_of(request), form=form, changed=changed, content=content)
     found = [one._replace(errors=problems[one.field], good="") if one.field in problems else one for one in found]
     context = {"found": found, "expected": _expected(request, form=form)}
     return render(request, "submissions/check.html", context)

@@ -4,7 +4,7 @@ from evaluator.core.suites.facets import STRUCTURE, Facet
 from evaluator.scoring.metrics.statistics import Interval
 from leaderboard.boards.drawing.picture import Line, Link
 from leaderboard.boards.groups import Series, groups
-from leaderboard.evaluations.results.task_filters import TaskRow
+from leaderboard.evaluations.results.task_rows import TaskRow
 
 FIRST, SECOND = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
 ADA, BEA = Series(1, "gold", "ada", FIRST), Series(2, "other", "bea", SECOND)

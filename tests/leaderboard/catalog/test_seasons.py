@@ -9,16 +9,15 @@ from django.utils import timezone
 
 from evaluator.core.suites.hidden import SeedError, commitment, derived
 from leaderboard.catalog import seasons
-from leaderboard.catalog.conditions import conditions_of
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.library import NotReadyError, conditions_of
 from leaderboard.catalog.models import Season, SeasonData, Suite
 from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError, derived_seed
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.entering import queue_tasks
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
 from leaderboard.submissions.services import cancel
 from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
 

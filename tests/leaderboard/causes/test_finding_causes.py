@@ -13,8 +13,7 @@ from leaderboard.causes.finding import find_causes, find_causes_beside, renew_ca
 from leaderboard.evaluations import causes as finding
 from leaderboard.evaluations.causes import find_causes_of, read_findings
 from leaderboard.evaluations.gold import Withheld
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, TaskResult
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Shard, TaskResult
 from leaderboard.evaluations.states import Entered
 from leaderboard.queue.shards import end_shard
 from tests.leaderboard.evaluations.web import factories

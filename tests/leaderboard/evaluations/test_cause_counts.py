@@ -1,9 +1,9 @@
 """How many tasks have each cause, and faults grouped by cause, without a database."""
 
 from evaluator.scoring.causes.taxonomy import Cause
-from leaderboard.evaluations.cause_counts import NOT_FOUND, cause_bars, codes_of, place_of_cause, why, words_of_cause
-from leaderboard.evaluations.results.failures import MOST_CAUSES, cause_key, failures, pattern
-from leaderboard.evaluations.results.task_filters import TaskRow
+from leaderboard.evaluations.causes import NOT_FOUND, cause_bars, codes_of, place_of_cause, why, words_of_cause
+from leaderboard.evaluations.results.breakdowns import MOST_CAUSES, failures
+from leaderboard.evaluations.results.task_rows import TaskRow, cause_key, pattern
 
 
 def test_bars_come_by_frequency_with_their_share_of_the_tasks_that_ran():

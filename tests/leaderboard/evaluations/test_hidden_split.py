@@ -12,7 +12,7 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import LocalStore
 from gpu_jobs.runner import EvaluatorRunner
-from leaderboard.catalog.conditions import split_of
+from leaderboard.catalog.library import split_of
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult

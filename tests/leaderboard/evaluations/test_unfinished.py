@@ -6,9 +6,9 @@ Also that events fit into what PostgreSQL takes.
 import pytest
 
 from evaluator.execution.engine.store import MemoryStore
-from leaderboard.evaluations import events
-from leaderboard.evaluations.events import NewResult, announce, describe
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.states import NewResult, announce, describe
 from leaderboard.evaluations.web.presenters import evaluation_page
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
@@ -54,7 +54,7 @@ def test_page_events_and_api_count_the_same_tasks_as_ended(end, one_of_four, lau
     left_out = "cancelled" if one_of_four.state == "cancelled" else "not_run"
     page = evaluation_page(evaluation=one_of_four, parameters={}).progress
     assert (page.done, page.total) == (2, 5)
-    told = events.describe(one_of_four.pk)
+    told = states.describe(one_of_four.pk)
     assert (told["done"], told["total"]) == (2, 5)
     assert told["outcomes"][left_out] == dict(page.counts)[left_out] >= 3
     assert dict(page.counts)["pending"] == 0
@@ -63,11 +63,11 @@ def test_page_events_and_api_count_the_same_tasks_as_ended(end, one_of_four, lau
 
 def test_the_event_of_a_cancellation_counts_the_tasks_that_it_cancels(one_of_four):
     sent: list[dict] = []
-    original, events._notify = events._notify, lambda evaluation_id, event: sent.append(event)
+    original, states._notify = states._notify, lambda evaluation_id, event: sent.append(event)
     try:
         services.cancel(one_of_four)
     finally:
-        events._notify = original
+        states._notify = original
     assert sent[0]["outcomes"] == {"cancelled": 3, "not_run": 1, "scored": 1}
 
 

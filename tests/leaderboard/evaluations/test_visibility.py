@@ -11,17 +11,23 @@ from django.utils import timezone
 
 from leaderboard.boards import standing
 from leaderboard.boards.models import Snapshot
-from leaderboard.evaluations.acting import NotPossibleError, may_act, remember_reader
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
-from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to
+from leaderboard.evaluations.visibility import (
+    NotPossibleError,
+    is_public,
+    may_act,
+    may_see,
+    public_now,
+    remember_reader,
+    visible_to,
+)
 from leaderboard.people import teams
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.publishing import publish_ready
 from leaderboard.submissions import releasing, services
-from leaderboard.submissions.hiding import hide, show_again
-from leaderboard.submissions.releasing import release_due, set_visibility
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.releasing import hide, release_due, set_visibility, show_again
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.threads import in_threads

@@ -10,8 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState
 from leaderboard.evaluations.states import Entered, advance
 from leaderboard.messages import dispatching, senders
 from leaderboard.messages.mails import choose_mails

@@ -217,9 +217,9 @@ class TestPage:
 
 
 def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
-    from leaderboard.evaluations.acting import NotPossibleError
-    from leaderboard.submissions.own_workers import mark
-    from leaderboard.submissions.rerunning import rerun
+    from leaderboard.evaluations.visibility import NotPossibleError
+    from leaderboard.submissions.actions import rerun
+    from leaderboard.submissions.services import mark
 
     upload(ada)
     assert submit(ada, suite).status_code == 201

@@ -10,7 +10,7 @@ from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
 from leaderboard.planners.web.serializers import OF_OWNER, PlannerInput, PlannerOutput
 from leaderboard.platform.api.examples import example_of
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER
-from leaderboard.submissions.web.api.serializers import SubmissionInput
+from leaderboard.submissions.web.api import SubmissionInput
 from leaderboard.submissions.web.forms import SubmitForm
 from tests.leaderboard.factories import make_user
 

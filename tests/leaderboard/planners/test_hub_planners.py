@@ -9,7 +9,7 @@ from evaluator.sandbox.admission import hub_lookup
 from evaluator.sandbox.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import Planner
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
 from tests.leaderboard.factories import make_suite, make_user

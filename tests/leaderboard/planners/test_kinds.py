@@ -8,9 +8,9 @@ from django.forms.models import model_to_dict
 
 from evaluator.client.shapes import PlannerEntry
 from gpu_jobs.contract import Lease
-from leaderboard.planners.identity import identity_of, normal_address
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
+from leaderboard.planners.services import identity_of, normal_address
 from tests.leaderboard.factories import make_user
 
 FIELDS = {

@@ -15,7 +15,7 @@ from leaderboard.planners.models import EndpointSecret, Planner
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.workers.tokens import create_worker_token
-from leaderboard.submissions import own_workers
+from leaderboard.submissions import services
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
@@ -166,7 +166,7 @@ def test_an_own_worker_fetches_it_if_it_is_its_owners_and_else_leases_nothing():
     team = make_team(owner, member)
     asked = {**body(**HEADER), "suites": [suite.slug], "own_worker": True, "team": team.slug}
     assert client_of(owner).post("submissions/", asked).status_code == 201
-    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    Evaluation.runs.update(state=EvaluationState.LAUNCHING)
     strange = worker_with(create_worker_token(owner=member, name="w").token)
     assert strange.post("worker/lease/", lease_request()).status_code == 204
     assert worker_client().post("worker/lease/", lease_request()).status_code == 204
@@ -180,7 +180,7 @@ def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
     # No way leads here; were there one, the worker must not be told.
     theirs = make_submission(user=member, suite=make_suite(), kind="bundled")
     Submission.objects.filter(pk=theirs.pk).update(planner=planner)
-    own_workers.mark(theirs)
+    services.mark(theirs)
     launching(theirs)
     worker = worker_with(create_worker_token(owner=member, name="w").token)
     assert worker.post("worker/lease/", lease_request()).status_code == 204

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue.decisions import AttemptView, Do, View, decide
 
@@ -26,7 +26,7 @@ def attempt(**changes) -> AttemptView:
 
 WAITING = {"open_shards": 2, "pending_shards": 2}
 DECISIONS = [
-    *((state, {"deadline": PAST, "pending_shards": 1}, Do.NOTHING) for state in sorted(transitions.FINAL)),
+    *((state, {"deadline": PAST, "pending_shards": 1}, Do.NOTHING) for state in sorted(states.FINAL)),
     ("queued", {}, Do.LAUNCH),
     *((state, {"deadline": PAST, "open_shards": 1}, Do.FAIL) for state in ("queued", "running", "aggregating")),
     # Waiting for a worker never fails, however long it lasts.
@@ -40,7 +40,7 @@ DECISIONS = [
     ("aggregating", {}, Do.SUMMARISE),
     *(
         (state, fields, do)
-        for state in sorted(transitions.LAUNCHED)
+        for state in sorted(states.LAUNCHED)
         for fields, do in (
             ({"open_shards": 2, "pending_shards": 1}, Do.ENSURE_WORKER),
             ({"open_shards": 2, "pending_shards": 1, "worker_runs": True}, Do.NOTHING),
@@ -73,7 +73,7 @@ def test_shards_that_were_tried_too_often_are_given_up_before_anything_is_starte
 
 
 @given(
-    state=st.sampled_from(sorted(set(EvaluationState) - transitions.FINAL - {EvaluationState.LAUNCHING})),
+    state=st.sampled_from(sorted(set(EvaluationState) - states.FINAL - {EvaluationState.LAUNCHING})),
     open_shards=st.integers(0, 3),
     pending=st.integers(0, 3),
     worker=st.booleans(),

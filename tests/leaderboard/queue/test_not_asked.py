@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.events import describe
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.web.progress import latest_results
+from leaderboard.evaluations.states import describe
+from leaderboard.evaluations.web.presenters import latest_results
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.submissions import services

@@ -5,8 +5,8 @@ import pytest
 
 from gpu_jobs.launchers.base import LaunchError
 from gpu_jobs.launchers.local import Limits
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.platform.celery import app
 from leaderboard.queue import steps
 from leaderboard.queue.launching import local_launcher

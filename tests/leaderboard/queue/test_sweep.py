@@ -13,8 +13,15 @@ from django.test.utils import CaptureQueriesContext
 from evaluator.core.records import Outcome
 from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.launchers.base import NoLauncher
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Shard,
+    ShardState,
+)
 from leaderboard.evaluations.states import advance
 from leaderboard.platform.coordination.services import exclusive
 from leaderboard.queue import reconcile, steps

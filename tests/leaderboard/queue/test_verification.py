@@ -15,8 +15,8 @@ from evaluator.planners.bundled import bundled_planner
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, unranked
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.messages.models import Kind, OutboxMessage
 from leaderboard.people.models import User
 from leaderboard.queue import steps, verification
@@ -116,7 +116,7 @@ def test_the_database_refuses_two_open_verifications_and_two_submitted_evaluatio
     with pytest.raises(IntegrityError, match="one_verification_at_a_time"), transaction.atomic():
         verification.begin(evaluation=own, tasks=["0"])
     with pytest.raises(IntegrityError, match="one_evaluation_per_submission_and_suite"), transaction.atomic():
-        Evaluation.objects.create(submission=own.submission, suite=suite, samples=8, state_since=timezone.now())
+        Evaluation.runs.create(submission=own.submission, suite=suite, samples=8, state_since=timezone.now())
 
 
 # --- The verdict ------------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_a_broken_canary_leaves_it_unverified(suite):
 
 def test_a_verification_waits_for_a_worker_as_long_as_it_takes(suite, launcher):
     own = completed_own(suite=suite)
-    Evaluation.objects.filter(verifies=own).update(state_deadline=timezone.now())
+    Evaluation.runs.filter(verifies=own).update(state_deadline=timezone.now())
     sweep()
     assert reason(own) == "awaiting_verification"
     launcher.living.clear()

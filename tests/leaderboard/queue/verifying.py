@@ -11,8 +11,7 @@ from leaderboard.people.models import User
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.submissions.own_workers import submit_for_own_worker
-from leaderboard.submissions.services import SubmissionData, validate
+from leaderboard.submissions.services import SubmissionData, submit_for_own_worker, validate
 from tests.leaderboard.factories import make_record, make_suite, make_user, planner_data
 
 Answer = Callable[[str], ResultRecord]

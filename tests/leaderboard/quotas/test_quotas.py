@@ -10,15 +10,13 @@ from django.utils import timezone
 
 from evaluator.core.records import Outcome
 from evaluator.execution.engine.store import MemoryStore
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
-from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Submission
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
-from leaderboard.quotas import refunds
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
-from leaderboard.quotas.services import QuotaExceededError, quotas_of
+from leaderboard.quotas.services import NOT_THE_PLANNERS, OWN_FAULT, QuotaExceededError, quotas_of, refund_reason
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     let_time_pass,
@@ -158,10 +156,10 @@ class TestRefunds:
 
 def test_only_ends_that_are_not_the_planner_s_are_refunded():
     for reason in EvaluationReason:
-        asked = partial(refunds.refund_reason, reason=reason)
+        asked = partial(refund_reason, reason=reason)
         assert asked(target=EvaluationState.COMPLETED, anything_ran=True) is None
         assert asked(target=EvaluationState.CANCELLED, anything_ran=True) is None
         assert asked(target=EvaluationState.CANCELLED, anything_ran=False) == EntryReason.NOTHING_RAN
         failed, held = (asked(target=EvaluationState(one), anything_ran=True) for one in ("failed", "on_hold"))
-        assert (failed is None) == (reason in refunds.OWN_FAULT), reason
-        assert (held is None) == (reason not in refunds.NOT_THE_PLANNERS), reason
+        assert (failed is None) == (reason in OWN_FAULT), reason
+        assert (held is None) == (reason not in NOT_THE_PLANNERS), reason

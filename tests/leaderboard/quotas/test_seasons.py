@@ -4,9 +4,9 @@ import pytest
 
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.quotas.seasons import SeasonQuotaError
+from leaderboard.quotas.services import SeasonQuotaError
 from leaderboard.submissions import services
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
 from tests.leaderboard.factories import make_season, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.quotas.test_quotas import at_once
@@ -43,7 +43,7 @@ class TestLimit:
             f"three has used 2 of the 2 evaluations of the suite {suite.slug} that a planner may have on the hidden "
             "data of season 1, those under other names included. The next season begins with none used"
         )
-        assert Evaluation.objects.count() == 2
+        assert Evaluation.runs.count() == 2
 
     def test_another_planner_suite_or_season_has_its_own(self):
         user, suite = make_user(), hidden_suite()

@@ -2,13 +2,13 @@
 
 import pytest
 
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.quotas.models import ALL_SUITES, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.submissions import services
-from leaderboard.submissions.own_workers import submit_for_own_worker
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.services import submit_for_own_worker
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.quotas.test_quotas import at_once
@@ -90,7 +90,7 @@ def test_members_who_submit_at_once_never_exceed_the_team_s_quota_nor_wait_for_e
 
     submitted, refused = at_once(submit, count=6, refused=QuotaExceededError)
     assert (submitted + refused, submitted >= 3) == (6, True)
-    left = Evaluation.objects.exclude(state=EvaluationState.CANCELLED).count()
+    left = Evaluation.runs.exclude(state=EvaluationState.CANCELLED).count()
     assert used(team=team)[ALL_SUITES] == left <= 6
     # Who was refused both times has no balance.
     assert sum(used(user=person).get(ALL_SUITES, 0) for person in people) == left

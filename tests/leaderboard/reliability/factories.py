@@ -49,7 +49,7 @@ def _member(evaluation: Evaluation, *, condition: Condition, state: str) -> None
     names = ("submission_id", "suite_id", "profile", "profile_digest", "split", "samples", "data_digest", "tasks_total")
     summary = {"metrics": {}, "outcomes": {}}
     done = {"summary": summary, "finished": timezone.now()} if state == "completed" else {}
-    Evaluation.objects.create(
+    Evaluation.runs.create(
         **{name: getattr(evaluation, name) for name in names},
         **done,
         state=state,

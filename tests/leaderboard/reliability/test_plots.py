@@ -7,7 +7,7 @@ from leaderboard.boards.drawing.dot_plot import LEFT, RIGHT, WIDTH
 from leaderboard.boards.drawing.picture import Line, Link, Picture, Text
 from leaderboard.boards.drawing.svg import svg_file
 from leaderboard.evaluations.web import line_plot
-from leaderboard.reliability.web.plots import interval_plot, reliability_diagram, risk_coverage
+from leaderboard.reliability.web.presenters import interval_plot, reliability_diagram, risk_coverage
 
 
 def value(mean: float, low: float | None = None, high: float | None = None) -> dict[str, object]:

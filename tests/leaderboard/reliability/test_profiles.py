@@ -6,8 +6,8 @@ from django.test import Client
 from evaluator.core.records import Outcome
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.reconcile import sweep
@@ -19,8 +19,8 @@ from leaderboard.reliability.members import reaching
 from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.reliability.services import cancel_profile, request_profile
 from leaderboard.submissions import services
-from leaderboard.submissions.hiding import hide
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.releasing import hide
 from tests.leaderboard.factories import make_evaluation, make_record, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.platform.api.helpers import client_of

@@ -3,16 +3,16 @@
 import pytest
 
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.planners.models import Planner
 from leaderboard.queue.steps import fail_overdue
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.submissions import services
-from leaderboard.submissions.own_workers import submit_for_own_worker
-from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.services import submit_for_own_worker
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_suite, make_user, planner_data
 from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.suites import EXECUTED

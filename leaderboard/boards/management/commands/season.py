@@ -14,7 +14,7 @@ from django.utils.dateparse import parse_datetime
 from leaderboard.boards.signing.services import sign_announcement
 from leaderboard.catalog import seasons
 from leaderboard.catalog.models import Season
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 
 
 class Command(BaseCommand):

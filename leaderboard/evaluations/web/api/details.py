@@ -14,10 +14,9 @@ from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
 from leaderboard.evaluations.gold import check_tasks, not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.task_rows import tasks_of
-from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.evaluations.web.others import others_on
-from leaderboard.evaluations.web.presenters import gather
-from leaderboard.evaluations.web.progress import waiting_sentence
+from leaderboard.evaluations.web.presenters import gather, waiting_sentence
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, example
 from leaderboard.platform.api.shapes import Output
@@ -284,7 +283,7 @@ class BundledPlannersView(ApiView):
 
 def _evaluation(*, request: Request, evaluation_id: UUID) -> Evaluation:
     """The evaluation, if the caller sees it; to others there is none."""
-    related = visible_evaluations(request.user).select_related(
+    related = visible_runs(request.user).select_related(
         "suite", "season", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)

@@ -1,11 +1,11 @@
-"""The API about results: how the tasks of an evaluation ended."""
+"""The API about results: how the tasks of an evaluation ended, as JSON and as files."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -18,21 +18,92 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluator.core.records import Outcome
+from evaluator.core.records import Outcome, Reason
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
-from leaderboard.evaluations.cause_counts import VALUES
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.causes import NOT_FOUND, RAN, VALUES
 from leaderboard.evaluations.gold import Withheld, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.results.listing import facet_names, filter_results
-from leaderboard.evaluations.results.objects import server_store
-from leaderboard.evaluations.results.shown_records import shown_record
-from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluations, visible_to
-from leaderboard.evaluations.web.api.result_output import ResultOutput
+from leaderboard.evaluations.results.filters import Parameter, one_of, read
+from leaderboard.evaluations.results.objects import server_store, shown_record
+from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
+from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_runs, visible_to
+from leaderboard.evaluations.web.api.evaluations import ResultOutput, is_yes
 from leaderboard.evaluations.web.sharing.files import result_file, results_of
 from leaderboard.platform.api.downloads import DOWNLOADS
 from leaderboard.platform.api.examples import PLAN, example, example_of
 from leaderboard.platform.api.selection import Selected
 from leaderboard.platform.api.views import ApiView, ListView
+
+
+def filter_results(
+    found: QuerySet[TaskResult], *, evaluation: Evaluation, parameters: Any, reader: Reader
+) -> QuerySet[TaskResult]:
+    """The results of an evaluation that a query string asks for: by outcome, reason, cause, words and whether they
+    are undecided, and by each facet of the suite that does not follow from gold plans.
+
+    Raises:
+        FieldErrors: a parameter has a value that no task has, or is a facet of other suites only.
+    """
+    tasks = facts_of(evaluation.suite)
+    getters: dict[str, Callable[[TaskRow], tuple[str, ...]]] = {"metric": lambda row: (row.metric,)}
+    for facet in evaluation.suite.facets.filters:
+        if not facet.tells_gold:
+            getters[facet.name] = _raw(facet.name)
+    for name in sorted(_facets_of_others(names=parameters.keys() - getters.keys())):
+        getters[name] = lambda _: ()
+    declared = (
+        Parameter("outcome", one_of([known.value for known in Outcome])),
+        Parameter("reason", one_of([known.value for known in Reason])),
+        Parameter("why", one_of(VALUES)),
+        Parameter("q", lambda text: text.replace("\0", "").strip()),
+        Parameter("undecided", is_yes),
+        *(Parameter(name, one_of(_known(get=get, tasks=tasks))) for name, get in getters.items()),
+    )
+    values = read(parameters=parameters, declared=declared).checked()
+    found = found.filter(**{name: values[name] for name in ("outcome", "reason") if values[name]})
+    if cause := values["why"]:
+        found = (
+            found.filter(causes__isnull=True, outcome__in=RAN)
+            if cause == NOT_FOUND
+            else found.filter(causes__contains=[{"cause": cause}])
+        )
+    if chosen := {name: values[name] for name in getters if values[name]}:
+        rows = [row.pk for row in tasks if all(value in getters[name](row) for name, value in chosen.items())]
+        found = found.filter(task__in=rows)
+    if values["undecided"]:
+        key = evaluation.suite.ranking_column.undecided
+        found = found.filter(**{f"indicators__{key}__gt": 0}) if key else found.none()
+    if text := values["q"]:
+        in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
+        # A reader who may not see a plan may not search in it.
+        withheld = withheld_from(reader=reader, evaluation=evaluation)
+        found = found.filter(in_request if withheld.plan else in_request | in_plan)
+    return found
+
+
+_COMMON = frozenset({"outcome", "reason", "why", "q", "undecided", "fields", "cursor", "page_size", "format"})
+"""Parameters of the list that are no facets of suites."""
+
+
+def _facets_of_others(*, names: Set[str]) -> Set[str]:
+    """The names that are facets of some suite: a query if there are any that may be."""
+    asked = names - _COMMON
+    return asked & facet_names() if asked else frozenset()
+
+
+def facet_names() -> Set[str]:
+    """The facets of some suite by which results can be listed."""
+    suites = Suite.objects.only("task_facets")
+    return {facet.name for suite in suites for facet in suite.facets.filters if not facet.tells_gold}
+
+
+def _raw(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+    return lambda row: row.attributes.get(name, ())
+
+
+def _known(*, get: Callable[[TaskRow], tuple[str, ...]], tasks: tuple[TaskRow, ...]) -> Callable[[], list[str]]:
+    return lambda: sorted({value for row in tasks for value in get(row) if value})
 
 
 @example({
@@ -108,7 +179,7 @@ class ResultsView(Selected, ListView[TaskResult]):
 
     @cached_property
     def _evaluation(self) -> Evaluation:
-        related = visible_evaluations(self.request.user).select_related("suite", "season", "submission__planner__owner")
+        related = visible_runs(self.request.user).select_related("suite", "season", "submission__planner__owner")
         return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
 
     def get_queryset(self) -> QuerySet[TaskResult]:

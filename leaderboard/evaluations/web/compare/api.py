@@ -13,9 +13,8 @@ from evaluator.scoring.causes.taxonomy import Cause
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
 from leaderboard.evaluations.gold import not_shared, withholds_tasks
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.web.compare.causes import CauseRow, cause_table
-from leaderboard.evaluations.web.compare.comparing import by_group, task_differences
-from leaderboard.evaluations.web.compare.presenters import chosen_metric
+from leaderboard.evaluations.web.compare.comparing import CauseRow, by_group, cause_table, task_differences
+from leaderboard.evaluations.web.compare.presenters import chosen_metric, verdicts
 from leaderboard.evaluations.web.compare.services import (
     Comparison,
     NotComparableError,
@@ -23,7 +22,6 @@ from leaderboard.evaluations.web.compare.services import (
     read_evaluations,
     read_ids,
 )
-from leaderboard.evaluations.web.compare.words import verdicts
 from leaderboard.platform.api.examples import ATTEMPT_ID, EVALUATION_ID, EXAMPLE_SUITE, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView

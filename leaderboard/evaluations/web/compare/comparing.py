@@ -1,4 +1,4 @@
-"""Paired comparison of evaluations, without a database.
+"""Paired comparison of evaluations and of their causes, without a database.
 
 The first evaluation is what the others are compared against. A difference is always the other's value less the first's,
 over the tasks for which both have one; the metric's direction decides which is better.
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.facets import Facet
+from evaluator.scoring.causes.taxonomy import Cause
 from evaluator.scoring.metrics.aggregate import TaskScore, counted, counted_by_sample
 from evaluator.scoring.metrics.crossed import Estimate
 from evaluator.scoring.metrics.paired import DECIMALS, bootstrap_columns, holm, paired_test
 from evaluator.scoring.metrics.statistics import Bounds, Interval
-from leaderboard.evaluations.results.task_filters import PENDING, TaskRow
+from leaderboard.evaluations.causes import ordered, words_of_cause
+from leaderboard.evaluations.results.task_rows import PENDING, TaskRow
 
 NOBODY = "nobody"
 """The winner of a task without a single best evaluation."""
@@ -273,7 +275,9 @@ def by_group(*, facet: str, tasks: Sequence[TaskRow], metric: Column, scores: Se
     rows = []
     for value, places in members.items():
         counts = tuple(
-            _count(metric=metric, span=_Span(*(end[places] for end in _span(key=metric.key, first=first, other=other))))
+            _group_count(
+                metric=metric, span=_Span(*(end[places] for end in _span(key=metric.key, first=first, other=other)))
+            )
             for other in scores[1:]
         )
         if any(count.tasks for count in counts):
@@ -321,7 +325,7 @@ def _difference(
 ) -> MetricDifference:
     one, two = first.values[metric.key], other.values[metric.key]
     common = ~(np.isnan(one) | np.isnan(two))
-    count = _count(metric=metric, span=span)
+    count = _group_count(metric=metric, span=span)
     return MetricDifference(
         metric=metric,
         first_mean=float(one[common].mean()),
@@ -338,7 +342,7 @@ def _difference(
     )
 
 
-def _count(*, metric: Column, span: _Span) -> GroupCount:
+def _group_count(*, metric: Column, span: _Span) -> GroupCount:
     known, least, most = (end[~np.isnan(end)] for end in span)
     above, below = int((least > _SAME).sum()), int((most < -_SAME).sum())
     ties = int(((np.abs(least) <= _SAME) & (np.abs(most) <= _SAME)).sum())
@@ -371,4 +375,82 @@ def common_facets(*, tasks: Sequence[TaskRow], facets: Iterable[Facet]) -> tuple
     """The facets with more than one value."""
     return tuple(
         facet for facet in facets if len({value for task in tasks for value in task.facets.get(facet.name, ())}) > 1
+    )
+
+
+Causes = Sequence[tuple[str, ...] | None]
+"""Of each task, in the suite's order: its causes; None where it did not run, or where they are not known."""
+
+
+class CauseCount(NamedTuple):
+    """One evaluation against the first, over the tasks for which the causes of both are known."""
+
+    tasks: int
+    """With the cause in the other evaluation."""
+    first: int
+    """With the cause in the first."""
+    both: int
+
+    @property
+    def more(self) -> int:
+        """Tasks that have it in the other evaluation only."""
+        return self.tasks - self.both
+
+    @property
+    def fewer(self) -> int:
+        """Tasks that have it in the first only."""
+        return self.first - self.both
+
+    @property
+    def difference(self) -> int:
+        """The other's tasks less the first's."""
+        return self.tasks - self.first
+
+    @property
+    def shown(self) -> str:
+        """The difference with its sign."""
+        return f"{self.difference:+d}".replace("-", "\N{MINUS SIGN}") if self.difference else "0"
+
+
+class CauseRow(NamedTuple):
+    """One cause."""
+
+    cause: str
+    """The value of the filter `why`."""
+    label: str
+    definition: str
+    counts: tuple[CauseCount, ...]
+    """For each evaluation after the first."""
+
+
+class CauseTable(NamedTuple):
+    """All causes that one of the evaluations has, in the order in which causes are listed."""
+
+    rows: tuple[CauseRow, ...]
+    common: tuple[int, ...]
+    """For each evaluation after the first, the tasks for which the causes of both are known."""
+
+
+def cause_table(evaluations: Sequence[Causes]) -> CauseTable:
+    """Count the causes of evaluations against the first; at least two."""
+    first, *others = evaluations
+    pairs = [
+        [(set(one), set(two)) for one, two in zip(first, other, strict=True) if one is not None and two is not None]
+        for other in others
+    ]
+    codes = ordered(code for pair in pairs for one, two in pair for code in one | two)
+    rows = tuple(
+        CauseRow(
+            code, words_of_cause(code), Cause(code).definition, tuple(_count(code=code, pair=pair) for pair in pairs)
+        )
+        for code in codes
+    )
+    return CauseTable(rows=rows, common=tuple(map(len, pairs)))
+
+
+def _count(*, code: str, pair: Sequence[tuple[set[str], set[str]]]) -> CauseCount:
+    return CauseCount(
+        tasks=sum(code in two for _, two in pair),
+        first=sum(code in one for one, _ in pair),
+        both=sum(code in one and code in two for one, two in pair),
     )

@@ -11,10 +11,8 @@ from evaluator.core.suites.base import Column
 from evaluator.core.suites.registry import whole_plans_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.task_filters import TaskRow
-from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
 from leaderboard.evaluations.results.task_scores import packed_scores
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import on_boards
 from leaderboard.evaluations.web.compare.comparing import MetricDifference, Pair, Scores, compare, scores_of
 from leaderboard.platform.lru_cache import SharedCache
@@ -70,7 +68,6 @@ def _pairs(*, whole: Suite, steps: Suite) -> list[tuple[Evaluation, Evaluation]]
     verified = Q(own_worker_run=None) | Q(own_worker_run__verified_by__isnull=False)
     rows = (
         Evaluation.objects.filter(on_boards(), verified, suite__in=(whole, steps), state=EvaluationState.COMPLETED)
-        .filter(submitted())
         .select_related("submission__planner__owner", "own_worker_run")
         .order_by("-finished", "pk")[:_MOST_READ]
     )

@@ -1,19 +1,24 @@
-"""What the comparison page shows, ready for its template: numbers as texts, bars with their coordinates."""
+"""What the comparison page shows, ready for its template: sentences on who is better and how sure that is, numbers as
+texts, bars with their coordinates, and the filters of its tasks.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
+from django.utils.text import Truncator
 
 from evaluator.core.suites.base import Column, companions
-from evaluator.scoring.metrics.statistics import LEAST_VALUES, TOO_FEW
+from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED, TOO_FEW
+from leaderboard.evaluations.causes import WHY, ordered, place_of_cause, words_of_cause
 from leaderboard.evaluations.gold import when_tasks_are_shown, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.figures import figure, score
-from leaderboard.evaluations.results.filters import Filter
-from leaderboard.evaluations.results.task_filters import place_of, words_of
+from leaderboard.evaluations.results.filters import Facet, Filter, chosen_of, index, select
+from leaderboard.evaluations.results.task_rows import place_of, words_of
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.evaluations.web.compare.comparing import (
+    NOBODY,
     GroupRow,
     MetricDifference,
     Pair,
@@ -21,18 +26,191 @@ from leaderboard.evaluations.web.compare.comparing import (
     by_group,
     task_differences,
 )
-from leaderboard.evaluations.web.compare.filtering import filtered
 from leaderboard.evaluations.web.compare.forms import BothForms
 from leaderboard.evaluations.web.compare.services import LETTERS, Comparison
-from leaderboard.evaluations.web.compare.words import (
-    LEVEL,
-    Verdict,
-    difference_text,
-    left_out_in_words,
-    p_text,
-    signed,
-    verdicts,
-)
+
+LEVEL = 0.05
+"""Significance level: with a larger p-value, the sentence calls the difference chance."""
+LONGEST_NAME = 40
+"""Characters of a planner's name within a sentence."""
+_OUTCOMES = {
+    "infra_fault": "infrastructure fault",
+    "cancelled": "cancelled",
+    "pending": "no result",
+    "not_run": "not run",
+}
+_MINUS = "\N{MINUS SIGN}"
+
+
+class Verdict(NamedTuple):
+    """One comparison in words."""
+
+    better: str
+    """Letter of the better one; nothing where neither is."""
+    sentence: str
+    caution: str
+
+
+def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Column) -> tuple[Verdict, ...]:
+    """One sentence for each evaluation after the first."""
+    names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
+    found = []
+    for number, pair in enumerate(comparison.pairs, start=1):
+        verdict = _verdict(
+            found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
+            letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
+        )  # fmt: skip
+        found.append(verdict)
+    return tuple(found)
+
+
+def p_text(value: float | None) -> str:
+    """A p-value with its significant digits; a bound for very small ones; a dash where there was no test."""
+    if value is None:
+        return "—"
+    if value < 0.0001:
+        return "< 0.0001"
+    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Three decimals with a sign; no sign for what rounds to zero."""
+    text = f"{value:+.3f}".replace("-", _MINUS)
+    return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
+
+
+def difference_text(found: MetricDifference) -> str:
+    """A difference with its sign; a range where undecided tasks leave it open."""
+    least, most = signed(found.least), signed(found.most)
+    return signed(found.difference.mean) if least == most else f"{least} to {most}"
+
+
+def _name(letter: str, evaluation: Evaluation) -> str:
+    """Letter and name, cut if it is long: the table below has the whole name."""
+    return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
+
+
+def _verdict(
+    *, found: MetricDifference | None, metric: Column, names: tuple[str, str], letters: tuple[str, str], tests: int
+) -> Verdict:
+    first, other = names
+    if found is None:
+        sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
+        return Verdict(better="", sentence=sentence, caution="")
+    # Of all ways to settle undecided tasks, the difference nearest to 0.
+    mean = found.least if found.least > 0 else found.most if found.most < 0 else 0.0
+    count, ends = found.difference.count, found.difference.ends
+    over = f"over {count:,} task{'' if count == 1 else 's'}"
+    if found.undecided and round(abs(mean), 12) == 0:
+        span = f", 95 % interval {_plain(ends[0])} to {_plain(ends[1])}" if ends else ""
+        sentence = (
+            f"Undecided tasks leave open whether {first} or {other} scores higher in {metric.label}: by "
+            f"{difference_text(found)}{span}, {over}."
+        )
+        return Verdict(better="", sentence=sentence, caution="")
+    if round(abs(mean), 12) == 0:
+        equal = found.ties == count
+        same = "the same on every task" if equal else "the same on average"
+        sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
+        return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
+    ahead, letter = (other, letters[1]) if mean > 0 else (first, letters[0])
+    behind = first if mean > 0 else other
+    if ends is not None and mean <= 0:
+        ends = -ends[1], -ends[0]
+    span = f"{_plain(ends[0])} to {_plain(ends[1])}" if ends else f"no interval over fewer than {NEEDED}"
+    adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
+    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<") if found.adjusted is not None else "no test"
+    # However they are settled.
+    least = "at least " if found.least != found.most else ""
+    amount = f"{least}{abs(mean):.3f}"
+    sentence = f"{ahead} scores higher than {behind} in {metric.label} by {amount} ({span}), {p_value}, {over}."
+    if not metric.ordered:
+        sentence = sentence.replace("scores higher", "is larger", 1)
+    elif not metric.higher_is_better:
+        sentence += " Lower is better in this metric."
+        letter = letters[0] if letter == letters[1] else letters[1]
+    caution = _caution(found.adjusted)
+    return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
+
+
+def _caution(p_value: float | None) -> str:
+    if p_value is None:
+        return f"Fewer than {NEEDED}, too few to test the difference."
+    return "" if p_value < LEVEL else "A difference of this size may be due to chance."
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3f}".replace("-", _MINUS)
+
+
+def left_out_in_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    sentences = []
+    for number, pair in enumerate(pairs, start=1):
+        if pair.left_out:
+            told = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in pair.left_out.items())
+            total = sum(pair.left_out.values())
+            tasks = "1 task is" if total == 1 else f"{total:,} tasks are"
+            sentences.append(f"{LETTERS[number]} against {LETTERS[0]}: {tasks} left out ({told}).")
+    return tuple(sentences)
+
+
+class Filtered(NamedTuple):
+    """The tasks that filters leave, in their order."""
+
+    tasks: tuple[TaskDifference, ...]
+    filters: tuple[Filter, ...]
+    is_filtered: bool
+
+
+def filtered(
+    *, tasks: Sequence[TaskDifference], comparison: Comparison, metric: Column, parameters: Mapping[str, str]
+) -> Filtered:
+    """Apply the filters that a query string asks for."""
+    facets = [_winner_facet(comparison=comparison, metric=metric)]
+    for facet in comparison.facets:
+        values = _facet_values(name=facet.name, comparison=comparison)
+        facets.append(Facet(facet.name, facet.label, values, words_of(facet), sort_key=place_of(facet)))
+    facets.append(Facet("why", WHY, _causes(comparison), words_of_cause, sort_key=place_of_cause))
+    # Indexed in the suite's order, which is that of the values.
+    indexed = index(rows=sorted(tasks, key=lambda task: task.index), facets=facets)
+    chosen = chosen_of(parameters=parameters, facets=facets)
+    found = select(indexed=indexed, chosen=chosen)
+    left = {task.index for task in found.rows}
+    return Filtered(tuple(task for task in tasks if task.index in left), found.filters, bool(chosen))
+
+
+def _facet_values(*, name: str, comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
+    return lambda task: comparison.tasks[task.index].facets.get(name, ())
+
+
+def _causes(comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
+    """The causes that a task has in any of the evaluations."""
+    return lambda task: ordered(code for causes in comparison.causes for code in causes[task.index] or ())
+
+
+def _winner_facet(*, comparison: Comparison, metric: Column) -> Facet[TaskDifference]:
+    words = _winners(evaluations=len(comparison.scores), metric=metric)
+    return Facet(
+        "winner", "Best", lambda task: (_winner(task),), lambda value: words.get(value, value), known=tuple(words)
+    )
+
+
+def _winner(task: TaskDifference) -> str:
+    """The letter of the single best; `equal` or `several` without one."""
+    if task.winner != NOBODY:
+        return LETTERS[int(task.winner)]
+    return "several" if task.spread else "equal"
+
+
+def _winners(*, evaluations: int, metric: Column) -> dict[str, str]:
+    """The values of the filter by who is best, in words."""
+    if not metric.ordered:
+        return {"several": "They differ", "equal": "Equal"}
+    if evaluations == 2:
+        return {**{letter: f"{letter} is better" for letter in LETTERS[:2]}, "equal": "Equal"}
+    alone = {letter: f"{letter} alone" for letter in LETTERS[:evaluations]}
+    return {**alone, "several": "Several share it", "equal": "All equal"}
+
 
 TASKS_PER_PAGE = 25
 WIDTH = 120

@@ -11,16 +11,13 @@ from evaluator.core.suites.base import Column
 from evaluator.core.suites.facets import Facet
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.board_of import conditions_of_board
 from leaderboard.evaluations.gold import sees_gold, shows_parts, when_tasks_are_shown
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.task_filters import TaskRow
-from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
+from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
 from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
-from leaderboard.evaluations.transitions import FINAL
-from leaderboard.evaluations.visibility import Reader, visible_evaluations
-from leaderboard.evaluations.web.compare.causes import Causes
-from leaderboard.evaluations.web.compare.comparing import Pair, Scores, common_facets, compare, scores_of
+from leaderboard.evaluations.states import FINAL
+from leaderboard.evaluations.visibility import Reader, visible_runs
+from leaderboard.evaluations.web.compare.comparing import Causes, Pair, Scores, common_facets, compare, scores_of
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST = 6
@@ -80,7 +77,7 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
             made under the same conditions; the sentences name what differs.
     """
     related = "suite", "season", "submission__planner__owner", "submission__team", "own_worker_run"
-    rows = visible_evaluations(reader).select_related(*related).filter(pk__in=ids)
+    rows = visible_runs(reader).select_related(*related).filter(pk__in=ids)
     found = {evaluation.pk: evaluation for evaluation in rows}
     problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
     evaluations = [found[pk] for pk in ids if pk in found]

@@ -10,20 +10,47 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.web.previews import picture_response
+from leaderboard.boards.web.previews import Line, Preview, line_of, picture_response
 from leaderboard.evaluations.gold import check_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.submitted import is_submitted, submitted
-from leaderboard.evaluations.transitions import FINAL
-from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_evaluations
-from leaderboard.evaluations.web.sharing.archive import CONTENT_TYPE, archive
-from leaderboard.evaluations.web.sharing.badge import LABEL, Badge, badge_of
-from leaderboard.evaluations.web.sharing.citing import Citation, citation, rank_words, short_score
-from leaderboard.evaluations.web.sharing.files import name_of, result_file, results_of
-from leaderboard.evaluations.web.sharing.picture import evaluation_preview
-from leaderboard.evaluations.web.sharing.placing import Place, place_in, place_on_board, snapshot_of
+from leaderboard.evaluations.states import FINAL
+from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_runs
+from leaderboard.evaluations.web.sharing.files import CONTENT_TYPE, archive, name_of, result_file, results_of
+from leaderboard.evaluations.web.sharing.placing import (
+    LABEL,
+    Badge,
+    Citation,
+    Place,
+    badge_of,
+    citation,
+    place_in,
+    place_on_board,
+    rank_words,
+    short_score,
+    snapshot_of,
+)
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.http.streaming import streamed
+
+
+def evaluation_preview(*, evaluation: Evaluation, place: Place | None) -> Preview:
+    """Planner, suite, score with its interval, rank and tasks."""
+    planner, suite = evaluation.submission.planner, evaluation.suite
+    column = suite.ranking_column
+    lines = []
+    if evaluation.summary:
+        lines.append(line_of(row=evaluation.summary, suite=suite, label=column.label))
+        outcomes = evaluation.summary.get("outcomes") or {}
+        lines.append(Line("Tasks scored", f"{outcomes.get('scored', 0)} of {evaluation.tasks_total}"))
+    else:
+        lines.append(Line("State", evaluation.get_state_display()))
+    if place:
+        lines.append(Line("Rank", rank_words(place).removeprefix("rank ")))
+    finished = f"{evaluation.finished:%Y-%m-%d} \N{MIDDLE DOT} " if evaluation.finished else ""
+    footer = f"{finished}{evaluation.profile} \N{MIDDLE DOT} split {evaluation.split}"
+    subtitle = f"by {planner.owner.username} on {suite.title}"
+    return Preview(planner.name, subtitle, tuple(lines), footer)
+
 
 _BADGE_SECONDS = 300
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
@@ -61,7 +88,7 @@ def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
     address = _address(request, evaluation)
     place = place_in(snapshot=snapshot, evaluation=evaluation) if snapshot else None
     badge = reverse("sharing:badge", args=[evaluation.pk])
-    has_badge = is_submitted(evaluation) and is_public(evaluation.submission)
+    has_badge = evaluation.is_submitted and is_public(evaluation.submission)
     return Sharing(
         snapshot=snapshot,
         place=place,
@@ -136,7 +163,7 @@ def _public(evaluation_id: UUID) -> Evaluation:
     Raises:
         Http404: there is none.
     """
-    public = Evaluation.objects.filter(submitted(), public_now(prefix=OF_EVALUATION))
+    public = Evaluation.objects.filter(public_now(prefix=OF_EVALUATION))
     return get_object_or_404(public.select_related(*_RELATED), pk=evaluation_id)
 
 
@@ -146,7 +173,7 @@ def _ended(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     Raises:
         Http404: there is none.
     """
-    found = get_object_or_404(visible_evaluations(request.user).select_related(*_RELATED), pk=evaluation_id)
+    found = get_object_or_404(visible_runs(request.user).select_related(*_RELATED), pk=evaluation_id)
     if found.state not in FINAL:
         raise Http404("The evaluation has not ended.")
     return found

@@ -1,19 +1,118 @@
-"""Artefacts as the task page shows them, by their media type: pictures, texts, boxes, masks, sound and films.
+"""Artefacts and values as the task page shows them, by their media type: pictures, texts, JSON, boxes, masks, sound and
+films.
 
-Boxes and masks are findings (`evaluator.core.values`). The boxes that OpenAGI's detector tells beside its text are
+Boxes and masks are findings (`evaluator.core.values`). The boxes that OpenAGI's detector reports beside its text are
 texts, known by the name of their output (`execution/experts/detection.py`).
 """
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values import Labels, MediaType
+from evaluator.core.values import Box, Boxes, FindingError, Findings, Labels, Masks, MediaType, findings_from_json
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from leaderboard.evaluations.results.objects import object_url
-from leaderboard.evaluations.web.tasks.findings_shown import Found, as_text, drawn, read_findings
+
+MOST_DRAWN = 100
+"""Boxes or masks."""
+_LONGEST_PATH = 40_000
+"""Characters of the outlines of all masks of one picture."""
+
+
+class Drawn(NamedTuple):
+    """One box or mask, in pixels of its picture."""
+
+    number: int
+    label: str
+    score: str
+    path: str
+    """Of an SVG: the frame of a box, or the runs of a mask, to be filled."""
+    border: str
+    """Of an SVG: the border of a mask, to be stroked; of a box its frame."""
+
+
+class Found(NamedTuple):
+    """Boxes or masks of a picture."""
+
+    width: int
+    height: int
+    items: tuple[Drawn, ...]
+    left_out: int
+    """How many are not drawn."""
+
+
+def read_findings(data: bytes | None) -> Findings | None:
+    """The findings of an artefact; None if it holds none."""
+    try:
+        return findings_from_json(json.loads((data or b"").decode("utf-8")))
+    except (FindingError, ValueError, RecursionError):
+        return None
+
+
+def as_text(found: Findings) -> str:
+    """Findings in words: each name with its score."""
+    names = (
+        [(one.name, one.score) for one in found.items]
+        if isinstance(found, Labels)
+        else [(one.label, one.score) for one in found.items]
+    )
+    return ", ".join(f"{name or 'unnamed'} ({score:.2f})" for name, score in names) or "(nothing)"
+
+
+def drawn(found: Boxes | Masks) -> Found:
+    """Boxes and masks as outlines, as many as a page can show."""
+    items: list[Drawn] = []
+    length = 0
+    for number, (label, score, path, border) in enumerate(_outlines(found), start=1):
+        length += len(path) + len(border)
+        if number > MOST_DRAWN or length > _LONGEST_PATH:
+            break
+        items.append(Drawn(number, label[:80] or "unnamed", f"{score:.2f}", path, border))
+    width, height = found.size
+    return Found(width, height, tuple(items), left_out=len(found.items) - len(items))
+
+
+def _outlines(found: Boxes | Masks) -> list[tuple[str, float, str, str]]:
+    if isinstance(found, Masks):
+        return [(one.label, one.score, _runs(one.pixels), _border(one.pixels)) for one in found.items]
+    return [(one.label, one.score, "", _frame(one)) for one in found.items]
+
+
+def _frame(box: Box) -> str:
+    return f"M{box.left:g} {box.top:g}H{box.right:g}V{box.bottom:g}H{box.left:g}Z"
+
+
+def _runs(pixels: npt.NDArray[np.bool_]) -> str:
+    """The pixels of a mask row by row as rectangles."""
+    return "".join(f"M{start} {row}h{length}v1h-{length}z" for row, start, length in _stretches(pixels))
+
+
+def _border(pixels: npt.NDArray[np.bool_]) -> str:
+    """The lines between the pixels of a mask and all others."""
+    padded = np.pad(pixels, 1)
+    lying = _stretches((padded[:-1] != padded[1:])[:, 1:-1])
+    standing = _stretches((padded[:, :-1] != padded[:, 1:])[1:-1].T)
+    return "".join(
+        [
+            *(f"M{start} {row}h{length}" for row, start, length in lying),
+            *(f"M{column} {start}v{length}" for column, start, length in standing),
+        ]
+    )
+
+
+def _stretches(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int, int]]:
+    """Row, start and length of each stretch of flags in a row."""
+    found = []
+    for row in np.flatnonzero(flags.any(axis=1)).tolist():
+        changes = np.flatnonzero(np.diff(np.concatenate([[False], flags[row], [False]]).astype(np.int8))).tolist()
+        found += [(row, start, stop - start) for start, stop in zip(changes[::2], changes[1::2], strict=True)]
+    return found
+
 
 MAX_TEXT = 2000
 """Characters of a text artefact that the page shows; the whole text is behind its link."""
@@ -26,7 +125,7 @@ _GONE = "(not in the store any more)"
 _PNG_SIZE = struct.Struct(">II")
 
 
-class Box(NamedTuple):
+class DetectedBox(NamedTuple):
     """One detected object, in the units of its overlay."""
 
     number: int
@@ -56,7 +155,7 @@ class Overlay(NamedTuple):
     height: int
     mask: str = ""
     """Address of the mask above, if it is one."""
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[DetectedBox, ...] = ()
     left_out: int = 0
     """How many boxes are not drawn."""
     found: Found | None = None
@@ -206,9 +305,9 @@ def _is_box(entry: Any) -> bool:
     return all(isinstance(one, int | float) and not isinstance(one, bool) for one in numbers)
 
 
-def _box(number: int, entry: Mapping[str, Any], *, width: int, height: int) -> Box:
+def _box(number: int, entry: Mapping[str, Any], *, width: int, height: int) -> DetectedBox:
     left, top, right, bottom = (min(max(float(side), 0.0), 1.0) for side in entry["box"])
-    return Box(
+    return DetectedBox(
         number=number,
         label=entry["label"][:80],
         score=f"{float(entry['score']):.2f}",
@@ -217,3 +316,182 @@ def _box(number: int, entry: Mapping[str, Any], *, width: int, height: int) -> B
         width=round(max(right - left, 0.0) * width, 1),
         height=round(max(bottom - top, 0.0) * height, 1),
     )
+
+
+_INDENT = "  "
+_CLOSING = {"{": "}", "[": "]"}
+
+
+def readable(text: str) -> str | None:
+    """A JSON object as readable lines; None where the text is none, or has no grid of letters.
+
+    A text that was cut counts up to its last whole value.
+    """
+    if not text.startswith('{"'):
+        return None
+    try:
+        value = json.loads(text if text.endswith("}") else _closed(text))
+    except (ValueError, RecursionError):
+        return None
+    return "\n".join(_lines(value, depth=0)) if _has_grid(value) else None
+
+
+def _closed(text: str) -> str:
+    """The beginning of a JSON text up to its last comma outside a text, with all open brackets closed."""
+    is_open: list[str] = []
+    in_text = is_escaped = False
+    end, closing = 0, ""
+    for place, letter in enumerate(text):
+        if in_text:
+            in_text = is_escaped or letter != '"'
+            is_escaped = letter == "\\" and not is_escaped
+        elif letter == '"':
+            in_text = True
+        elif letter in _CLOSING:
+            is_open.append(_CLOSING[letter])
+        elif letter in _CLOSING.values() and is_open:
+            is_open.pop()
+        elif letter == ",":
+            end, closing = place, "".join(reversed(is_open))
+    return text[:end] + closing
+
+
+def _has_grid(value: Any) -> bool:
+    if _is_grid(value):
+        return True
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(map(_has_grid, inner))
+
+
+def _is_grid(value: Any) -> bool:
+    return bool(value) and isinstance(value, list) and all(map(_is_row, value))
+
+
+def _is_row(value: Any) -> bool:
+    return bool(value) and isinstance(value, list) and all(isinstance(cell, str) and len(cell) == 1 for cell in value)
+
+
+def _lines(value: Any, *, depth: int) -> Iterable[str]:
+    named = value.items() if isinstance(value, Mapping) else enumerate(value, start=1)
+    for name, one in named:
+        label = f"{_INDENT * depth}{str(name).replace('_', ' ')}:"
+        if _is_grid(one):
+            yield label
+            yield from (_INDENT * (depth + 1) + " ".join(row) for row in one)
+        elif _is_short(one):
+            yield f"{label} {json.dumps(one, ensure_ascii=False)}"
+        else:
+            yield label
+            yield from _lines(one, depth=depth + 1)
+
+
+def _is_short(value: Any) -> bool:
+    """Whether a value takes one line: a scalar, a list of scalars, or of pairs of them."""
+    if isinstance(value, Mapping) or not isinstance(value, Sequence) or isinstance(value, str):
+        return not isinstance(value, Mapping) or not value
+    return all(
+        not isinstance(one, Mapping) and (not isinstance(one, list) or (len(one) == 2 and all(map(_is_scalar, one))))
+        for one in value
+    )
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, Mapping | list)
+
+
+MOST_ROWS = 20
+"""Rows that are shown."""
+MOST_COLUMNS = 24
+_START = '{"columns": '
+_BEFORE_ROWS = ', "rows": ['
+_decoder = json.JSONDecoder()
+
+
+class Cell(NamedTuple):
+    """One value of a row."""
+
+    text: str
+    is_number: bool = False
+    is_null: bool = False
+
+
+class ShownTable(NamedTuple):
+    """Rows with their columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    left_out: int
+    """Rows that are known and not shown."""
+    is_partial: bool
+    """Whether there were more rows, of which nothing is known here."""
+    columns_left_out: int
+
+
+class ShownValue(NamedTuple):
+    """One result."""
+
+    text: str
+    table: ShownTable | None
+
+
+def shown_value(text: str) -> ShownValue:
+    """A result with its table, if it is rows. JSON with grids of letters becomes readable lines."""
+    return ShownValue(text=readable(text) or text, table=table_of(text))
+
+
+def table_of(text: str) -> ShownTable | None:
+    """The table that a text is; None if it is none."""
+    if not text.startswith(_START):
+        return None
+    try:
+        found = _whole(text) if text.endswith("}") else _beginning(text)
+    except (ValueError, RecursionError):
+        return None
+    if found is None:
+        return None
+    columns, rows, is_partial = found
+    if not columns or any(not isinstance(name, str) for name in columns):
+        return None
+    if any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
+        return None
+    return ShownTable(
+        columns=tuple(columns[:MOST_COLUMNS]),
+        rows=tuple(tuple(map(_cell, row[:MOST_COLUMNS])) for row in rows[:MOST_ROWS]),
+        left_out=max(0, len(rows) - MOST_ROWS),
+        is_partial=is_partial,
+        columns_left_out=max(0, len(columns) - MOST_COLUMNS),
+    )
+
+
+def _whole(text: str) -> tuple[list[Any], list[Any], bool] | None:
+    value = json.loads(text)
+    if not {"columns", "rows"} <= value.keys() <= {"columns", "rows", "is_cut"}:
+        return None
+    columns, rows = value["columns"], value["rows"]
+    return (columns, rows, bool(value.get("is_cut"))) if isinstance(columns, list) and isinstance(rows, list) else None
+
+
+def _beginning(text: str) -> tuple[list[Any], list[Any], bool] | None:
+    """The rows before the place at which the text was cut."""
+    columns, at = _decoder.raw_decode(text, len(_START))
+    if not isinstance(columns, list) or not text.startswith(_BEFORE_ROWS, at):
+        return None
+    at += len(_BEFORE_ROWS)
+    rows: list[Any] = []
+    while True:
+        try:
+            row, at = _decoder.raw_decode(text, at)
+        except ValueError:
+            return columns, rows, True
+        rows.append(row)
+        if not text.startswith(", ", at):
+            return columns, rows, True
+        at += 2
+
+
+def _cell(value: Any) -> Cell:
+    if value is None:
+        return Cell("NULL", is_null=True)
+    if isinstance(value, bool | int | float):
+        return Cell(str(value), is_number=True)
+    return Cell(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -7,7 +7,7 @@ from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.values import MediaType
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
-from leaderboard.evaluations.web.tasks.plan_reading import types_of
+from leaderboard.evaluations.web.tasks.plan_graph import types_of
 
 SAMPLES_PER_PAGE = 8
 OPEN_AT_FIRST = 3

@@ -14,24 +14,21 @@ from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.taxonomy import Finding
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.cause_counts import RAN
-from leaderboard.evaluations.causes import read_findings
+from leaderboard.evaluations.causes import RAN, read_findings
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.results.badges import sentence_in_place_of_steps
+from leaderboard.evaluations.results.figures import sentence_in_place_of_steps
 from leaderboard.evaluations.results.filters import in_words
 from leaderboard.evaluations.results.objects import object_url, read_record, server_store
-from leaderboard.evaluations.results.task_filters import raw_values, words_of
-from leaderboard.evaluations.results.task_rows import modality_of
+from leaderboard.evaluations.results.task_rows import modality_of, raw_values, words_of
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.grids_shown import GridsPage, grids_page
-from leaderboard.evaluations.web.tasks.notes import NoteBlock, note_blocks
-from leaderboard.evaluations.web.tasks.plan_differences import Differences, differences
-from leaderboard.evaluations.web.tasks.plan_graph import Graph, draw
-from leaderboard.evaluations.web.tasks.plan_reading import Marks
+from leaderboard.evaluations.web.tasks.plan_graph import Differences, Graph, Marks, differences, draw
 from leaderboard.evaluations.web.tasks.planning_presenters import (
+    NoteBlock,
     PlanningPage,
     further_figures,
+    note_blocks,
     planning_page,
     step_problems,
 )

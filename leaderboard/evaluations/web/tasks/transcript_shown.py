@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
-from leaderboard.evaluations.web.tasks.code_shown import CodeLine, code_lines
-from leaderboard.evaluations.web.tasks.values_shown import ShownValue, shown_value
+from leaderboard.evaluations.web.tasks.artefacts_shown import ShownValue, shown_value
+from leaderboard.evaluations.web.tasks.grids_shown import CodeLine, code_lines
 
 MOST_TRANSCRIPTS = 8
 MOST_TURNS = 64

@@ -14,7 +14,7 @@ from knox.models import AuthToken
 
 from evaluator.execution.engine.collecting import Garbage
 from leaderboard.evaluations.models import Attempt, AttemptState, TaskResult
-from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.states import FINAL
 from leaderboard.messages.dispatching import old_messages
 from leaderboard.queue.models import AttemptLog, AttemptToken, LogChunk, WorkerSession, WorkerToken
 

@@ -12,7 +12,6 @@ from leaderboard.boards.services import latest_snapshots
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, Submission
-from leaderboard.evaluations.submitted import submitted
 from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
 from leaderboard.people.models import Membership, Team, User
 from leaderboard.planners.models import Planner
@@ -43,7 +42,7 @@ def people(username: str) -> QuerySet[User]:
 
 def submitted_evaluations(reader: Reader) -> QuerySet[Evaluation]:
     """What was submitted and the reader sees; verifications stand with what they verify."""
-    return visible_evaluations(reader).filter(submitted())
+    return visible_evaluations(reader)
 
 
 def planners_seen_by(reader: Reader) -> QuerySet[Planner]:

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.people.models import Team, User
 from leaderboard.people.services import set_weight
 from leaderboard.queue.operating import prioritise
@@ -50,7 +50,7 @@ def _change(*, what: str, which: str, value: int) -> bool:
             set_weight(of=found, weight=value)
         return found is not None
     evaluation_id = _id(which)
-    evaluation = None if evaluation_id is None else Evaluation.objects.filter(pk=evaluation_id).first()
+    evaluation = None if evaluation_id is None else Evaluation.runs.filter(pk=evaluation_id).first()
     if evaluation is not None:
         prioritise(evaluation, priority=value)
     return evaluation is not None

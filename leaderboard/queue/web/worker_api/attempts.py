@@ -103,7 +103,7 @@ class SeedView(AttemptView):
         leases.heartbeat(attempt_id)
         if self.is_own:
             raise PermissionDenied("Hidden data are for the operator's workers only.")
-        evaluation = Evaluation.objects.select_related("suite").get(shards__attempts=attempt_id)
+        evaluation = Evaluation.runs.select_related("suite").get(shards__attempts=attempt_id)
         try:
             seed = seasons.seed_for_workers(evaluation)
         except seasons.NoSeedError as error:
@@ -161,7 +161,7 @@ class AgentTurnView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
         told = validated(TurnRequest, request.data)
         leases.heartbeat(attempt_id)
-        evaluation = Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+        evaluation = Evaluation.runs.select_related("submission__planner").get(shards__attempts=attempt_id)
         if not kind_of(evaluation.submission.planner).is_agent:
             raise NoAgentError("The planner of this attempt is no agent, so that it has no turns here.")
         if told.ended is not None:

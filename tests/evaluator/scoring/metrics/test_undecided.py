@@ -13,7 +13,7 @@ from evaluator.scoring.metrics.aggregate import TaskScore, interval_of, metrics_
 from evaluator.scoring.metrics.paired import pair_tests, rank_ranges
 from evaluator.scoring.metrics.statistics import wilson
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
-from leaderboard.evaluations.results.indicators import marks, shares
+from leaderboard.evaluations.results.figures import marks, shares
 from tests.rings import usual
 
 SE = Column(key="SE", label="SE", description="", indicator=True, undecided="open", by_rules=("low", "high"))

@@ -15,8 +15,8 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.library import Library
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.results.results import usage_of
 from leaderboard.evaluations.results.task_scores import task_score
-from leaderboard.evaluations.results.usage import usage_of
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_results, make_user
 
 TASKS = 28
@@ -52,7 +52,7 @@ def summarise_again(evaluation: Evaluation) -> None:
     """Let its figures follow from its results."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=evaluation.samples)
-    Evaluation.objects.filter(pk=evaluation.pk).update(
+    Evaluation.runs.filter(pk=evaluation.pk).update(
         summary={**summary, "usage": usage_of(results)},
         tasks_total=len(results),
         tasks_not_run=sum(result.outcome == "not_run" for result in results),

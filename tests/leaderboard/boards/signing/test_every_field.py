@@ -19,7 +19,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.operations.leaving.closing import delete_account
 from leaderboard.operations.leaving.erasing import erase_all
 from leaderboard.people.models import User
-from leaderboard.submissions.hiding import hide
+from leaderboard.submissions.releasing import hide
 from tests.leaderboard.boards.signing.boards import Reader, published
 from tests.leaderboard.evaluations.web.factories import make_suite
 
@@ -76,7 +76,7 @@ def answers(settings, tmp_path) -> dict[str, bytes]:
         published(suite=suite, owner=owner, tasks=TASKS, samples=1)
     hidden = published(suite=suite, owner="cleo", tasks=TASKS, samples=1)
     cleo = next(row["evaluation"] for row in hidden.content["rows"] if row["owner"] == "cleo")
-    hide(Evaluation.objects.get(pk=cleo), reason="Trained on the test data.")
+    hide(Evaluation.runs.get(pk=cleo), reason="Trained on the test data.")
     delete_account(user=User.objects.get(username="bea"), by=None)
     erase_all()
     recorder = Recorder()

@@ -19,7 +19,7 @@ from leaderboard.operations.leaving.closing import delete_account
 from leaderboard.operations.leaving.erasing import erase_all
 from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
-from leaderboard.submissions.hiding import hide
+from leaderboard.submissions.releasing import hide
 from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, summarise_again, verified
 from tests.leaderboard.evaluations.web.factories import make_suite
 from tests.leaderboard.factories import make_season
@@ -48,7 +48,7 @@ def test_what_the_site_publishes_is_verified_down_to_the_artefacts(board):
 
 def test_a_row_that_is_the_mean_over_runs_is_verified_against_all_of_them(board, settings):
     settings.BOARD_POLICY = "mean"
-    first = Evaluation.objects.get(pk=board.content["rows"][0]["evaluation"])
+    first = Evaluation.runs.get(pk=board.content["rows"][0]["evaluation"])
     second = evaluated(suite=first.suite, owner="cleo")
     second.results.filter(score__isnull=False).update(score=0.5, sample_scores=[0.5])
     summarise_again(second)
@@ -107,7 +107,7 @@ def exchange_record(board):
 
 
 def remove_evaluation(board):
-    Evaluation.objects.filter(pk=board.content["rows"][0]["evaluation"]).delete()
+    Evaluation.runs.filter(pk=board.content["rows"][0]["evaluation"]).delete()
 
 
 def remove_objects(board):
@@ -143,7 +143,7 @@ def test_what_is_changed_in_the_database_or_the_store_is_found(board):
 
 
 def test_an_evaluation_that_an_operator_hid_stays_verifiable_in_older_snapshots(board):
-    hide(Evaluation.objects.get(pk=board.content["rows"][1]["evaluation"]), reason="Trained on the test data.")
+    hide(Evaluation.runs.get(pk=board.content["rows"][1]["evaluation"]), reason="Trained on the test data.")
     newest = Snapshot.objects.order_by("-number").first()
     assert (newest.number, len(newest.content["rows"])) == (3, 1)
     report = verified()

@@ -12,8 +12,8 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.studies.validity.executed_plans import GOOD
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
-from leaderboard.catalog.web.data_shown import MOST_TASKS, examples
-from leaderboard.catalog.web.difficulty import NO_DIFFICULTY, Difficulty, count_solved, difficulties, task_means
+from leaderboard.catalog.web.task_list import NO_DIFFICULTY, Difficulty, count_solved, difficulties, task_means
+from leaderboard.catalog.web.views import MOST_TASKS, examples
 from leaderboard.evaluations.models import TaskResult
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.evaluations.web.reading import read

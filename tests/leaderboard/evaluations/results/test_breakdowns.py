@@ -7,8 +7,8 @@ from evaluator.controlllm.toolbench.suite import FACETS as TOOLBENCH
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.openagi.suite import FACETS as OPENAGI
 from leaderboard.evaluations.results.breakdowns import score_breakdowns, share_breakdowns
-from leaderboard.evaluations.results.indicators import marks
-from leaderboard.evaluations.results.task_filters import TaskRow
+from leaderboard.evaluations.results.figures import marks
+from leaderboard.evaluations.results.task_rows import TaskRow
 
 GOOD = {"SE": 1.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
 WORST = {"SE": 0.0, "IR": 1.0, "NR": 0.0, "HR": 1.0, "CR": 0.0}

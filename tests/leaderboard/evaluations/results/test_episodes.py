@@ -4,9 +4,9 @@ import pytest
 
 from evaluator.core.suites.facets import Facets
 from evaluator.core.transcripts import EpisodeEnd, EpisodeSummary, ProblemCount, StopReason
-from leaderboard.evaluations.results.episodes import MOST_TURNS, episode_lines
-from leaderboard.evaluations.results.task_filters import TaskRow, index, select
-from leaderboard.evaluations.web.turn_plot import turn_plot
+from leaderboard.evaluations.results.breakdowns import MOST_TURNS, episode_lines
+from leaderboard.evaluations.results.task_rows import TaskRow, index, select
+from leaderboard.evaluations.web.line_plot import turn_plot
 
 SOLVED, LIMIT = StopReason.STOPPED, StopReason.TURN_LIMIT
 

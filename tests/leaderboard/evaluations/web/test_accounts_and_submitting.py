@@ -36,7 +36,7 @@ def ada(client: Client):
 def test_an_endpoint_is_submitted_and_its_evaluation_opens(client: Client, ada):
     make_suite()
     page = client.post("/submit/", ENDPOINT, follow=True)
-    evaluation = Evaluation.objects.get()
+    evaluation = Evaluation.runs.get()
     assert page.redirect_chain == [(f"/evaluations/{evaluation.pk}/", 302)]
     planner = evaluation.submission.planner
     assert (planner.owner, planner.endpoint_url, planner.timeout_seconds) == (ada, ENDPOINT["endpoint_url"], 20)
@@ -67,7 +67,7 @@ def test_the_box_leaves_it_to_a_self_hosted_worker_unless_only_ours_may_see_the_
     assert "has hidden data on this site" in page.content.decode()
     settings.SPLIT = "public"
     client.post("/submit/", {**BUNDLED, "own_worker": "on"})
-    assert runs_on_own_worker(Evaluation.objects.get().pk)
+    assert runs_on_own_worker(Evaluation.runs.get().pk)
 
 
 def test_teams_are_offered_to_their_members(client: Client, ada):
@@ -79,7 +79,7 @@ def test_teams_are_offered_to_their_members(client: Client, ada):
     assert '<option value="lab">' in html
     assert 'value="others"' not in html
     client.post("/submit/", {**BUNDLED, "team": "lab"})
-    assert Evaluation.objects.get().submission.team.slug == "lab"
+    assert Evaluation.runs.get().submission.team.slug == "lab"
 
 
 def test_submissions_show_scores_and_what_can_be_done(client: Client, ada):

@@ -5,8 +5,8 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.events import LATEST, snapshot
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.states import LATEST, snapshot
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,

@@ -7,7 +7,7 @@ from evaluator.controlllm.toolbench.suite import FACETS as TOOLBENCH
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.openagi.suite import FACETS as OPENAGI
 from leaderboard.evaluations.results.filters import MANY
-from leaderboard.evaluations.results.task_filters import (
+from leaderboard.evaluations.results.task_rows import (
     Selection,
     TaskRow,
     facets_of,
@@ -17,7 +17,7 @@ from leaderboard.evaluations.results.task_filters import (
     raw_values,
     words_of,
 )
-from leaderboard.evaluations.results.task_filters import select as select_tasks
+from leaderboard.evaluations.results.task_rows import select as select_tasks
 
 RESULT = frozenset({"text", "reason", "reason_text", "score", "seconds", "plan_summary", "tools", "cause", "metric"})
 

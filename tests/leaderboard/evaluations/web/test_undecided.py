@@ -42,7 +42,7 @@ def made(module_rows) -> Evaluation:
 @pytest.fixture
 def evaluation(made, settings) -> Evaluation:
     settings.EVALUATOR = REAL
-    return Evaluation.objects.get(pk=made.pk)
+    return Evaluation.runs.get(pk=made.pk)
 
 
 def test_the_board_shows_a_range_the_share_and_ranks_by_the_lower_end(client, evaluation):
@@ -144,7 +144,7 @@ CONTRADICTIONS = [
 
 def test_a_record_that_contradicts_itself_is_refused(own_store, launcher):
     made = make_submission(suite=toolmini()).evaluations.get()
-    Evaluation.objects.filter(pk=made.pk).update(state=EvaluationState.LAUNCHING)
+    Evaluation.runs.filter(pk=made.pk).update(state=EvaluationState.LAUNCHING)
     told = worker_client().post("worker/lease/", lease_request()).json()
     for change, said in CONTRADICTIONS:
         indicators = {"SE": 0.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0} | change.get("indicators", {})

@@ -69,7 +69,7 @@ def signed_in(user) -> Client:
 
 def completed(user, **more) -> Evaluation:
     evaluation = make_submission(user=user, suite=more.pop("suite", None) or make_suite(), **more).evaluations.get()
-    Evaluation.objects.filter(pk=evaluation.pk).update(state="launching")
+    Evaluation.runs.filter(pk=evaluation.pk).update(state="launching")
     finish(evaluation)
     evaluation.refresh_from_db()
     assert evaluation.state == EvaluationState.COMPLETED
@@ -77,7 +77,7 @@ def completed(user, **more) -> Evaluation:
 
 
 def state_of(evaluation) -> str:
-    return Evaluation.objects.values_list("state", flat=True).get(pk=evaluation.pk)
+    return Evaluation.runs.values_list("state", flat=True).get(pk=evaluation.pk)
 
 
 def finish_later():
@@ -347,7 +347,7 @@ class TestDeleting:
         make_submission(user=ada, team=used)
         make_submission(user=ada, team=shared, **ENDPOINT)
         self.delete(browser)
-        assert {*Evaluation.objects.values_list("state", flat=True)} == {"cancelled"}
+        assert {*Evaluation.runs.values_list("state", flat=True)} == {"cancelled"}
         assert {*Planner.objects.values_list("endpoint_url", flat=True)} == {"", closing.NO_ADDRESS}
         assert Membership.objects.get(team=shared).user == bea
         assert Membership.objects.get(team=shared).role == Role.OWNER

@@ -10,7 +10,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard
-from leaderboard.evaluations.web.progress import progress
+from leaderboard.evaluations.web.presenters import progress
 from leaderboard.messages.models import OutboxMessage
 from leaderboard.operations.models import Moment
 from leaderboard.operations.monitoring import facts
@@ -18,7 +18,7 @@ from leaderboard.operations.monitoring.figures import DatabaseFigures
 from leaderboard.operations.monitoring.status import site_status, verdict
 from leaderboard.operations.web.monitoring import views
 from leaderboard.platform.health import Code, Facts, Tone, Work, health, is_ready
-from leaderboard.submissions.own_workers import mark
+from leaderboard.submissions.services import mark
 from tests.k8s.chart import CHART
 from tests.leaderboard.factories import make_evaluation, make_lease
 from tests.leaderboard.platform.test_probes import database_away

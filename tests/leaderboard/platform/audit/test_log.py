@@ -4,8 +4,8 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
-from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.people.services import create_token, revoke_token
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token

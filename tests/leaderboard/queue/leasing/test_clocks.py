@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard
 from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind
@@ -67,14 +67,14 @@ def test_deadlines_are_the_same_for_all(launcher, on_another_host):
     sweep()
     make_lease(evaluation)
     evaluation.refresh_from_db()
-    lasts = transitions.DEADLINES[EvaluationState.RUNNING]
+    lasts = states.DEADLINES[EvaluationState.RUNNING]
     assert lasts is not None
     assert abs(evaluation.state_deadline - database_now() - lasts) < timedelta(seconds=60)
-    Evaluation.objects.update(state_deadline=database_now() + timedelta(seconds=30))
+    Evaluation.runs.update(state_deadline=database_now() + timedelta(seconds=30))
     sweep()
     evaluation.refresh_from_db()
     assert evaluation.state == EvaluationState.RUNNING
-    Evaluation.objects.update(state_deadline=database_now())
+    Evaluation.runs.update(state_deadline=database_now())
     sweep()
     evaluation.refresh_from_db()
     assert evaluation.state == EvaluationState.FAILED

@@ -16,8 +16,7 @@ from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptToken, OwnWorkerRun, WorkerToken
 from leaderboard.queue.workers.tokens import revoke_worker_token
-from leaderboard.submissions.own_workers import submit_for_own_worker
-from leaderboard.submissions.services import SubmissionData, validate
+from leaderboard.submissions.services import SubmissionData, submit_for_own_worker, validate
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with

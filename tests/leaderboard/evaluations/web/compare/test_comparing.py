@@ -12,7 +12,7 @@ from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import STRUCTURE, Facet
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, unseen_share
-from leaderboard.evaluations.results.task_filters import TaskRow
+from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.web.compare.comparing import (
     NOBODY,
     Scores,

@@ -89,7 +89,7 @@ def test_what_boards_do_not_show_is_not_compared(client, suites):
     steps = scored(suites[1], thinker, 0.5)
     assert "thinker" in page(client)
     for hidden, visibility in ((steps.finished, "public"), (None, "private")):
-        Evaluation.objects.filter(pk=steps.pk).update(hidden_at=hidden, hidden_reason="Twice." if hidden else "")
+        Evaluation.runs.filter(pk=steps.pk).update(hidden_at=hidden, hidden_reason="Twice." if hidden else "")
         type(steps.submission).objects.filter(pk=steps.submission_id).update(visibility=visibility)
         forget_everything()
         assert "No planner has both yet." in page(client)

@@ -9,7 +9,7 @@ from django.test import Client
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.web.compare.causes import cause_table
+from leaderboard.evaluations.web.compare.comparing import cause_table
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,

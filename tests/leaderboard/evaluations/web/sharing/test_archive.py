@@ -16,7 +16,7 @@ from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import Artefact, MediaType
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.evaluations.web.sharing import archive as archives
+from leaderboard.evaluations.web.sharing import files as archives
 from leaderboard.platform.api import throttling
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,

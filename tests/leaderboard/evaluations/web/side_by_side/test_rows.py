@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from evaluator.arc.plan_forms import CANDIDATES
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
-from leaderboard.evaluations.web.side_by_side.aligning import aligned
-from leaderboard.evaluations.web.side_by_side.candidates import candidates
-from leaderboard.evaluations.web.side_by_side.turns import episodes
+from leaderboard.evaluations.web.side_by_side import aligned, candidates, episodes
 from leaderboard.evaluations.web.tasks.grids_shown import grids_page
 from leaderboard.evaluations.web.tasks.transcript_shown import MOST_TURNS, shown_transcript
 from tests.leaderboard import grids

@@ -23,12 +23,12 @@ from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.web.tasks.artefacts_shown import (
     MAX_TEXT,
     MOST_BOXES,
+    MOST_DRAWN,
     Reading,
     kind_of,
     png_size,
     read_boxes,
 )
-from leaderboard.evaluations.web.tasks.findings_shown import MOST_DRAWN
 from leaderboard.evaluations.web.tasks.samples_shown import samples_page
 
 BOXES = '[{"box":[0.1,0.2,0.5,0.6],"label":"red circle","score":0.93}]'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.conf import settings
 
-from leaderboard.evaluations.web.tasks.grid_drawing import COLOURS, difference_in_words, draw_grid, grid_of
+from leaderboard.evaluations.web.tasks.grids_shown import COLOURS, difference_in_words, draw_grid, grid_of
 
 STYLES = Path(settings.BASE_DIR) / "frontend" / "src" / "styles" / "grids.css"
 LEAST = 30.0

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.registry import suite_of
-from leaderboard.evaluations.web.tasks.notes import MAX_ROWS, note_blocks
-from leaderboard.evaluations.web.tasks.planning_presenters import calls, defects, split_reasons, step_problems
+from leaderboard.evaluations.web.tasks.planning_presenters import (
+    MAX_ROWS,
+    calls,
+    defects,
+    note_blocks,
+    split_reasons,
+    step_problems,
+)
 
 MAPPED = {"line": "Step 1: sharpen it", "best": "Image Deblurring", "similarity": 0.81234, "mapped": True}
 UNMAPPED = {"line": "Step 2: enjoy", "best": "Sentiment Analysis", "similarity": 0.12, "mapped": False}

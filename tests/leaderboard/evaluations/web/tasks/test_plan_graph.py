@@ -5,9 +5,7 @@ import pytest
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.catalogues import OPENAGI
-from leaderboard.evaluations.web.tasks.plan_differences import differences
-from leaderboard.evaluations.web.tasks.plan_graph import NODE_WIDTH, Graph, draw
-from leaderboard.evaluations.web.tasks.plan_reading import Marks
+from leaderboard.evaluations.web.tasks.plan_graph import NODE_WIDTH, Graph, Marks, differences, draw
 
 
 def step(name: str, tool: str, inputs: dict[str, str], output: str = "image") -> dict:

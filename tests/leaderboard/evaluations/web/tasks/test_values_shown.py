@@ -5,8 +5,7 @@ import json
 from evaluator.core.transcripts import ActionRun
 from evaluator.lumos.sql.environment import text_of
 from evaluator.lumos.sql.outcome import Result
-from leaderboard.evaluations.web.tasks.readable_json import readable
-from leaderboard.evaluations.web.tasks.values_shown import MOST_COLUMNS, MOST_ROWS, shown_value, table_of
+from leaderboard.evaluations.web.tasks.artefacts_shown import MOST_COLUMNS, MOST_ROWS, readable, shown_value, table_of
 
 
 def written(rows: int, *, columns: int = 2, is_cut: bool = False) -> str:

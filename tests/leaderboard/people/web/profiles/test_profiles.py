@@ -22,7 +22,7 @@ def ada() -> User:
 
 
 def complete(submission: Submission, *, score: float = 0.5) -> Evaluation:
-    Evaluation.objects.filter(submission=submission).update(state="launching")
+    Evaluation.runs.filter(submission=submission).update(state="launching")
     finish(submission.evaluations.get(), score=score)
     return submission.evaluations.get()
 

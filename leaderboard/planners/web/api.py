@@ -1,32 +1,89 @@
-"""The API of uploads: a ticket first, then the bytes, which `leaderboard.platform.uploads.receiving` takes before this
-view."""
+"""The API of uploads, of one's own checkpoints, and of secret headers.
 
+An upload is a ticket first, then the bytes, which `leaderboard.platform.uploads.receiving` takes before this view.
+"""
+
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
-from rest_framework.parsers import BaseParser
+from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.people.scopes import Scope
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
-from leaderboard.planners import checkpoints
-from leaderboard.planners.web.checkpoints_api import CheckpointOutput
-from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, example
+from leaderboard.planners import checkpoints, secret_headers
+from leaderboard.planners.models import CheckpointUpload, Planner
+from leaderboard.planners.web.serializers import HeaderInput, HeaderOutput
+from leaderboard.platform.api.examples import ATTEMPT_ID, DIGEST, LATER, WHEN, example
 from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.platform.api.shapes import Input
 from leaderboard.platform.api.views import ApiView
+from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.http.addresses import address_of
 from leaderboard.platform.models import UploadTicket
 from leaderboard.platform.uploads import services
 from leaderboard.platform.uploads.receiving import RECEIVED
+
+
+@example({"file": "(the bytes of the zip)"})
+class CheckpointInput(Input):
+    """A checkpoint to upload."""
+
+    file = serializers.FileField(
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors, at its top or in one folder."
+    )
+
+
+@example({
+    "digest": DIGEST, "bytes": 712345, "architecture": "t5", "parameters": 176400, "weights_bytes": 705600,
+    "created": WHEN, "removed_at": "2026-03-02T12:00:00Z",
+})  # fmt: skip
+class CheckpointOutput(serializers.ModelSerializer[CheckpointUpload]):
+    """An uploaded checkpoint. Submit it by its digest."""
+
+    removed_at = serializers.SerializerMethodField(help_text="When it is removed, unless it is submitted before.")
+
+    class Meta:
+        model = CheckpointUpload
+        fields = ["digest", "bytes", "architecture", "parameters", "weights_bytes", "created", "removed_at"]
+        read_only_fields = fields
+
+    def get_removed_at(self, upload: CheckpointUpload) -> datetime:
+        return upload.wanted_at + timedelta(hours=settings.UNUSED_CHECKPOINT_HOURS)
+
+
+class CheckpointsView(ApiView):
+    """One's uploaded checkpoints, the newest first."""
+
+    permission_classes = LOGGED_IN
+    parser_classes = [MultiPartParser]
+    scope = Scope.SUBMIT
+    throttle_scope = "submissions"
+    bodies = {"POST": CheckpointInput}
+
+    @extend_schema(responses=CheckpointOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(CheckpointOutput(checkpoints.uploads_of(user_of(request)), many=True).data)
+
+    @extend_schema(responses={201: CheckpointOutput})
+    def post(self, request: Request) -> Response:
+        file = self.read(request)["file"]
+        try:
+            made = checkpoints.keep_upload(owner=user_of(request), file=file)
+        except checkpoints.TooLargeError as error:
+            raise TooLargeError(str(error)) from None
+        return Response(CheckpointOutput(made).data, status=status.HTTP_201_CREATED)
 
 
 @example({"bytes": 712345})
@@ -121,3 +178,36 @@ class UploadView(ApiView):
         finally:
             services.end(ticket_id)
         return Response(CheckpointOutput(kept).data, status=status.HTTP_201_CREATED)
+
+
+class HeaderView(ApiView):
+    """The secret header of a submission's planner, for its owner. It holds for all submissions of the planner, also for
+    what runs already."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    bodies = {"PUT": HeaderInput}
+
+    @extend_schema(responses={200: HeaderOutput})
+    def put(self, request: Request, submission_id: UUID) -> Response:
+        """Replace it."""
+        planner = self._planner(request, submission_id)
+        entered = self.read(request)
+        try:
+            secret_headers.replace(planner=planner, **entered, by=user_of(request))
+        except FieldErrors as error:
+            named = {field.removeprefix("header_"): texts for field, texts in error.errors.items()}
+            raise FieldValidationError(named) from error
+        kept = secret_headers.kept_header(Planner.objects.get(pk=planner.pk))
+        assert kept is not None
+        return Response(HeaderOutput({"name": kept.name, "ends_in": kept.ending}).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, submission_id: UUID) -> Response:
+        """Forget it."""
+        if not secret_headers.take_away(planner=self._planner(request, submission_id), by=user_of(request)):
+            raise NotFound("No secret header is kept for this planner.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _planner(self, request: Request, submission_id: UUID) -> Planner:
+        return get_object_or_404(Planner, submissions=submission_id, owner=request.user)

@@ -15,8 +15,8 @@ from leaderboard.people.web.api.permissions import LOGGED_IN
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.kinds.called import EndpointKind
 from leaderboard.planners.kinds.chat import ChatKind
-from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
 from leaderboard.platform.api.examples import EXAMPLE_SUITE, PLAN, example, example_of
 from leaderboard.platform.api.responses import TOO_MANY_JOBS

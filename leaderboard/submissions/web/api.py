@@ -1,4 +1,4 @@
-"""The API for entering planners, for what was entered, and for who sees it."""
+"""The API for entering planners, for submissions and who sees them, and for what an owner does with an evaluation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,35 +12,104 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import serializers, status
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from leaderboard.evaluations.acting import acted_on_by, may_act
-from leaderboard.evaluations.models import Submission
-from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
-from leaderboard.evaluations.submitted import submitted as were_submitted
-from leaderboard.evaluations.visibility import Reader, visible_to
-from leaderboard.people.models import User
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.visibility import (
+    NEWEST_FIRST,
+    Reader,
+    acted_on_by,
+    evaluations_for,
+    may_act,
+    rerun_of,
+    runs_for,
+    visible_to,
+)
+from leaderboard.evaluations.web.api.evaluations import EvaluationOutput
+from leaderboard.people.models import Team, User
 from leaderboard.people.scopes import Scope
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.web.serializers import PlannerInput, PlannerOutput
 from leaderboard.platform.api.errors import by_field
-from leaderboard.platform.api.examples import example, example_of
-from leaderboard.platform.api.responses import NO_QUOTA, NOT_READY, REUSED
+from leaderboard.platform.api.examples import EXAMPLE_SUITE, SUBMISSION_ID, WHEN, example, example_of
+from leaderboard.platform.api.responses import CONFLICT, NO_QUOTA, NOT_READY, REUSED
 from leaderboard.platform.api.selection import Selected
-from leaderboard.platform.api.views import ListView, RetrieveView
+from leaderboard.platform.api.shapes import Input
+from leaderboard.platform.api.views import ApiView, ListView, RetrieveView
 from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.operators import is_operator
+from leaderboard.queue import verification
 from leaderboard.queue.models import Job
 from leaderboard.queue.web.jobs_api import JOB_EXAMPLE, JobOutput, JobView, accepted
 from leaderboard.submissions import services
-from leaderboard.submissions.fields import BESIDE_THE_PLANNER
-from leaderboard.submissions.idempotency import Prepared, submit_once
-from leaderboard.submissions.own_workers import submit_for_own_worker
-from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
+from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER, EMBARGO_UNTIL, VISIBILITY
+from leaderboard.submissions.pending import (
+    SUBMISSION,
+    Prepared,
+    accept_submission,
+    asks_others,
+    submission_of,
+    submit_once,
+)
 from leaderboard.submissions.releasing import set_visibility
-from leaderboard.submissions.web.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
+from leaderboard.submissions.services import submit_for_own_worker
+
+
+@example({
+    "planner": example_of(PlannerInput), "suites": [EXAMPLE_SUITE],
+    **{field.name: field.example for field in BESIDE_THE_PLANNER},
+})  # fmt: skip
+class SubmissionInput(Input):
+    """A planner and the suites that it is entered for."""
+
+    planner = PlannerInput()
+    suites = serializers.ListField(
+        child=serializers.CharField(), help_text=f"Slugs of suites, such as `{EXAMPLE_SUITE}`."
+    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """With what all submissions have."""
+        return {**super().get_fields(), **{field.name: field.api_field() for field in BESIDE_THE_PLANNER}}
+
+
+@example({"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"})
+class VisibilityInput(Input):
+    """Who sees a submission from now on."""
+
+    visibility = VISIBILITY.api_field(required=True)
+    embargo_until = EMBARGO_UNTIL.api_field()
+
+
+@example({
+    "id": SUBMISSION_ID, "planner": example_of(PlannerOutput), "version": "3f2a9c1", "submitted_by": "ada",
+    "team": "plan-lab", "created": WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
+    "evaluations": [example_of(EvaluationOutput)],
+})  # fmt: skip
+class SubmissionOutput(serializers.ModelSerializer[Submission]):
+    """A submission with its evaluations."""
+
+    planner = PlannerOutput(read_only=True)
+    submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
+    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True, allow_null=True)
+    rerun_of = serializers.UUIDField(
+        source="shown_rerun_of", read_only=True, allow_null=True, help_text="The evaluation that it runs again."
+    )
+    evaluations = EvaluationOutput(many=True, read_only=True)
+
+    class Meta:
+        model = Submission
+        fields = [
+            "id", "planner", "version", "submitted_by", "team", "created", "visibility", "embargo_until", "rerun_of",
+            "evaluations",
+        ]  # fmt: skip
+        read_only_fields = fields
+
 
 _STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
 
@@ -193,7 +262,7 @@ def submissions_for(reader: Reader) -> QuerySet[Submission]:
     """The submissions that the reader sees."""
     shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader=reader))
     return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
-        Prefetch("evaluations", queryset=evaluations_for(reader).filter(were_submitted()))
+        Prefetch("evaluations", queryset=evaluations_for(reader))
     )
 
 
@@ -224,3 +293,91 @@ class SubmissionView(Selected, RetrieveView[Submission]):
             raise FieldValidationError(error.errors) from error
         after = submissions_for(request.user).get(pk=submission_id)
         return Response(SubmissionOutput(after, context={"request": request}).data)
+
+
+class MayAct(BasePermission):
+    """The caller may act on the evaluation, as `evaluations.visibility` says."""
+
+    message = "Only the owner of an evaluation may do this."
+
+    def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:  # noqa: ARG002
+        return may_act(user=request.user, submission=obj.submission)
+
+
+class _ActionView(ApiView):
+    """Something that an evaluation's owner does."""
+
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
+
+    def act(self, evaluation: Evaluation) -> None:
+        raise NotImplementedError
+
+    @extend_schema(responses={200: EvaluationOutput, 409: CONFLICT})
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        evaluation = get_object_or_404(runs_for(request.user), pk=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        self.act(evaluation)
+        after = runs_for(request.user).get(pk=evaluation_id)
+        return Response(EvaluationOutput(after, context={"request": request}).data)
+
+
+class ResumeView(_ActionView):
+    """Run the tasks again that failed for reasons that are not the planner's."""
+
+    def act(self, evaluation: Evaluation) -> None:
+        services.resume(evaluation, by=user_of(self.request))
+
+
+class AcceptView(_ActionView):
+    """Let these tasks count as faults of the planner."""
+
+    def act(self, evaluation: Evaluation) -> None:
+        services.accept(evaluation, by=user_of(self.request))
+
+
+class CancelView(_ActionView):
+    """End the evaluation."""
+
+    def act(self, evaluation: Evaluation) -> None:
+        services.cancel(evaluation, by=user_of(self.request))
+
+
+class RerunView(ApiView):
+    """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
+
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
+    throttle_scope = "submissions"
+
+    @extend_schema(
+        parameters=[KEY],
+        responses={201: SubmissionOutput, 409: CONFLICT, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY},
+    )
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
+        evaluation = get_object_or_404(runs_for(request.user), pk=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        return submitted(
+            request=request,
+            asked=None,
+            prepare=lambda: evaluation,
+            submit=lambda evaluation: rerun(evaluation, by=user_of(request)),
+        )
+
+
+class MayActOrIsStaff(MayAct):
+    """The caller may act on the evaluation, or is of the staff."""
+
+    def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:
+        return is_operator(request.user) or super().has_object_permission(request, view, obj)
+
+
+class VerifyView(_ActionView):
+    """Have a sample of the tasks run again by a worker of this site: for what one's own worker measured, where this
+    could not be done before. Staff may order it at any time."""
+
+    permission_classes = [*LOGGED_IN, MayActOrIsStaff]
+
+    def act(self, evaluation: Evaluation) -> None:
+        verification.order(user=user_of(self.request), evaluation=evaluation)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Count
 
 from evaluator.scoring.causes.taxonomy import Cause
-from leaderboard.evaluations.cause_counts import RAN, ordered, percent, words_of_cause
+from leaderboard.evaluations.causes import RAN, ordered, percent, words_of_cause
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.task_scores import cause_codes, causes_version
 

@@ -1,1 +1,0 @@
-"""Causes of a board: tasks by cause and planner."""

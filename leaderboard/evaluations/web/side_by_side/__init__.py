@@ -1,1 +1,0 @@
-"""One task across two to four planners: plans, steps and scores of samples beside each other."""
