@@ -11,9 +11,9 @@ from evaluator.scoring import board_table
 from evaluator.scoring.board_table import BoardFacts, Kind, columns, lines
 from evaluator.scoring.metrics.undecided import ranged, undecided_words
 from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.platform.http.parquet import parquet
 
@@ -85,10 +85,7 @@ def facts_of(board: Exported) -> dict[str, Any]:
             "digest": suite.digest,
             "metrics": list(suite.metrics),
         },
-        "conditions": {
-            **{name: getattr(snapshot, name) for name in ("profile", *Conditions._fields)},
-            "season": snapshot.season_id,
-        },
+        "conditions": RunConditions.to_json(snapshot),
         "snapshot": {"number": snapshot.number, "digest": snapshot.digest, "created": snapshot.created.isoformat()},
     }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Reason
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
@@ -337,6 +338,16 @@ class RunConditions(NamedTuple):
     data_digest: str
     season: Season | None
     """None on open data."""
+
+    @classmethod
+    def of(cls, row: Any) -> "RunConditions":
+        """Those of an evaluation or a snapshot."""
+        return cls(**{name: getattr(row, name) for name in cls._fields})
+
+    @classmethod
+    def to_json(cls, row: Any) -> dict[str, JsonValue]:
+        """Those of an evaluation or a snapshot as a JSON object, the season by its name."""
+        return {name: getattr(row, "season_id" if name == "season" else name) for name in cls._fields}
 
 
 def split_of(suite: Suite) -> str:

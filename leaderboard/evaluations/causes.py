@@ -19,6 +19,7 @@ from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.of_records import CauseContext, causes_by_reason, causes_of
 from evaluator.scoring.causes.taxonomy import Cause, Finding
+from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Task
 from leaderboard.catalog.seasons import NoSeedError, seed_of
 from leaderboard.evaluations.gold import Withheld
@@ -113,8 +114,8 @@ def _context(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> Caus
 
 def beside(evaluation: Evaluation) -> QuerySet[Evaluation]:
     """The evaluations with the conditions of this one, whose scores are about the same samples."""
-    names = "suite", "profile", "profile_digest", "split", "samples", "data_digest", "season"
-    return Evaluation.objects.filter(**{name: getattr(evaluation, name) for name in names})
+    conditions = RunConditions.of(evaluation)._asdict()
+    return Evaluation.objects.filter(suite=evaluation.suite, **conditions)
 
 
 def _suite(evaluation: Evaluation) -> LibrarySuite:

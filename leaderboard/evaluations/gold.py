@@ -24,6 +24,8 @@ from leaderboard.planners.models import Planner
 from leaderboard.platform.operators import is_operator
 from leaderboard.platform.problems import ProblemError
 
+RELATED = ("suite", "season", "submission__planner")
+"""What the decisions here read of an evaluation besides its own fields, for `select_related`."""
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
     "data": {
         "samples": [], "request": "", "planner_notes": {}, "plan_received": None, "pairs": [],

@@ -115,18 +115,10 @@ def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | No
     Before: within the transaction that completed the evaluation, or has locked it; no verification of it is open.
     After: the further evaluation is `queued` with its shards, under the conditions of the first one.
     """
-    conditions = RunConditions(
-        profile=evaluation.profile,
-        profile_digest=evaluation.profile_digest,
-        split=evaluation.split,
-        samples=evaluation.samples,
-        data_digest=evaluation.data_digest,
-        season=evaluation.season,
-    )
     again = queue_tasks(
         submission=evaluation.submission,
         suite=evaluation.suite,
-        conditions=conditions,
+        conditions=RunConditions.of(evaluation),
         keys=tasks,
         tasks_total=len(tasks),
         verifies=evaluation,

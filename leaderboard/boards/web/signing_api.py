@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, keys_document, snapshot_proof, withdrawals_document
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import not_shared, records_are_open, withheld_from
+from leaderboard.evaluations.gold import RELATED, not_shared, records_are_open, withheld_from
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.platform.api.shapes import Output
@@ -119,7 +119,7 @@ class EvaluationProofView(ApiView):
 
     @extend_schema(responses=EvaluationProofOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        related = visible_evaluations(request.user).select_related("suite", "season", "submission__planner")
+        related = visible_evaluations(request.user).select_related(*RELATED)
         evaluation = get_object_or_404(related, pk=evaluation_id)
         withheld = withheld_from(reader=request.user, evaluation=evaluation)
         shows_records = not (withheld.data or withheld.plan) or records_are_open(evaluation)

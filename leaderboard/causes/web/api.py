@@ -14,6 +14,7 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.causes.counting import MOST_ROWS, causes_of_rows
+from leaderboard.evaluations.gold import RELATED
 from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.evaluations.web.presenters import gather
 from leaderboard.platform.api.examples import EVALUATION_ID, example
@@ -62,7 +63,7 @@ class CausesView(ApiView):
 
     @extend_schema(responses=CausesOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        related = visible_runs(request.user).select_related("suite", "season", "submission__planner")
+        related = visible_runs(request.user).select_related(*RELATED)
         found = gather(get_object_or_404(related, pk=evaluation_id))
         bars, rows = found.causes, found.tasks.rows
         names = ("cause", "label", "definition", "tasks", "share")

@@ -23,7 +23,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, St
 from django.views.decorators.http import require_GET
 
 from leaderboard.evaluations import states as event_source
-from leaderboard.evaluations.gold import withholds_tasks
+from leaderboard.evaluations.gold import RELATED, withholds_tasks
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_runs
@@ -208,7 +208,7 @@ def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
     their address, has as many streams as it may."""
     reader = request.user
-    found = visible_runs(reader).select_related("season").filter(pk=evaluation_id).first()
+    found = visible_runs(reader).select_related(*RELATED).filter(pk=evaluation_id).first()
     if found is None:
         raise Http404("There is no such evaluation.")
     slot = slots.take(groups_of(reader=reader, address=address_of(request)))

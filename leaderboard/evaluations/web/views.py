@@ -16,7 +16,14 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations import states
-from leaderboard.evaluations.gold import check_tasks, not_shared, when_tasks_are_shown, withheld_from, withholds_tasks
+from leaderboard.evaluations.gold import (
+    RELATED,
+    check_tasks,
+    not_shared,
+    when_tasks_are_shown,
+    withheld_from,
+    withholds_tasks,
+)
 from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
 from leaderboard.evaluations.results.figures import badge_of
 from leaderboard.evaluations.results.task_rows import PENDING, tasks_of
@@ -224,8 +231,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_results: bool 
 
 def _readable(*, reader: Reader, evaluation: UUID, has_results: bool) -> QuerySet[Evaluation]:
     found = visible_runs(reader).select_related(
-        "suite",
-        "season",
+        *RELATED,
         "submission__planner__owner",
         "submission__submitted_by",
         "submission__team",

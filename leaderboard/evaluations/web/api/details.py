@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from evaluator.core.records import Outcome
 from evaluator.planners.offline import offline_planners
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
-from leaderboard.evaluations.gold import check_tasks, not_shared
+from leaderboard.evaluations.gold import RELATED, check_tasks, not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.task_rows import tasks_of
 from leaderboard.evaluations.visibility import visible_runs
@@ -284,6 +284,6 @@ class BundledPlannersView(ApiView):
 def _evaluation(*, request: Request, evaluation_id: UUID) -> Evaluation:
     """The evaluation, if the caller sees it; to others there is none."""
     related = visible_runs(request.user).select_related(
-        "suite", "season", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
+        *RELATED, "submission__planner__owner", "submission__submitted_by", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)

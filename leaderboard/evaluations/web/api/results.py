@@ -22,7 +22,7 @@ from evaluator.core.records import Outcome, Reason
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.causes import NOT_FOUND, RAN, VALUES
-from leaderboard.evaluations.gold import Withheld, check_tasks, not_shared, withheld_from
+from leaderboard.evaluations.gold import RELATED, Withheld, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.filters import Parameter, one_of, read
 from leaderboard.evaluations.results.objects import server_store, shown_record
@@ -179,7 +179,7 @@ class ResultsView(Selected, ListView[TaskResult]):
 
     @cached_property
     def _evaluation(self) -> Evaluation:
-        related = visible_runs(self.request.user).select_related("suite", "season", "submission__planner__owner")
+        related = visible_runs(self.request.user).select_related(*RELATED, "submission__planner__owner")
         return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
 
     def get_queryset(self) -> QuerySet[TaskResult]:

@@ -11,7 +11,7 @@ from evaluator.core.suites.base import Column
 from evaluator.core.suites.facets import Facet
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import sees_gold, shows_parts, when_tasks_are_shown
+from leaderboard.evaluations.gold import RELATED, sees_gold, shows_parts, when_tasks_are_shown
 from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
 from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
 from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
@@ -76,7 +76,7 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
         NotComparableError: one does not exist for this reader, has not ended or is a verification, or they were not
             made under the same conditions; the sentences name what differs.
     """
-    related = "suite", "season", "submission__planner__owner", "submission__team", "own_worker_run"
+    related = *RELATED, "submission__planner__owner", "submission__team", "own_worker_run"
     rows = visible_runs(reader).select_related(*related).filter(pk__in=ids)
     found = {evaluation.pk: evaluation for evaluation in rows}
     problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]

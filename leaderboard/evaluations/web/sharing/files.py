@@ -33,6 +33,7 @@ from pydantic import ValidationError
 from evaluator.core.records import ResultRecord
 from evaluator.execution.engine.store import ENDINGS, ObjectDamagedError, ObjectMissingError, Store
 from evaluator.scoring.board_table import safe_cell
+from leaderboard.catalog.library import RunConditions
 from leaderboard.evaluations.causes import why
 from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
@@ -224,7 +225,6 @@ def facts_of(evaluation: Evaluation, *, address: str) -> dict[str, Any]:
     """What everybody who sees an evaluation that has ended may know of it, as JSON values that change no more."""
     submission, suite = evaluation.submission, evaluation.suite
     planner, finished = submission.planner, evaluation.finished
-    conditions = ("profile", "profile_digest", "split", "samples", "data_digest")
     return {
         "address": address,
         "evaluation": str(evaluation.pk),
@@ -235,10 +235,7 @@ def facts_of(evaluation: Evaluation, *, address: str) -> dict[str, Any]:
             "version": submission.version,
         },
         "suite": {"slug": suite.slug, "title": suite.title, "version": suite.version, "digest": suite.digest},
-        "conditions": {
-            **{name: getattr(evaluation, name) for name in conditions},
-            "season": evaluation.season_id,
-        },
+        "conditions": RunConditions.to_json(evaluation),
         "state": evaluation.state,
         "created": evaluation.created.isoformat(),
         "finished": finished.isoformat() if finished else None,

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.web.previews import Line, Preview, line_of, picture_response
-from leaderboard.evaluations.gold import check_tasks
+from leaderboard.evaluations.gold import RELATED, check_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_runs
@@ -54,7 +54,7 @@ def evaluation_preview(*, evaluation: Evaluation, place: Place | None) -> Previe
 
 _BADGE_SECONDS = 300
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
-_RELATED = ("suite", "season", "submission__planner__owner", "submission__team")
+_RELATED = (*RELATED, "submission__planner__owner", "submission__team")
 
 
 class Sharing(NamedTuple):
