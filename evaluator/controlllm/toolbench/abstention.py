@@ -17,9 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from evaluator.controlllm.toolbench.goals.goal import Goal
-from evaluator.controlllm.toolbench.mini import words
-from evaluator.controlllm.toolbench.mini.requests import GROUPS, PER_GROUP, request_of, toolmini_tasks
-from evaluator.controlllm.toolbench.mini.sentences import Fill
+from evaluator.controlllm.toolbench.mini.requests import GROUPS, PER_GROUP, Fill, request_of, toolmini_tasks
 from evaluator.controlllm.toolbench.released.files import RawTask
 from evaluator.controlllm.toolbench.suite import COLUMNS as TOOL_COLUMNS
 from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, reworded, right_plans
@@ -237,7 +235,8 @@ def _without_file(*, index: int, fill: Fill) -> Request:
     missing, *others = file_names(plain)
     if index % 5 == 2:
         stand_ins = MISSING_VIDEOS if missing.endswith(".mp4") else MISSING_IMAGES
-        text = _capitalised(plain.replace(missing, fill.pick("stand-in", stand_ins)))
+        text = plain.replace(missing, fill.pick("stand-in", stand_ins))
+        text = text[:1].upper() + text[1:]
     elif index % 5 == 4:
         said = fill.pick("not there", NOT_THERE).format(missing=missing)
         return Request(key="", need=Need.MISSING_FILE, text=_joined(plain, said, fill=fill), files=tuple(others))
@@ -259,15 +258,7 @@ def _joined(text: str, remark: str, *, fill: Fill) -> str:
 
 
 def _filled(wording: str, *, fill: Fill) -> str:
-    return wording.format(
-        image=fill.image(), video=fill.video(), other=fill.image(7), thing=fill.thing, things=fill.things,
-        category=fill.category, action=fill.action, scene=fill.scene, map=fill.map,
-        question=fill.pick("question", words.QUESTIONS_ABOUT_IMAGES),
-    )  # fmt: skip
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return wording.format(**{**fill.slots(), "other": fill.image(7)})
 
 
 SLUG = "toolmini-abstain"

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.controlllm.toolbench.indicators import COLUMNS as MEASURES
-from evaluator.controlllm.toolbench.mini.paraphrases import PARAPHRASES
-from evaluator.controlllm.toolbench.mini.requests import hidden_tasks, toolmini_tasks
+from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES, hidden_tasks, toolmini_tasks
 from evaluator.controlllm.toolbench.released.defects import RULES
 from evaluator.controlllm.toolbench.released.files import TOOL2K, TOOL100, RawTask, read_tool2k, read_tool100
 from evaluator.controlllm.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched

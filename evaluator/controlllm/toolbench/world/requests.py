@@ -1,54 +1,50 @@
 """`toolworld`: 180 requests over the groups of Tool100, about what the miniature world shows.
 
-Each is a wording of this repository with things, files and pictures put in. All choices follow from a seed and the
-request's own key, so adding a wording to one group changes no other.
+Each is a wording of this repository with things, files and pictures put in (`toolworld.toml`). All choices follow from
+a seed and the request's own key, so adding a wording to one group changes no other.
 """
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from typing import Any
 
-from evaluator.controlllm.toolbench.mini.gold import Gold
-from evaluator.controlllm.toolbench.mini.sentences import Fill
+import numpy as np
+
+from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES as MINI
+from evaluator.controlllm.toolbench.mini.requests import Fill, Gold, paraphrases, sentences_of, table
 from evaluator.controlllm.toolbench.released.files import RawTask, level_of_plan
-from evaluator.controlllm.toolbench.world.contents import Asked, Given, Want, Wanted
-from evaluator.controlllm.toolbench.world.drafts import Draft, Sentence
-from evaluator.controlllm.toolbench.world.sentences import (
-    ask,
-    boxes,
-    classify,
-    count,
-    crop,
-    cut_out,
-    describe,
-    follow_given,
-    follow_made,
-    generate,
-    highlight,
-    make_map,
-    mask,
-    motion,
-    motions,
-    remove,
-    remove_masked,
-    segments,
-    similar,
-    story,
-)
-from evaluator.controlllm.toolbench.world.text_sentences import (
-    of_caption,
-    of_sign,
-    of_story_of_clip,
-    of_text,
-    read,
-    review,
-)
-from evaluator.controlllm.toolbench.world.text_sentences import story as story_text
+from evaluator.controlllm.toolbench.world.contents import Asked, Demand, Given, Material, Sketch, Want, Wanted
+from evaluator.core.suites.rewording import Rewording
+from evaluator.core.tools.types import ResourceType
+from evaluator.miniature import annotations
+from evaluator.miniature.annotations import Annotated
+from evaluator.miniature.grammar.documents import draw_document
+from evaluator.miniature.grammar.german import english_article
+from evaluator.miniature.grammar.labels import BACKGROUNDS
+from evaluator.miniature.grammar.reviews import draw_review
+from evaluator.miniature.scenes import contrasts
+from evaluator.miniature.tableaux.clips import Motion
+from evaluator.miniature.vocabulary import Background, Colour, Direction, Shape
 
 SEED = "toolworld/1"
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")
 GUIDES = (*MAPS, "segmentation")
+_STREAMS = 2**40
+_TABLE = table(Path(__file__).with_name("toolworld.toml"))
+_ACTS: Mapping[str, Mapping[str, Any]] = _TABLE["acts"]
+_QUESTION = {"gold": "ask", "shows": "scene", "want": "answer", "tool": "image_question_answering"}
+"""What the acts of questions about a scene have in common."""
+_WRITES = {Want.NAMES: "name", Want.TAGS: "tag"}
+"""What a sign must show, so that there is something to say about it."""
+_BESIDE = {
+    Direction.LEFT_OF: "to the left of",
+    Direction.RIGHT_OF: "to the right of",
+    Direction.ABOVE: "above",
+    Direction.BELOW: "below",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,183 +60,28 @@ class _ClashError(Exception):
     """Two sentences make demands that one picture cannot meet."""
 
 
-def together(*sentences: Sentence) -> Sentence:
-    """Several sentences about the same file, each about things of its own."""
+def _requests(rows: Iterable[Any]) -> Iterator[Any]:
+    """The requests of a group: repetitions and kinds of maps spelt out."""
+    for row in rows:
+        if isinstance(row, Mapping) and "times" in row:
+            yield from list(_requests(row["of"])) * row["times"]
+        elif isinstance(row, list) and isinstance(row[0], str) and row[0].endswith(":*"):
+            act = row[0].removesuffix("*")
+            yield from ([act + kind, *row[1:]] for kind in (MAPS if act == "make_map:" else GUIDES))
+        else:
+            yield row
 
-    def all_of_them(fill: Fill, draft: Draft) -> str:
-        fills = (replace(fill, number=fill.number + 10 + number, files_of=fill.number) for number in range(9))
-        return " ".join(sentence(one, draft) for sentence, one in zip(sentences, fills, strict=False))
 
-    return all_of_them
-
-
-_MAP_WORDINGS = (
-    "Make the {map} map of {image}.",
-    "Process {image} so that I get its {map} map.",
-)
-_GIVEN_WORDING = "Using the {map} map {map_file}, generate a new image of this: {scene}"
-_MADE_WORDINGS = (
-    "Take the {map} map of {image} and generate a new image with it: {scene}",
-    "Along the {map} map of {image}, generate a new image of the following. {scene}",
-)
-_ASKED = "A question about {image}: {question}"
-
-GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
-    "image_detection": (
-        (boxes("Give me the position of the {thing} in {image} as a bounding box."),),
-        (highlight("Please highlight the {thing} in {image}."),),
-        (crop("Crop {image} to the box of the {thing}."),),
-        (boxes("Tell me the coordinates of the {thing} in {image}, as a box."),),
-        (highlight("Put a border around the {thing} that you find in {image}."),),
-        (crop("Give me the part of {image} with the {thing}, cropped to its box."),),
-    )
-    * 2
-    + (
-        (boxes("I need the location of the {thing} in {image}, as a box."),),
-        (highlight("Mark the {thing} in {image} with a frame."),),
-        (crop("I want to see nothing of {image} but the box around the {thing}, so crop it."),),
-    ),
-    "count_object": tuple(
-        (count(wording),)
-        for wording in (
-            "How many {things} are there in {image}?",
-            "Count the {things} in {image}, please.",
-            "Tell me the number of {things} that {image} shows.",
-            "What is the total of {things} in {image}?",
-            "I need the quantity of {things} visible in {image}.",
-        )
-    )
-    * 2,
-    "image_segmentation": (
-        (mask("I need the mask of the {thing} in {image}."),),
-        (mask("Make a segmentation mask for the {thing} that {image} shows."),),
-        (segments("Segment everything in {image}; labels are not needed."),),
-        (mask("Return the mask of the {thing} in {image}."),),
-        (segments("Please give me the segmentation map of {image} with all its segments."),),
-    )
-    * 2,
-    "image_QA": (
-        (ask(_ASKED, Asked.COLOUR),),
-        (describe("Describe {image} in one sentence."),),
-        (ask("Look at {image}. {question}", Asked.SHAPE),),
-        (ask("My picture is {image}. {question}", Asked.NUMBER),),
-        (ask(_ASKED, Asked.BACKGROUND),),
-        (describe("What does {image} show? Give me a caption."),),
-        (ask("Look at {image}. {question} Answer yes or no.", Asked.EXISTENCE),),
-    )
-    * 2,
-    "image_classification": (
-        (classify("Recognise the object that {image} shows."),),
-        (classify("Name the main object of {image}."),),
-        (classify("Classify the object in {image}."),),
-    )
-    * 3,
-    "image_processing": tuple((make_map(wording, kind),) for wording in _MAP_WORDINGS for kind in MAPS),
-    "image_generation": (
-        *(((generate("Paint a new image: {scene}"),),) * 5),
-        *(((similar("Generate an image that is similar to {image}."),),) * 3),
-        *((follow_given(_GIVEN_WORDING, kind),) for kind in GUIDES),
-        *((follow_made(wording, kind),) for wording in _MADE_WORDINGS for kind in GUIDES),
-    ),
-    "image_editing": (
-        (remove("Remove the {thing} from {image}, please."),),
-        (cut_out("Cut the {thing} out of {image} along its outline and leave all the rest away."),),
-        (remove_masked("Erase from {image} whatever the mask {mask_file} covers."),),
-        (remove("I want {image} without the {thing}; please erase it."),),
-        (cut_out("Keep only the {thing} of {image}, by its mask, and make the rest black."),),
-    )
-    * 3,
-    "video_classification": (
-        (motions("Which motion can be seen in {video}? Name its category."),),
-        (motion("Does {video} show something {motion}? Give the category if it does."),),
-        (story("What moves in {video} and how? Tell it in a sentence."),),
-        (motion("Check {video} for something {motion}, please."),),
-        (story("Describe in a sentence what happens in {video}."),),
-    )
-    * 3,
-    "text": (
-        (read("What does the sign in {image} say?"),),
-        (read("Read the words that are written in {image}."),),
-        (read("What is written in {image}? Give me the words."),),
-        (of_text('Give this text a title: "{text}"', Want.TITLE, story_text),),
-        (of_text('What would be a title for the following? "{text}"', Want.TITLE, review),),
-        (of_text('Tag this text: "{text}"', Want.TAGS, story_text),),
-        (of_text('Give me tags for this review: "{text}"', Want.TAGS, review),),
-        (of_text('Which names of people and days are in this text? "{text}"', Want.NAMES, story_text),),
-        (of_text('List the named entities of this text: "{text}"', Want.NAMES, story_text),),
-        (of_text('Extract the location that this text is about: "{text}"', Want.PLACE, review),),
-        (of_text('Summarize this text in one sentence: "{text}"', Want.SUMMARY, story_text),),
-        (of_text('Shorten the following to its main points: "{text}"', Want.SUMMARY, story_text),),
-        (of_text('What is the mood of this review, positive or negative? "{text}"', Want.MOOD, review),),
-        (of_text('Analyse the sentiment of this text: "{text}"', Want.MOOD, review),),
-        (of_caption("Give me tags for a caption of {image}.", Want.TAGS),),
-        (of_caption("Caption {image} and make a title of the caption.", Want.TITLE),),
-        (of_story_of_clip("Make a title for {video} from a sentence about what happens in it.", Want.TITLE),),
-        (of_story_of_clip("Tag {video} by a sentence that describes it.", Want.TAGS),),
-        (of_sign("Which names are among the words written in {image}?", Want.NAMES),),
-        (of_sign("Read {image} and tag its writing.", Want.TAGS),),
-        (
-            read("What is written in {image}?"),
-            of_text('And give this text a title: "{text}"', Want.TITLE, story_text),
-        ),
-        (
-            of_sign("List the named entities in the writing of {image}.", Want.NAMES),
-            of_story_of_clip("Then make a title for {video} from a sentence about what happens in it.", Want.TITLE),
-        ),
-        (
-            of_text('Summarize this text in one sentence: "{text}"', Want.SUMMARY, story_text),
-            of_caption("Then give me tags for a caption of {image}.", Want.TAGS),
-            read("Finally, read the words that are written in {image}."),
-        ),
-        (
-            of_sign("Read {image} and tag its writing.", Want.TAGS),
-            highlight("Highlight the {thing} in {image}."),
-            of_story_of_clip("Then tag {video} by a sentence that describes it.", Want.TAGS),
-        ),
-    ),
-    "compound_instructions": (
-        (together(count("How many {things} are in {image}?"), mask("Give me the mask of the {thing} in it, too.")),),
-        (remove("Remove the {thing} from {image}."), motions("Also tell me which motion {video} shows.")),
-        (
-            count("How many {things} are there in {image}?"),
-            count("And count the {things} in {image}."),
-        ),
-        (
-            follow_made("With the {map} map of {image}, generate a new image: {scene}", "depth"),
-            boxes("Then give me the position of the {thing} in {image} as a box."),
-        ),
-        (
-            together(
-                highlight("Highlight the {thing} in {image}."),
-                segments("Then segment everything in this image."),
-                count("Finally, how many {things} does it show?"),
-            ),
-        ),
-        (cut_out("Cut out the {thing} of {image} by its mask."), make_map("Make the {map} map of {image}.", "edge")),
-        (
-            ask(_ASKED, Asked.COLOUR),
-            crop("Crop {image} to the box of the {thing}."),
-            story("Describe what happens in {video}."),
-        ),
-        (
-            remove_masked("Erase from {image} what the mask {mask_file} covers."),
-            similar("Generate an image that is similar to {image}."),
-            motion("Check {video} for something {motion}."),
-        ),
-        (
-            together(describe("Describe {image} in one sentence."), ask("And one question: {question}", Asked.NUMBER)),
-            make_map("Make the {map} map of {image}.", "pose"),
-        ),
-        (classify("Recognise the object that {image} shows."), generate("Then paint a new image: {scene}")),
-        (
-            mask("I need the mask of the {thing} in {image}."),
-            mask("And the mask of the {thing} in {image}."),
-            make_map("Make the {map} map of {image}.", "normal"),
-        ),
-    )
-    * 2,
-}
+GROUPS: Mapping[str, Sequence[Any]] = {group: tuple(_requests(rows)) for group, rows in _TABLE["groups"].items()}
 """Sentences of the requests, by group. Requests of equal sentences differ in their things and files."""
+PARAPHRASES = Rewording(
+    {
+        **MINI.alternatives,
+        **dict(itertools.chain.from_iterable(paraphrases(rows) for rows in GROUPS.values())),
+        **{wording: (other,) for wording, other in _TABLE["across"].items()},
+    }
+)
+"""Other words for the sentences of toolworld's requests, with the same slots and the same goals."""
 
 
 @cache
@@ -258,46 +99,209 @@ def hidden_requests(*, seed: str) -> tuple[Request, ...]:
 
 
 def _all_of(*, seed: str, taken: frozenset[str]) -> tuple[Request, ...]:
-    written: list[Request] = []
-    said = set(taken)
-    for group, wordings in GROUPS.items():
-        for index in range(len(wordings)):
+    requests: list[Request] = []
+    texts = set(taken)
+    for group, rows in GROUPS.items():
+        for index in range(len(rows)):
             tries = (request_of(group=group, index=index, seed=f"{seed} {n}" if n else seed) for n in itertools.count())
-            request = next(request for request in tries if request.raw.instruction not in said)
-            said.add(request.raw.instruction)
-            written.append(request)
-    return tuple(written)
+            request = next(request for request in tries if request.raw.instruction not in texts)
+            texts.add(request.raw.instruction)
+            requests.append(request)
+    return tuple(requests)
 
 
 def request_of(*, group: str, index: int, seed: str) -> Request:
     """One request of a group, about the things that seed and key choose."""
     for again in itertools.count():
         try:
-            return _written(group=group, index=index, seed=f"{seed} {again}" if again else seed)
+            return _request(group=group, index=index, seed=f"{seed} {again}" if again else seed)
         except _ClashError:
             continue
     raise AssertionError
 
 
-def _written(*, group: str, index: int, seed: str) -> Request:
+def _request(*, group: str, index: int, seed: str) -> Request:
     key = f"{group}/{index}"
-    draft = Draft(gold=Gold())
-    sentences = GROUPS[group][index]
-    said = [sentence(Fill(key=key, number=number, seed=seed), draft) for number, sentence in enumerate(sentences)]
-    _require_possible(tuple(draft.given.values()))
+    draft = _Draft()
+    sentences = sentences_of(GROUPS[group][index])
+    texts = [draft.write(row, Fill(key=key, number=number, seed=seed)) for number, row in enumerate(sentences)]
+    for given in draft.given.values():
+        names = {demand.name for demand in given.demands}
+        colours = {demand.colour for demand in given.demands}
+        if min(len(names), len(colours)) < len(given.demands):
+            raise _ClashError
     raw = RawTask(
         key=key,
         group=group,
-        instruction=" ".join(said),
+        instruction=" ".join(texts),
         output=draft.gold.text(),
         level=level_of_plan(draft.gold.calls),
     )
     return Request(raw=raw, given=tuple(draft.given.values()), wanted=tuple(draft.wanted))
 
 
-def _require_possible(given: Sequence[Given]) -> None:
-    for one in given:
-        names = [demand.name for demand in one.demands]
-        colours = {demand.colour for demand in one.demands}
-        if len(set(names)) < len(names) or len(colours) < len(one.demands):
-            raise _ClashError
+@dataclass(slots=True)
+class _Draft:
+    """A request that grows sentence by sentence: its files, wanted results and gold decomposition."""
+
+    gold: Gold = field(default_factory=Gold)
+    given: dict[str, Given] = field(default_factory=dict)
+    """By name of the file."""
+    wanted: list[Wanted] = field(default_factory=list)
+
+    def write(self, sentence: Any, fill: Fill) -> str:
+        """Write a sentence, and add what it gives, wants and leads to."""
+        if isinstance(sentence, Mapping):
+            inner = sentence["one_image"]
+            fills = fill.about_same_file(len(inner))
+            return " ".join(self.write(row, own) for row, own in zip(inner, fills, strict=True))
+        act, wording, *_ = sentence
+        want, _, origin = act.partition(" of ")
+        if origin:
+            return self._annotation(Want(want), origin, fill=fill, wording=wording)
+        act, _, kind = act.partition(":")
+        if act in {"generate", "follow_given", "follow_made"}:
+            return self._drawing(act, kind, fill=fill, wording=wording)
+        return self._result(act, kind, fill=fill, wording=wording)
+
+    def _result(self, act: str, kind: str, *, fill: Fill, wording: str) -> str:
+        """A sentence about a file of the request."""
+        facts = _ACTS[act] if act in _ACTS and "gold" in _ACTS[act] else {**_QUESTION, **_ACTS[act]}
+        is_clip = facts["shows"] == "clip"
+        file = fill.video() if is_clip else fill.image()
+        thing = _thing(facts["thing"], fill) if "thing" in facts else None
+        motion = fill.pick("motion", list(Motion)) if act == "motion" else None
+        mask = fill.file_of("mask")
+        self._give(
+            file,
+            material=Material.FIGURE if kind == "pose" else Material(facts["shows"]),
+            kind=ResourceType.VIDEO if is_clip else ResourceType.IMAGE,
+            demand=thing,
+            motion=motion,
+        )
+        if act == "remove_masked":
+            self._give(mask, material=Material.THINGS, kind=ResourceType.MASK, demand=thing, masked=file)
+        name = thing.name if thing is not None else ""
+        slots = {
+            "image": file,
+            "video": file,
+            "thing": name,
+            "a_thing": _with_article(name) if name else "",
+            "things": f"{name}es" if name.endswith("s") else f"{name}s",
+            "map": kind,
+            "mask_file": mask,
+            "motion": str(motion),
+            "action": str(motion),
+        }
+        slots["question"] = facts.get("question", "").format(**slots)
+        text = wording.format(**slots)
+        self.gold.act(facts["gold"], {**slots, "said": text})
+        self.wanted.append(
+            Wanted(
+                kind=Want(facts["want"]),
+                file=file,
+                thing=thing,
+                word=str(motion) if motion is not None else kind,
+                asked=Asked(act.removeprefix("ask_")) if facts["want"] == "answer" else None,
+                tool=facts.get("tool", ""),
+            )
+        )
+        return text
+
+    def _drawing(self, act: str, kind: str, *, fill: Fill, wording: str) -> str:
+        """A picture of words, perhaps along a map that is given or made of an image before."""
+        sketch = _sketch(fill, of_figure=kind == "pose")
+        file = {"generate": "", "follow_given": fill.file_of(kind), "follow_made": fill.image()}[act]
+        slots = {"prompt": sketch.text, "sentence": sketch.text, "map": kind, "map_file": file, "image": file}
+        if act == "generate":
+            self.wanted.append(Wanted(kind=Want.DRAWING, sketch=sketch))
+        else:
+            given = ResourceType(kind) if act == "follow_given" else ResourceType.IMAGE
+            self._give(file, material=Material.LAYOUT, kind=given, sketch=sketch)
+            self.wanted.append(Wanted(kind=Want.GUIDED_DRAWING, file=file, word=kind, sketch=sketch))
+        self.gold.act("follow_segments" if (act, kind) == ("follow_made", "segmentation") else act, slots)
+        return wording.format(**slots)
+
+    def _annotation(self, want: Want, origin: str, *, fill: Fill, wording: str) -> str:
+        """What is said about a text: of the request, or of a sign, a caption or a clip."""
+        tool, kind = _TABLE["annotations"][want]
+        slots = {"tool": tool, "type": kind, "image": fill.image(), "video": fill.video()}
+        if origin in _TEXTS:
+            said = _TEXTS[origin](np.random.default_rng(fill.pick("text", range(_STREAMS))))
+            slots["text"] = said.text
+            self.wanted.append(Wanted(kind=want, said=said))
+            self.gold.act("annotate", slots)
+            return wording.format(**slots)
+        if origin == "clip":
+            self._give(slots["video"], material=Material.CLIP, kind=ResourceType.VIDEO)
+        elif origin == "sign":
+            self._give(slots["image"], material=Material.SIGN, writes=_WRITES[want])
+        else:
+            self._give(slots["image"], material=Material.SCENE)
+        self.wanted.append(Wanted(kind=want, file=slots["video" if origin == "clip" else "image"]))
+        self.gold.act(f"annotate_{origin}", slots)
+        return wording.format(**slots)
+
+    def _give(
+        self,
+        name: str,
+        *,
+        material: Material,
+        demand: Demand | None = None,
+        kind: ResourceType = ResourceType.IMAGE,
+        **facts: Any,
+    ) -> None:
+        """Give a file, or demand more of one that is given."""
+        known = self.given.get(name)
+        if known is None:
+            demands = () if demand is None else (demand,)
+            self.given[name] = Given(name=name, type=kind, material=material, demands=demands, **facts)
+        elif demand is not None and demand not in known.demands:
+            self.given[name] = Given(
+                name=name, type=known.type, material=known.material, demands=(*known.demands, demand)
+            )
+
+
+def _story(rng: np.random.Generator) -> Annotated:
+    return annotations.of_story(draw_document(rng))
+
+
+def _review(rng: np.random.Generator) -> Annotated:
+    return annotations.of_review(draw_review(rng))
+
+
+_TEXTS = {"story": _story, "review": _review}
+
+
+def _thing(facts: Mapping[str, Any], fill: Fill) -> Demand:
+    return Demand(
+        colour=None if facts.get("any") == "colour" else fill.pick("colour", list(Colour)),
+        shape=None if facts.get("any") == "shape" else fill.pick("shape", list(Shape)),
+        least=facts.get("least", 1),
+        most=facts.get("most", 1),
+    )
+
+
+def _with_article(name: str) -> str:
+    return f"{english_article(name)} {name}"
+
+
+def _sketch(fill: Fill, *, of_figure: bool) -> Sketch:
+    """A picture in the words of the grammar's captions."""
+    background = fill.pick("background", list(Background))
+    colours = [colour for colour in Colour if contrasts(colour=colour, background=background)]
+    colour = fill.pick("colour", colours)
+    where = f"on {_with_article(BACKGROUNDS[background].english)} background"
+    if of_figure:
+        text = f"A {colour} figure is {where}.".replace("A orange", "An orange")
+        return Sketch(background=background, colour=colour, shape=None, text=text)
+    shape = fill.pick("shape", list(Shape))
+    other_shape = fill.pick("other shape", [one for one in Shape if one is not shape])
+    other_colour = fill.pick("other colour", colours)
+    direction = fill.pick("direction", list(Direction))
+    subject = _with_article(f"{colour} {shape}")
+    text = f"{subject} is {_BESIDE[direction]} {_with_article(f'{other_colour} {other_shape}')} {where}."
+    return Sketch(
+        background=background, colour=colour, shape=shape, direction=direction, other_colour=other_colour,
+        other_shape=other_shape, text=text[0].upper() + text[1:],
+    )  # fmt: skip

@@ -17,8 +17,7 @@ from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, right_plans
 from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outage
 from evaluator.controlllm.toolbench.world import SLUG, materials
 from evaluator.controlllm.toolbench.world.contents import Given, Material, Want, Wanted
-from evaluator.controlllm.toolbench.world.paraphrases import PARAPHRASES
-from evaluator.controlllm.toolbench.world.requests import Request, hidden_requests, public_requests
+from evaluator.controlllm.toolbench.world.requests import PARAPHRASES, Request, hidden_requests, public_requests
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task

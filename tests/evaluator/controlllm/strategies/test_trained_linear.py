@@ -21,8 +21,7 @@ from evaluator.controlllm.strategies.trained.linear import (
     written,
 )
 from evaluator.controlllm.strategies.trained.reading import MOST_WORDS, Slot, read_request
-from evaluator.controlllm.toolbench.mini import gold as gold_of
-from evaluator.controlllm.toolbench.mini.gold import Gold
+from evaluator.controlllm.toolbench.mini.requests import Gold
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.decomposition import parse_decomposition
 from evaluator.scoring.metrics.decomposition import judge_decomposition
@@ -101,31 +100,21 @@ def test_a_sequence_is_read_back_as_it_was_written():
 
 
 PICTURE = "a.png"
-MADE = {
-    "draw-boxes": lambda gold: gold_of.locate(gold, image=PICTURE, thing="teddy bears"),
-    "crop": lambda gold: gold_of.crop(gold, image=PICTURE, thing="teddy bears"),
-    "recognise": lambda gold: gold_of.recognise(gold, image=PICTURE),
-    "recognise-one": lambda gold: gold_of.recognise_one(gold, image=PICTURE, thing="teddy bears"),
-    "action": lambda gold: gold_of.action(gold, video="b.mp4", name="teddy bears"),
-    "actions": lambda gold: gold_of.actions(gold, video="b.mp4"),
-    "mask": lambda gold: gold_of.mask(gold, image=PICTURE, thing="teddy bears"),
-    "segment": lambda gold: gold_of.segment_all(gold, image=PICTURE),
-    "detect": lambda gold: gold_of.detect_all(gold, image=PICTURE),
-    "erase": lambda gold: gold_of.remove_masked(gold, image=PICTURE, given="m.png"),
-    "similar": lambda gold: gold_of.similar(gold, image=PICTURE),
-    "ask": lambda gold: gold_of.ask(gold, image=PICTURE, question="teddy bears"),
-    "answer": lambda gold: gold_of.answer(gold, question="teddy bears"),
-    "edge-map": lambda gold: gold_of.make_map(gold, image=PICTURE, kind="edge"),
-}
+ACTS = {
+    "draw-boxes": "locate", "crop": "crop", "recognise": "recognise", "recognise-one": "recognise_one",
+    "action": "action", "actions": "actions", "mask": "mask", "segment": "segment_all", "erase": "remove_masked",
+    "similar": "similar", "ask": "ask", "answer": "answer", "edge-map": "make_map",
+}  # fmt: skip
+SLOTS = dict.fromkeys(("thing", "category", "action", "question", "said"), "teddy bears")
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", ACTS)
 def test_a_kind_is_written_as_the_gold_of_our_own_suite_writes_it(name):
     """Including its description, by the rule of DeAcc."""
     slots = {ResourceType.IMAGE: "<image0>", ResourceType.VIDEO: "<video0>", ResourceType.MASK: "<mask0>"}
     arguments = tuple(slots.get(kind, Text(Form.SAY, 2, 3)) for kind in KINDS[name].takes)
     gold = Gold()
-    MADE[name](gold)
+    gold.act(ACTS[name], {**SLOTS, "image": PICTURE, "video": "b.mp4", "mask_file": "m.png", "map": "edge"})
     text = written(subtasks=[LinearSubtask(name, arguments)], reading=reading_of())
     verdict = judge_decomposition(predicted=text, gold=parse_decomposition(gold.text()))
     assert verdict.right, verdict.why

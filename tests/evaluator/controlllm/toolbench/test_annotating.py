@@ -6,8 +6,7 @@ from evaluator.controlllm.toolbench.goals.derive import UncoveredError, derive_g
 from evaluator.controlllm.toolbench.goals.parts import File, Kind
 from evaluator.controlllm.toolbench.meaning.questions import compare_verbatim
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
-from evaluator.controlllm.toolbench.mini.gold import Gold
-from evaluator.controlllm.toolbench.world import text_gold
+from evaluator.controlllm.toolbench.mini.requests import Gold
 from evaluator.replies.decomposition import parse_decomposition
 
 
@@ -17,7 +16,9 @@ def derived(gold, *, instruction="Do it."):
 
 def subtask(*, description, gives, value="a text"):
     gold = Gold()
-    gold.add(description=description, domains=[text_gold.LANGUAGE], args={"text": value}, gives=gives, calls=1)
+    gold.add(
+        description=description, domains=["natural-language-processing"], args={"text": value}, gives=gives, calls=1
+    )
     return gold
 
 
@@ -36,8 +37,8 @@ def test_a_text_in_reply_to_a_text_is_still_asked_of_a_language_model():
 
 def test_reading_is_no_description():
     gold = Gold()
-    text_gold.read(gold, image="a.png")
-    text_gold.describe_image(gold, image="b.png")
+    gold.act("read", {"image": "a.png"})
+    gold.add(description="Use the `image_captioning` tool", domains=[], args={"image": "b.png"}, gives="text", calls=1)
     assert [(part.kind, part.source) for part in derived(gold)] == [
         (Kind.READ, File("a.png")),
         (Kind.DESCRIBE, File("b.png")),
@@ -45,16 +46,16 @@ def test_reading_is_no_description():
 
 
 @pytest.mark.parametrize(
-    ("make", "tool"),
+    ("act", "tool"),
     [
-        (lambda gold: text_gold.read(gold, image="a.png"), "optical_character_recognition"),
-        (lambda gold: text_gold.describe_image(gold, image="a.png"), "image_captioning"),
-        (lambda gold: text_gold.describe_video(gold, video="a.png"), "video_captioning"),
+        ("annotate_sign", "optical_character_recognition"),
+        ("annotate_caption", "image_captioning"),
+        ("annotate_clip", "video_captioning"),
     ],
 )
-def test_a_text_that_is_made_for_it_is_no_part_of_its_own(make, tool):
+def test_a_text_that_is_made_for_it_is_no_part_of_its_own(act, tool):
     gold = Gold()
-    text_gold.annotate(gold, text=make(gold), tool="text_to_tags", gives="tags")
+    gold.act(act, {"image": "a.png", "video": "a.png", "tool": "text_to_tags", "type": "tags"})
     (part,) = derived(gold)
     assert (part.kind, part.source, part.via, part.target) == (Kind.TAGS, File("a.png"), tool, "")
     assert part.sentence() == f"tags of the {tool.replace('_', ' ')} in a.png"

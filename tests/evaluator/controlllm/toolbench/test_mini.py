@@ -7,8 +7,7 @@ from itertools import combinations
 import pytest
 
 from evaluator.controlllm.toolbench.indicators import judge_plan
-from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
-from evaluator.controlllm.toolbench.mini.sentences import Fill
+from evaluator.controlllm.toolbench.mini.requests import Fill, toolmini_tasks
 from evaluator.controlllm.toolbench.released.files import (
     MOST_CALLS_OF_EASY,
     MOST_CALLS_OF_MEDIUM,

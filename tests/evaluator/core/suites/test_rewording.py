@@ -7,8 +7,8 @@ import pytest
 
 from evaluator.controlllm.toolbench.abstention import Need
 from evaluator.controlllm.toolbench.goals.derive import derive_goal
-from evaluator.controlllm.toolbench.mini.paraphrases import PARAPHRASES as MINI
-from evaluator.controlllm.toolbench.world.paraphrases import PARAPHRASES as WORLD
+from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES as MINI
+from evaluator.controlllm.toolbench.world.requests import PARAPHRASES as WORLD
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.suites.rewording import Rewording
