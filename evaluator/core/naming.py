@@ -38,7 +38,19 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("xes", "sses", "ches", "shes")) else word[:-1]
 
 
+def similar_names(name: str, known: Iterable[str], *, most: int = 1, least: float = 0.6) -> list[str]:
+    """The known names that are most similar to a mistyped one, the best first.
+
+    Args:
+        name: as it was typed; its first 100 characters are compared.
+        known: all names there are.
+        most: names to return at most.
+        least: similarity in [0, 1] (`difflib.SequenceMatcher.ratio`) below which a name is left out.
+    """
+    return get_close_matches(name[:_LONGEST_NAME], list(known), n=most, cutoff=least)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The hint ` Did you mean 'visibility'?`, with its leading blank; empty without a similar name."""
-    near = get_close_matches(name[:_LONGEST_NAME], list(known), n=1)
+    near = similar_names(name, known)
     return f" Did you mean {near[0]!r}?" if near else ""

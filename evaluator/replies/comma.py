@@ -17,8 +17,8 @@ with a number or bullet before it or a full stop behind it; line breaks in place
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
+from evaluator.core.naming import similar_names
 from evaluator.core.plans.literals import short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError
 from evaluator.replies.frontier import known_names, resources_of, wire
@@ -29,7 +29,6 @@ _AROUND = re.compile(r"""^\s*(?:\(?\d{1,3}[.):]|[-*\u2022])?\s*["'`*]*|["'`*]*[.
 """A number or bullet, quotes and marks, and a full stop."""
 _LONGEST_NAME = 200
 """Characters, white space included, within which a name is looked for."""
-_LONGEST_SHOWN = 100
 
 
 def parse_comma(*, text: str, context: PlanContext) -> ParsedPlan:
@@ -110,7 +109,7 @@ def refuse_without_tool(
     known = set(known_names(context).values())
     if not names or known.intersection(names):
         return
-    near = get_close_matches(names[0][:_LONGEST_SHOWN], known, n=1, cutoff=0.8) if len(names) == 1 else []
+    near = similar_names(names[0], known, least=0.8) if len(names) == 1 else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
     message = f"{short(' '.join(text.split()))} names no tool that is offered, so that it is no plan{hint}"
     raise PlanSyntaxError(message, tolerated=tuple(tolerated))

@@ -8,12 +8,12 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
-from difflib import get_close_matches
 from importlib import metadata
 from typing import NoReturn
 
 from evaluator import __version__
 from evaluator.core.commands.table import COMPLETE, listed, top_level
+from evaluator.core.naming import similar_names
 from evaluator.core.process import settle_streams
 from evaluator.core.provenance import SHIPPED, version_line
 
@@ -116,7 +116,7 @@ def refusal(arguments: Sequence[str], *, known: Collection[str] = tuple(EXTRA_OF
     command = _command(arguments)
     if command in known:
         return ""
-    near = get_close_matches(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())])
+    near = similar_names(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())], most=3)
     meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
     return f"there is no command {command or arguments[0]!r}. {meant}planarena --help lists them."
 

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 
+from evaluator.core.naming import similar_names
 from evaluator.core.plans.model import Plan, PlanContext, Problem, Step
 from evaluator.core.tools.types import ResourceType
-
-_LONGEST_NAME = 100
-"""Characters of a name from a plan that are compared with those of tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ def _unknown_tool(*, step: Step, title: str, context: PlanContext) -> Problem:
     if context.known is not None and step.tool in context.known:
         return Problem("tool_not_offered", f"{title}: this profile has no expert for it", step.id)
     # Not all names: they were in the request, and logs and reports would repeat them for each task.
-    near = get_close_matches(step.tool[:_LONGEST_NAME], list(context.catalogue.tools), n=1)
+    near = similar_names(step.tool, context.catalogue.tools)
     hint = f'; did you mean "{near[0]}"?' if near else f" among the {len(context.catalogue.tools)} that were offered"
     return Problem("unknown_tool", f"{title}: there is no such tool{hint}", step.id)
 

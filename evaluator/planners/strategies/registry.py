@@ -10,7 +10,6 @@ understands only suites in turns, and may have `modules`, roles with a model of 
 The modules are found and imported when strategies are first asked for.
 """
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -18,6 +17,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from evaluator.core.language_model import Ability
+from evaluator.core.naming import similar_names
 from evaluator.core.strategy import Strategy
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries, suites_in_turns, suites_of_catalogue
@@ -188,6 +188,6 @@ def _find(name: str) -> StrategyEntry:
     known = strategies()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
+    near = similar_names(name, known)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise PlannerNameError(f"there is no strategy {name!r}{hint}; there are: {', '.join(known)}")
