@@ -32,8 +32,7 @@ def train(
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
     """Train models of the miniature world and write their weights."""
-    from evaluator.studies.experts.recipes import RECIPES
-    from evaluator.studies.experts.run import Order, train
+    from evaluator.studies.experts.recipes import RECIPES, Order, train
     from evaluator.training.loop import Progress
 
     unknown = sorted(set(models or ()) - set(RECIPES))

@@ -1,8 +1,8 @@
 """Training of the miniature world's models.
 
-- `data`: rendered scenes, corpora, tokenizers, and degraded pictures as restoration experts meet them
-- `restoration`, `recognition`, `language`, ...: the objective of each kind of model
-- `recipes`: sizes and schedule of each model; `run`: trains one model and writes its weights
+- `recipes`: the table of the models, `recipes.toml`, and the training of one of them
+- `restoration`, `recognition`, `language_models`, ..., `tableaux`: architecture, objective and files of each model
+- `data`: rendered scenes, corpora and tokenizers
 - `quality`: figures on held-out data, and the model cards that report them
 
 Nothing is imported here: all of it needs torch.

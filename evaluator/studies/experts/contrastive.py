@@ -19,9 +19,7 @@ from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel, CLIPTextC
 from evaluator.miniature.grammar.captions import caption
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.data.rows import Rows
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import Bank, Rows, normalised
 from evaluator.studies.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
 from evaluator.training.export import export_transformers
 

@@ -16,9 +16,7 @@ from evaluator.miniature.rendering import object_mask, outline_box
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.data.rows import Rows
-from evaluator.studies.experts.restoration import as_tensor
+from evaluator.studies.experts.data.bank import Bank, Rows, as_tensor
 from evaluator.studies.experts.scene_encoder import PATCH, trained_encoder, vision_config
 from evaluator.training.export import export_transformers
 

@@ -1,19 +1,16 @@
 """The autoencoder in whose latents Text to Image Generation draws. It is shipped as part of that expert only."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from diffusers import AutoencoderKL
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from evaluator.miniature.rendering import object_mask
 from evaluator.miniature.scenes import SIZE, draw_scene
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import Bank, normalised
 from evaluator.training.export import write_config, write_weights
 
 NAME = "image-autoencoder"
@@ -118,15 +115,3 @@ def export(model: nn.Module, folder: Path) -> None:
     normalise(model)
     write_config(config={"class": "AutoencoderKL"}, folder=folder)
     write_weights(model=model.autoencoder, folder=folder)
-
-
-def trained_autoencoder(folders: Mapping[str, Path]) -> dict[str, Tensor]:
-    """The weights of the trained autoencoder.
-
-    Raises:
-        FileNotFoundError: it has not been trained in this work folder.
-    """
-    path = folders["work"] / NAME / "model.safetensors"
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}; train it first: `planarena lilliput train {NAME}`")
-    return {name: value.float() for name, value in load_file(path).items()}

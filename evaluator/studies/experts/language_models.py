@@ -1,11 +1,17 @@
-"""The language experts as they begin: small members of the classes of the paper profile, and how they are written."""
+"""Training of the language experts: small members of the classes of the paper profile.
 
-from collections.abc import Callable
+Examples are drawn once from the grammar, batches by the step's own stream.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
+import torch.nn.functional as F
 from tokenizers import Tokenizer
-from torch import nn
+from torch import Tensor, nn
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
@@ -21,16 +27,255 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from evaluator.studies.experts.answering import AnswerModel
+from evaluator.miniature.grammar.documents import Document, DocumentQuestion, draw_document, draw_document_question
+from evaluator.miniature.grammar.reviews import draw_review
+from evaluator.studies.experts.data.corpus import draw_english, draw_maskable, draw_pair, stream
 from evaluator.studies.experts.data.tokenizers import (
     BEGIN_ID,
     END_ID,
+    MASK_ID,
     PAD_ID,
     bilingual_tokenizer,
+    encode,
     english_tokenizer,
     write_tokenizer,
 )
 from evaluator.training.export import write_config, write_weights
+
+_IGNORED = -100
+Ids = Sequence[int]
+
+
+def padded(rows: Sequence[Ids], *, value: int = PAD_ID, length: int | None = None) -> Tensor:
+    """Rows of token ids filled up on the right to one length: int64 of shape (rows, length)."""
+    width = length or max(len(row) for row in rows)
+    return torch.tensor([[*row[:width], *[value] * (width - len(row))] for row in rows])
+
+
+def draw_examples(
+    *, purpose: str, make: Callable[[np.random.Generator], tuple[Ids, Ids]], count: int
+) -> list[tuple[Ids, Ids]]:
+    """Training examples, the same ones every time."""
+    return [make(stream(index=index, purpose=purpose)) for index in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceObjective:
+    """Write the target after reading the source; both end with the end token."""
+
+    examples: Sequence[tuple[Ids, Ids]]
+    batch: int = 32
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
+        sources = padded([source for source, _ in rows])
+        targets = padded([target for _, target in rows], value=_IGNORED)
+        loss: Tensor = model(input_ids=sources, attention_mask=(sources != PAD_ID).long(), labels=targets).loss
+        return loss
+
+
+def translation_objective(*, texts: int) -> SequenceObjective:
+    """English to German."""
+    tokenizer = bilingual_tokenizer()
+
+    def make(rng: np.random.Generator) -> tuple[Ids, Ids]:
+        pair = draw_pair(rng)
+        source, target = (encode(tokenizer=tokenizer, text=text) for text in (pair.english, pair.german))
+        return [*source, END_ID], [*target, END_ID]
+
+    return SequenceObjective(draw_examples(purpose="translation", make=make, count=texts))
+
+
+def summary_objective(*, texts: int) -> SequenceObjective:
+    """A story to its summary."""
+    tokenizer = english_tokenizer()
+
+    def make(rng: np.random.Generator) -> tuple[Ids, Ids]:
+        document = draw_document(rng)
+        source, target = (
+            encode(tokenizer=tokenizer, text=text) for text in (document.text.english, document.summary.english)
+        )
+        return [BEGIN_ID, *source, END_ID], [*target, END_ID]
+
+    return SequenceObjective(draw_examples(purpose="summary", make=make, count=texts))
+
+
+@dataclass(frozen=True, slots=True)
+class FillExample:
+    """A text and the places of the words that follow from the rest."""
+
+    ids: Ids
+    places: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class FillObjective:
+    """Guess masked words, of which the text determines every one: never two that stand side by side."""
+
+    examples: Sequence[FillExample]
+    batch: int = 48
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
+        tokens = padded([row.ids for row in rows])
+        masked = torch.zeros_like(tokens, dtype=torch.bool)
+        for index, row in enumerate(rows):
+            for place in rng.permutation(row.places)[: 1 + len(row.places) // 2]:
+                masked[index, place] = not masked[index, place - 1] and not masked[index, place + 1]
+        inputs = torch.where(masked, torch.tensor(MASK_ID), tokens)
+        hidden = model.roberta(input_ids=inputs, attention_mask=(tokens != PAD_ID).long()).last_hidden_state  # type: ignore[operator]
+        return F.cross_entropy(model.lm_head(hidden[masked]), tokens[masked])  # type: ignore[operator]
+
+
+def fill_objective(*, texts: int) -> FillObjective:
+    """English texts of all kinds."""
+    tokenizer = english_tokenizer()
+    examples = []
+    for index in range(texts):
+        source = draw_maskable(stream(index=index, purpose="fill"))
+        encoded = tokenizer.encode(source.text, add_special_tokens=False)
+        first = {source.text.index(word) for word in source.recoverable if word in source.text}
+        places = [1 + i for i, (start, _) in enumerate(encoded.offsets) if start in first]
+        examples.append(FillExample([BEGIN_ID, *encoded.ids, END_ID], places))
+    return FillObjective(examples)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationObjective:
+    """Guess every next word."""
+
+    texts: Sequence[Ids]
+    batch: int = 32
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        tokens = padded([self.texts[i] for i in rng.integers(len(self.texts), size=self.batch)])
+        logits: Tensor = model(input_ids=tokens, attention_mask=(tokens != PAD_ID).long()).logits
+        return F.cross_entropy(logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=PAD_ID)
+
+
+def generation_objective(*, texts: int) -> GenerationObjective:
+    """English texts of all kinds, each ending with the end token."""
+    tokenizer = english_tokenizer()
+    drawn = (draw_english(stream(index=index, purpose="generation")) for index in range(texts))
+    return GenerationObjective([[BEGIN_ID, *encode(tokenizer=tokenizer, text=text), END_ID] for text in drawn])
+
+
+@dataclass(frozen=True, slots=True)
+class SentimentObjective:
+    """Positive or negative."""
+
+    texts: Sequence[Ids]
+    positive: Sequence[int]
+    batch: int = 48
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        chosen = rng.integers(len(self.texts), size=self.batch)
+        tokens = padded([self.texts[i] for i in chosen])
+        logits: Tensor = model(input_ids=tokens, attention_mask=(tokens != PAD_ID).long()).logits
+        return F.cross_entropy(logits, torch.tensor([self.positive[i] for i in chosen]))
+
+
+def sentiment_objective(*, texts: int) -> SentimentObjective:
+    """Reviews with their sentiments."""
+    tokenizer = english_tokenizer()
+    reviews = [draw_review(stream(index=index, purpose="sentiment")) for index in range(texts)]
+    return SentimentObjective(
+        texts=[[BEGIN_ID, *encode(tokenizer=tokenizer, text=r.text.english), END_ID] for r in reviews],
+        positive=[int(review.positive) for review in reviews],
+    )
+
+
+_HELP = 1.0
+"""Weight of the two helping losses."""
+
+
+class AnswerModel(nn.Module):
+    """The question answerer with the heads it is trained with; only the answerer is kept.
+
+    After the first layer a head tells which words of the document are in the query, after the second which of them
+    tell of the event that is asked about. Left to itself a short training finds neither and guesses between events.
+    """
+
+    def __init__(self, answerer: DistilBertForQuestionAnswering) -> None:
+        super().__init__()
+        self.answerer = answerer
+        self.shared = nn.Linear(answerer.config.dim, 1)
+        self.asked = nn.Linear(answerer.config.dim, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerExample:
+    """A query and a document as one sequence, with the span of the answer."""
+
+    ids: Ids
+    start: int
+    end: int
+    """Last token of the span, inclusive."""
+    shared: Ids
+    """1 for tokens of the document that are in the query too."""
+    asked: Ids
+    """1 for tokens that tell of the event that is asked about."""
+
+
+def answer_example(*, tokenizer: Tokenizer, document: Document, asked: DocumentQuestion) -> AnswerExample:
+    """Begin, query, end, document, end, as RoBERTa and DistilBERT pair texts."""
+    text, question = document.text.english, asked.question
+    encoded = tokenizer.encode(text, add_special_tokens=False)
+    query = encode(tokenizer=tokenizer, text=question.text)
+    place = text.index(question.answer.english)
+    span = _within(encoded.offsets, place, place + len(question.answer.english))
+    mentioned = [s.english for s in (asked.event.sentence, asked.event.price_sentence) if s.english in text]
+    ranges = [range(text.index(s), text.index(s) + len(s)) for s in mentioned]
+    head = [BEGIN_ID, *query, END_ID]
+    zeros = [0] * len(head)
+    return AnswerExample(
+        ids=[*head, *encoded.ids, END_ID],
+        start=len(head) + span[0],
+        end=len(head) + span[-1],
+        shared=[*zeros, *(int(token in query) for token in encoded.ids), 0],
+        asked=[*zeros, *(int(any(start in r for r in ranges)) for start, _ in encoded.offsets), 0],
+    )
+
+
+def _within(offsets: Sequence[tuple[int, int]], first: int, last: int) -> list[int]:
+    return [i for i, (start, end) in enumerate(offsets) if start >= first and end <= last]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerObjective:
+    """Find the first and the last token of the answer."""
+
+    examples: Sequence[AnswerExample] = field(repr=False)
+    batch: int = 32
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        assert isinstance(model, AnswerModel)
+        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
+        tokens = padded([row.ids for row in rows])
+        read = tokens != PAD_ID
+        found = model.answerer(input_ids=tokens, attention_mask=read.long(), output_hidden_states=True)
+        starts, ends = (torch.tensor(values) for values in zip(*((r.start, r.end) for r in rows), strict=True))
+        loss = F.cross_entropy(found.start_logits, starts) + F.cross_entropy(found.end_logits, ends)
+        for head, layer, marks in (
+            (model.shared, 1, [row.shared for row in rows]),
+            (model.asked, 2, [row.asked for row in rows]),
+        ):
+            guesses = head(found.hidden_states[layer])[..., 0]
+            loss = loss + _HELP * F.binary_cross_entropy_with_logits(guesses[read], padded(marks)[read].float())
+        return loss
+
+
+def answer_objective(*, texts: int) -> AnswerObjective:
+    """Stories with questions."""
+    tokenizer = english_tokenizer()
+    examples = []
+    for index in range(texts):
+        rng = stream(index=index, purpose="answer")
+        document = draw_document(rng)
+        asked = draw_document_question(document=document, rng=rng)
+        examples.append(answer_example(tokenizer=tokenizer, document=document, asked=asked))
+    return AnswerObjective(examples)
+
 
 LENGTH = 96
 """Longest text in tokens; the longest of the grammar has about 75 with a query before it."""
@@ -196,16 +441,27 @@ def continuer() -> nn.Module:
     return model
 
 
-def exporter(tokenizer: Callable[[], Tokenizer], *, begins: bool = True) -> Callable[[nn.Module, Path], None]:
-    """Writes configuration, weights and tokenizer into a folder."""
+def export(model: nn.Module, folder: Path) -> None:
+    """Write a model of English with its tokenizer."""
+    write_language_model(model=model, tokenizer=english_tokenizer(), folder=folder)
 
-    def export(model: nn.Module, folder: Path) -> None:
-        model = model.answerer if isinstance(model, AnswerModel) else model
-        config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
-        # The library's version is no part of the model: the digest must not change with it.
-        config.pop("transformers_version", None)
-        write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
-        write_weights(model=model, folder=folder)
-        write_tokenizer(tokenizer=tokenizer(), folder=folder, length=LENGTH, begins=begins)
 
-    return export
+def export_translator(model: nn.Module, folder: Path) -> None:
+    """Write the translator with its tokenizer."""
+    # T5 is the one class that was never given a token for the beginning.
+    write_language_model(model=model, tokenizer=bilingual_tokenizer(), folder=folder, begins=False)
+
+
+def write_language_model(*, model: nn.Module, tokenizer: Tokenizer, folder: Path, begins: bool = True) -> None:
+    """Write configuration, weights and tokenizer.
+
+    Args:
+        begins: whether texts begin with a token of their own.
+    """
+    model = model.answerer if isinstance(model, AnswerModel) else model
+    config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
+    # The library's version is no part of the model: the digest must not change with it.
+    config.pop("transformers_version", None)
+    write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
+    write_weights(model=model, folder=folder)
+    write_tokenizer(tokenizer=tokenizer, folder=folder, length=LENGTH, begins=begins)

@@ -1,248 +1,174 @@
-"""How each shipped model is built, trained and written, in the order in which they depend on each other."""
+"""The models of the miniature world: the table `recipes.toml`, and the training of one model from scenes to weights."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+import dataclasses
+import inspect
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
-from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution, ViTForImageClassification, ViTModel
 
-from evaluator.core.expert import ExpertSpec
-from evaluator.execution.experts.colorizer import Colorizer, ColorizerConfig
-from evaluator.execution.experts.imaging import RestorationExpert
-from evaluator.execution.experts.restoration import ColorizerExpert, RestormerExpert, Swin2SRExpert
-from evaluator.execution.experts.restormer import Restormer, RestormerConfig
-from evaluator.miniature.degradations import SHRINKING, Degradation
-from evaluator.miniature.scenes import SIZE
-from evaluator.miniature.vocabulary import CLASS_LABELS
-from evaluator.studies.experts import language
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.reading.recipes import READING_RECIPES
-from evaluator.studies.experts.recipe import Recipe
-from evaluator.studies.experts.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
-from evaluator.studies.experts.restoration import ColourObjective, PixelObjective, RestorationData
-from evaluator.studies.experts.scene_encoder import NAME as SCENE_ENCODER
-from evaluator.studies.experts.scene_encoder import trained_encoder, vision_config
-from evaluator.studies.experts.tableaux.recipes import TABLEAU_RECIPES
-from evaluator.studies.experts.text_recipes import TEXT_RECIPES
-from evaluator.studies.experts.vision_recipes import VISION_RECIPES
-from evaluator.training.export import export_transformers, write_config, write_weights
-from evaluator.training.loop import Objective, Schedule
+from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split
+from evaluator.studies.experts.data.bank import Bank, load_bank
+from evaluator.training.export import export_transformers, update_lock
+from evaluator.training.loop import Objective, Progress, Schedule, fit, reached_step
+from evaluator.training.runs import Run, begin_run
 
-RESTORER_FOLDERS: Mapping[Degradation, str] = {
-    Degradation.LOW_RESOLUTION: "super-resolution",
-    Degradation.NOISE: "denoising",
-    Degradation.BLUR: "deblurring",
-    Degradation.GRAYSCALE: "colorization",
-}
-"""Folder of weights of the expert that removes each degradation."""
-
-_RESTORER_CLASSES: Mapping[Degradation, type[RestorationExpert]] = {
-    Degradation.LOW_RESOLUTION: Swin2SRExpert,
-    Degradation.NOISE: RestormerExpert,
-    Degradation.BLUR: RestormerExpert,
-    Degradation.GRAYSCALE: ColorizerExpert,
-}
+TRAINING_SCENES = 60_000
+_MODULES = "evaluator.studies.experts"
+_SCHEDULE = ("steps", "learning_rate", "weight_decay", "checkpoint_every")
 
 
-def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
-    """The trained experts that a gold plan calls before the one for `before`."""
-    order = list(RESTORER_FOLDERS)
-    return {
-        degradation: _RESTORER_CLASSES[degradation](
-            spec=ExpertSpec(
-                tool="",
-                id=folder,
-                implementation="",
-                path=weights / folder,
-                weights_digest="",
-                code_version="",
-                batch_size=8,
-            ),
-            device="cpu",
-        )
-        for degradation, folder in RESTORER_FOLDERS.items()
-        if order.index(degradation) < order.index(before)
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One model: how to build, what to train it for, how long, and how to write it."""
+
+    name: str
+    """Also the name of its folder of weights."""
+    title: str
+    module: str
+    build: Callable[[], nn.Module]
+    objective_type: Callable[..., Objective]
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Of the objective, besides the data."""
+    schedule: Schedule
+    export: Callable[[nn.Module, Path], None]
+    texts: int = 0
+    """How many texts a model reads that reads texts only."""
+    pictures: bool = True
+    """False for models that read no scenes; they get a bank of a single one."""
+    begin: Callable[[nn.Module, Mapping[str, Path]], None] | None = None
+    """Fills the new model with weights trained before; from the folders `work` and `weights`."""
+    shipped: bool = True
+    """Otherwise the weights stay in the work folder, for models that begin from them."""
+    needs: Sequence[str] = ()
+    """Recipes whose weights it begins from; those that are missing are trained first."""
+    data: str = ""
+    """What it was trained on, for its card."""
+    limits: str = ""
+    """What it cannot do, for its card."""
+    use: str = ""
+    """What it is used for, if it is no expert, for its card."""
+
+    def objective(self, bank: Bank, weights: Path) -> Objective:
+        """What it is trained for.
+
+        Args:
+            bank: training scenes.
+            weights: folder of weights, where the experts that it depends on are already.
+        """
+        data = {"bank": bank, "weights": weights, "texts": self.texts}
+        needed = inspect.signature(self.objective_type).parameters
+        return self.objective_type(**{name: data[name] for name in data if name in needed}, **self.arguments)
 
 
-def _data(*, bank: Bank, weights: Path, degradation: Degradation) -> RestorationData:
-    restorers = load_restorers(weights=weights, before=degradation)
-    # Super resolution learns little from blurred images, which have no detail, and from noisy ones.
-    others = 0.3 if degradation is Degradation.LOW_RESOLUTION else 0.5
-    return RestorationData(bank=bank, degradation=degradation, restorers=restorers, others=others)
-
-
-def _super_resolution() -> nn.Module:
-    model: nn.Module = Swin2SRForImageSuperResolution(
-        Swin2SRConfig(
-            image_size=SIZE // SHRINKING,
-            patch_size=1,
-            num_channels=3,
-            embed_dim=48,
-            depths=[3, 3],
-            num_heads=[4, 4],
-            window_size=8,
-            mlp_ratio=2.0,
-            upscale=SHRINKING,
-            img_range=1.0,
-            upsampler="pixelshuffledirect",
-            resi_connection="1conv",
-            drop_path_rate=0.0,
-        )
+def _recipe(name: str, row: dict[str, Any]) -> Recipe:
+    module = import_module(f"{_MODULES}.{row['module']}")
+    objective = getattr(module, row.pop("objective"))
+    functions = {part: getattr(module, row.pop(part, part), None) for part in ("begin", "export")}
+    return Recipe(
+        name=name,
+        build=getattr(module, row.pop("build", "build")),
+        objective_type=objective,
+        schedule=Schedule(**{field: row.pop(field) for field in _SCHEDULE if field in row}),
+        begin=functions["begin"],
+        export=functions["export"] or export_transformers,
+        **row,
     )
-    begin_as_bilinear(model)
-    return model
-
-
-@torch.no_grad()
-def begin_as_bilinear(model: nn.Module) -> None:
-    """Set the first weights of a light Swin2SR so that it enlarges bilinearly before it has learnt anything.
-
-    Unlike other networks of its kind it has no path around the body that enlarges the image, and spends most of a short
-    training on learning to pass it through.
-    """
-    first = model.get_parameter("swin2sr.first_convolution.weight")
-    last = model.get_parameter("upsample.conv.weight")
-    body = model.get_parameter("swin2sr.conv_after_body.weight")
-    for name in ("swin2sr.first_convolution.bias", "upsample.conv.bias", "swin2sr.conv_after_body.bias"):
-        model.get_parameter(name).zero_()
-    body.zero_()
-    first[:3].zero_()
-    last.zero_()
-    taps = _bilinear_taps(scale=SHRINKING)
-    for channel in range(3):
-        first[channel, channel, 1, 1] = 1
-        for row, vertical in enumerate(taps):
-            for column, horizontal in enumerate(taps):
-                last[(channel * SHRINKING + row) * SHRINKING + column, channel] = torch.outer(vertical, horizontal)
-
-
-def _bilinear_taps(*, scale: int) -> list[torch.Tensor]:
-    """For each new pixel in an old one: the weights of the old one before, of itself and of the one after."""
-    shifts = [(k + 0.5) / scale - 0.5 for k in range(scale)]
-    return [torch.tensor([max(0.0, -shift), 1 - abs(shift), max(0.0, shift)]) for shift in shifts]
-
-
-_DENOISER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
-_DEBLURRER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
-_COLORIZER = ColorizerConfig(widths=(16, 32, 64, 96))
-
-
-def _classifier() -> nn.Module:
-    model: nn.Module = ViTForImageClassification(
-        vision_config(
-            id2label=dict(enumerate(CLASS_LABELS)),
-            label2id={label: index for index, label in enumerate(CLASS_LABELS)},
-        )
-    )
-    return model
-
-
-def _begin_classifier(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    model.get_submodule("vit").load_state_dict(trained_encoder(folders))
-
-
-def _similarity() -> nn.Module:
-    return SimilarityModel(ViTModel(vision_config(), add_pooling_layer=False))
-
-
-def _begin_similarity(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    model.get_submodule("encoder").load_state_dict(trained_encoder(folders))
-
-
-def _export_encoder(model: nn.Module, folder: Path) -> None:
-    assert isinstance(model, SimilarityModel)
-    export_transformers(model.encoder, folder)
-
-
-def _exporter(config: RestormerConfig | ColorizerConfig) -> Callable[[nn.Module, Path], None]:
-    def export(model: nn.Module, folder: Path) -> None:
-        write_config(config={"architecture": type(model).__name__, **asdict(config)}, folder=folder)
-        write_weights(model=model, folder=folder)
-
-    return export
-
-
-def _pixels(degradation: Degradation, *, softness: float = 0.01) -> Callable[[Bank, Path], Objective]:
-    return lambda bank, weights: PixelObjective(
-        _data(bank=bank, weights=weights, degradation=degradation), softness=softness
-    )
-
-
-def _colours(bank: Bank, weights: Path) -> Objective:
-    return ColourObjective(_data(bank=bank, weights=weights, degradation=Degradation.GRAYSCALE))
 
 
 RECIPES: Mapping[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        Recipe(
-            name="super-resolution",
-            title="Image Super Resolution: Swin2SR, 4x",
-            build=_super_resolution,
-            objective=_pixels(Degradation.LOW_RESOLUTION, softness=0.04),
-            schedule=Schedule(steps=5000, learning_rate=2e-3),
-            export=export_transformers,
-        ),
-        Recipe(
-            name="denoising",
-            title="Image Denoising: Restormer",
-            build=lambda: Restormer(_DENOISER),
-            objective=_pixels(Degradation.NOISE),
-            schedule=Schedule(steps=1600, learning_rate=2e-3),
-            export=_exporter(_DENOISER),
-        ),
-        Recipe(
-            name="deblurring",
-            title="Image Deblurring: Restormer",
-            build=lambda: Restormer(_DEBLURRER),
-            objective=_pixels(Degradation.BLUR),
-            schedule=Schedule(steps=2000, learning_rate=2e-3),
-            export=_exporter(_DEBLURRER),
-        ),
-        Recipe(
-            name="colorization",
-            title="Colorization: siggraph17-style network",
-            build=lambda: Colorizer(_COLORIZER),
-            objective=_colours,
-            schedule=Schedule(steps=2500, learning_rate=2e-3),
-            export=_exporter(_COLORIZER),
-        ),
-        *VISION_RECIPES,
-        Recipe(
-            name="classification",
-            title="Image Classification: Vision Transformer",
-            build=_classifier,
-            objective=lambda bank, weights: ClassificationObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=1500, learning_rate=1e-3),
-            export=export_transformers,
-            begin=_begin_classifier,
-            needs=(SCENE_ENCODER,),
-        ),
-        Recipe(
-            name="vit-score",
-            title="ViT score: Vision Transformer encoder",
-            build=_similarity,
-            objective=lambda bank, weights: SimilarityObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=1500, learning_rate=1e-3),
-            export=_export_encoder,
-            begin=_begin_similarity,
-            needs=(SCENE_ENCODER,),
-        ),
-        Recipe(
-            name="bert-score",
-            title="BERT score: masked language model of the bilingual grammar",
-            build=language.build,
-            objective=lambda bank, weights: language.MaskedLanguageObjective(),  # noqa: ARG005
-            schedule=Schedule(steps=1200, learning_rate=2e-3),
-            export=language.export,
-            pictures=False,
-        ),
-        *TEXT_RECIPES,
-        *TABLEAU_RECIPES,
-        *READING_RECIPES,
-    )
+    name: _recipe(name, row)
+    for name, row in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
 }
-"""In the order of training: a restoration expert needs those before it."""
+"""In the order of training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to train and where."""
+
+    model: str
+    work: Path
+    """Checkpoints and the bank of scenes."""
+    weights: Path
+    """Where the finished model goes, and where the experts it depends on are read."""
+    steps: int | None = None
+    """Instead of the recipe's."""
+    seed: int = 0
+    resume: bool = False
+    stop_after: int | None = None
+    """Leave after this step, to go on another time."""
+    scenes: int = TRAINING_SCENES
+    threads: int = 1
+
+
+def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
+    """Train one model and return its folder of weights, or None if it stopped before the end.
+
+    Models that it begins from and that are missing are trained before, each by its own recipe.
+
+    Raises:
+        LookupError: there is no such model.
+    """
+    if order.model not in RECIPES:
+        raise LookupError(f"no model {order.model!r}; there are: {', '.join(RECIPES)}")
+    recipe = RECIPES[order.model]
+    for name in recipe.needs:
+        needed = dataclasses.replace(order, model=name, steps=None, stop_after=None, resume=True)
+        if not (folder_of(needed) / "training.json").is_file():
+            train(needed, report=report)
+    torch.set_num_threads(order.threads)
+    torch.manual_seed(order.seed)
+    scenes = order.scenes if recipe.pictures else 1
+    bank = load_bank(work=order.work, split=Split.TRAIN, count=scenes)
+    steps = recipe.schedule.steps if order.steps is None else order.steps
+    checkpoint = order.work / f"{recipe.name}.safetensors"
+    reached = reached_step(checkpoint) if order.resume else 0
+    runs = begin_run(path=checkpoint.with_suffix(".runs.json"), steps=steps, reached=reached)
+    model = recipe.build()
+    if recipe.begin is not None and not reached:
+        recipe.begin(model, {"work": order.work, "weights": order.weights})
+    last = fit(
+        model=model,
+        objective=recipe.objective(bank, order.weights),
+        schedule=dataclasses.replace(recipe.schedule, steps=steps, seed=order.seed),
+        checkpoint=checkpoint,
+        resume=order.resume,
+        stop_after=order.stop_after,
+        report=report,
+    )
+    if last < steps:
+        return None
+    folder = folder_of(order)
+    recipe.export(model.eval(), folder)
+    write_training_record(order=order, runs=runs, folder=folder)
+    if recipe.shipped:
+        update_lock(weights=order.weights, model=recipe.name)
+    return folder
+
+
+def folder_of(order: Order) -> Path:
+    """Where the weights of a model go."""
+    return (order.weights if RECIPES[order.model].shipped else order.work) / order.model
+
+
+def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) -> None:
+    """Write down beside the weights how they came about, for the card."""
+    commands = [run.command(model=order.model, seed=order.seed, first=run is runs[0]) for run in runs]
+    recipe = RECIPES[order.model]
+    seen = {"scenes": order.scenes, "pictures": PICTURES_VERSION}
+    record = {
+        "commands": commands,
+        "steps": runs[-1].steps,
+        "seed": order.seed,
+        **(seen if recipe.pictures else {"texts": recipe.texts}),
+        "world": WORLD_VERSION,
+        "torch": torch.__version__,
+    }
+    (folder / "training.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")

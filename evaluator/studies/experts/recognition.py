@@ -1,30 +1,28 @@
-"""Objectives of the two Vision Transformers: the classifier and the scorer's encoder."""
+"""Training of the two Vision Transformers: the image classifier and the encoder of the ViT score."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from PIL import Image as PillowImage
+from safetensors.torch import load_file
 from torch import Tensor, nn
-from transformers import ViTModel
+from transformers import ViTForImageClassification, ViTModel
 
 from evaluator.miniature.degradations import BLUR_SIGMA, NOISE_SIGMA, low_resolution, to_pixels
 from evaluator.miniature.scenes import SIZE
-from evaluator.miniature.vocabulary import Background, Colour, Shape
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.data.states import Pixels
-from evaluator.studies.experts.restoration import as_tensor
+from evaluator.miniature.vocabulary import CLASS_LABELS, Background, Colour, Shape
+from evaluator.studies.experts.data.bank import Bank, Pixels, normalised
+from evaluator.studies.experts.scene_encoder import trained_encoder, vision_config
+from evaluator.training.export import export_transformers
 
 _COLOURS, _SHAPES, _BACKGROUNDS = len(Colour), len(Shape), len(Background)
 _COSTS = (0.35, 0.35, 0.35, 0.35)
 """What grayscale, blur, noise and low resolution at full strength cost in likeness."""
 _STRANGERS = 0.2
-
-
-def normalised(pixels: Pixels) -> Tensor:
-    """8-bit images to what a ViT expects: values in [-1, 1], (batch, 3, height, width)."""
-    return as_tensor(pixels) * 2 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +139,56 @@ def _likeness_loss(*, cls: Tensor, levels: Tensor) -> Tensor:
     same = F.mse_loss((clean * images).sum(dim=-1), wanted)
     strangers = (clean * clean.roll(1, dims=0)).sum(dim=-1)
     return same + 0.5 * F.relu(strangers - _STRANGERS).square().mean()
+
+
+_PREFIX = "vit."
+_NAMES = (
+    ("layers.", "encoder.layer."),
+    ("attention.q_proj", "attention.attention.query"),
+    ("attention.k_proj", "attention.attention.key"),
+    ("attention.v_proj", "attention.attention.value"),
+    ("attention.o_proj", "attention.output.dense"),
+)
+"""Names of the Vision Transformer, and of the models that were written after an older form of it."""
+
+
+def classifier_encoder(folders: Mapping[str, Path]) -> dict[str, Tensor]:
+    """Four layers of 96 numbers over 8x8 pixels, under the names that DPT and ViTPose use, in float32."""
+    stored = load_file(folders["weights"] / "classification" / "model.safetensors")
+    state = {}
+    for name, value in stored.items():
+        if name.startswith(_PREFIX):
+            renamed = name.removeprefix(_PREFIX)
+            for before, after in _NAMES:
+                renamed = renamed.replace(before, after)
+            state[renamed] = value.float()
+    return state
+
+
+def classifier() -> nn.Module:
+    """A Vision Transformer of the scene encoder's sizes."""
+    names = dict(enumerate(CLASS_LABELS))
+    numbers = {label: index for index, label in names.items()}
+    model: nn.Module = ViTForImageClassification(vision_config(id2label=names, label2id=numbers))
+    return model
+
+
+def begin_classifier(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the trained encoder of clean scenes."""
+    model.get_submodule("vit").load_state_dict(trained_encoder(folders))
+
+
+def similarity() -> nn.Module:
+    """The scorer's encoder with its heads."""
+    return SimilarityModel(ViTModel(vision_config(), add_pooling_layer=False))
+
+
+def begin_similarity(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the trained encoder of clean scenes."""
+    model.get_submodule("encoder").load_state_dict(trained_encoder(folders))
+
+
+def export_similarity(model: nn.Module, folder: Path) -> None:
+    """Write the encoder."""
+    assert isinstance(model, SimilarityModel)
+    export_transformers(model.encoder, folder)

@@ -1,31 +1,113 @@
-"""Objectives of the restoration experts."""
+"""Training of the restoration experts, in the states in which they meet images.
+
+A gold plan restores in the order super resolution, denoising, deblurring, colorization. An expert is therefore
+trained on images that the experts before it have really restored, with the degradations after it still present.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
 
-from evaluator.execution.experts.colorizer import rgb_to_lab
-from evaluator.miniature.degradations import Degradation
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.data.states import RESTORING_ORDER, Pixels, Restorer, restored_before, target_of
+from evaluator.core.expert import ExpertSpec
+from evaluator.execution.experts.colorizer import Colorizer, ColorizerConfig, rgb_to_lab
+from evaluator.execution.experts.imaging import RestorationExpert
+from evaluator.execution.experts.restoration import ColorizerExpert, RestormerExpert, Swin2SRExpert
+from evaluator.execution.experts.restormer import Restormer, RestormerConfig
+from evaluator.miniature.degradations import SHRINKING, Degradation, degrade, to_pixels
+from evaluator.miniature.scenes import SIZE
+from evaluator.studies.experts.data.bank import Bank, Pixels, as_tensor
+from evaluator.training.export import write_config, write_weights
 
-RESTORATION_NOTE = (
-    "training scenes in all the states in which a gold plan meets them: later degradations still present, earlier "
-    "ones removed by the real experts"
+RESTORING_ORDER: tuple[Degradation, ...] = (
+    Degradation.LOW_RESOLUTION,
+    Degradation.NOISE,
+    Degradation.BLUR,
+    Degradation.GRAYSCALE,
 )
+
+
+class Restorer(Protocol):
+    """A restoration expert, as far as training needs it."""
+
+    def restore(self, pixels: Pixels) -> Pixels:
+        """8-bit images (batch, height, width, 3) to restored ones."""
+        ...
+
+
+def degraded(*, clean: Pixels, degradations: frozenset[Degradation], rng: np.random.Generator) -> Pixels:
+    """A batch of clean images with the given degradations, noise drawn from `rng`."""
+    return degrade(clean, degradations=degradations, rng=lambda _: rng)
+
+
+def restored_before(
+    *,
+    pixels: Pixels,
+    degradations: frozenset[Degradation],
+    before: Degradation,
+    restorers: Mapping[Degradation, Restorer],
+) -> Pixels:
+    """Run the experts that a gold plan calls before the one for `before`, on the degradations that are present."""
+    for degradation in RESTORING_ORDER[: RESTORING_ORDER.index(before)]:
+        if degradation in degradations:
+            pixels = restorers[degradation].restore(pixels)
+    return pixels
+
+
+def target_of(
+    *,
+    clean: Pixels,
+    degradations: frozenset[Degradation],
+    removed: Degradation,
+    seed: int,
+    kept: frozenset[Degradation] = frozenset(),
+) -> tuple[Pixels, Pixels]:
+    """The degraded image and the same with `removed` and everything restored before it taken away.
+
+    Args:
+        kept: degradations that would have been restored before but were not, as in a plan of another order.
+    """
+    source = degraded(clean=clean, degradations=degradations, rng=np.random.default_rng(seed))
+    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1]) - kept
+    left = degradations - done
+    if removed is Degradation.GRAYSCALE:
+        # The colour of noise cannot be distinguished from its lightness.
+        left -= {Degradation.NOISE}
+    enlarged = Degradation.LOW_RESOLUTION in degradations - left
+    if Degradation.NOISE in left and enlarged:
+        target = degraded(clean=clean, degradations=left - {Degradation.NOISE}, rng=_NO_NOISE)
+        return source, _with_noise_of(source=source, target=target, clean=clean, degradations=degradations)
+    return source, degraded(clean=clean, degradations=left, rng=np.random.default_rng(seed))
+
+
+_NO_NOISE = np.random.default_rng(0)
+"""Where no noise is asked for."""
+
+
+def _with_noise_of(*, source: Pixels, target: Pixels, clean: Pixels, degradations: frozenset[Degradation]) -> Pixels:
+    """The noise that stays when resolution is restored first.
+
+    Of the pixels of a block only the mean is known, which is then also the expected value of each. A target that
+    carries it teaches the same as one with the original noise, without the variance that cannot be predicted.
+    """
+    quiet = degraded(clean=clean, degradations=degradations - {Degradation.NOISE}, rng=_NO_NOISE)
+    deviation = source.astype(np.float32) - quiet.astype(np.float32)
+    return to_pixels(target.astype(np.float32) + deviation.repeat(SHRINKING, axis=-3).repeat(SHRINKING, axis=-2))
+
+
+__all__ = ["RESTORING_ORDER", "Pixels", "Restorer", "degraded", "restored_before", "target_of"]
+
+
 _UNSPOILT = 0.08
 """Share of half-batches without the degradation in question, so that a needless call does little harm."""
 _OTHER_ORDER = 0.25
 """Share of half-batches of plans in another order, in which half of the earlier restorations are still to come."""
 _WAITING = 0.5
-
-
-def as_tensor(pixels: Pixels) -> Tensor:
-    """8-bit images of shape (batch, height, width, 3) as float32 in [0, 1], (batch, 3, height, width)."""
-    return torch.from_numpy(np.array(pixels)).permute(0, 3, 1, 2).to(torch.float32) / 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +174,131 @@ class ColourObjective:
             error = (model(lightness) - rgb_to_lab(as_tensor(target))[:, 1:]) / 110
             losses.append(torch.sqrt(error.square().sum(dim=1) + 1e-5).mean())
         return torch.stack(losses).mean()
+
+
+RESTORER_FOLDERS: Mapping[Degradation, str] = {
+    Degradation.LOW_RESOLUTION: "super-resolution",
+    Degradation.NOISE: "denoising",
+    Degradation.BLUR: "deblurring",
+    Degradation.GRAYSCALE: "colorization",
+}
+"""Folder of weights of the expert that removes each degradation."""
+
+_EXPERTS: Mapping[Degradation, type[RestorationExpert]] = {
+    Degradation.LOW_RESOLUTION: Swin2SRExpert,
+    Degradation.NOISE: RestormerExpert,
+    Degradation.BLUR: RestormerExpert,
+    Degradation.GRAYSCALE: ColorizerExpert,
+}
+
+
+def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
+    """The trained experts that a gold plan calls before the one for `before`."""
+    order = list(RESTORER_FOLDERS)
+    return {
+        degradation: _EXPERTS[degradation](
+            spec=ExpertSpec(
+                tool="",
+                id=folder,
+                implementation="",
+                path=weights / folder,
+                weights_digest="",
+                code_version="",
+                batch_size=8,
+            ),
+            device="cpu",
+        )
+        for degradation, folder in RESTORER_FOLDERS.items()
+        if order.index(degradation) < order.index(before)
+    }
+
+
+def _data(*, bank: Bank, weights: Path, degradation: Degradation) -> RestorationData:
+    restorers = load_restorers(weights=weights, before=degradation)
+    # Super resolution learns little from blurred images, which have no detail, and from noisy ones.
+    others = 0.3 if degradation is Degradation.LOW_RESOLUTION else 0.5
+    return RestorationData(bank=bank, degradation=degradation, restorers=restorers, others=others)
+
+
+def pixel_objective(*, bank: Bank, weights: Path, degradation: str, softness: float = 0.01) -> PixelObjective:
+    """For the expert that removes a degradation, after those before it, whose weights are read."""
+    return PixelObjective(_data(bank=bank, weights=weights, degradation=Degradation(degradation)), softness=softness)
+
+
+def colour_objective(*, bank: Bank, weights: Path) -> ColourObjective:
+    """For colorization."""
+    return ColourObjective(_data(bank=bank, weights=weights, degradation=Degradation.GRAYSCALE))
+
+
+def super_resolution() -> nn.Module:
+    """A light Swin2SR that enlarges four times."""
+    model: nn.Module = Swin2SRForImageSuperResolution(
+        Swin2SRConfig(
+            image_size=SIZE // SHRINKING,
+            patch_size=1,
+            num_channels=3,
+            embed_dim=48,
+            depths=[3, 3],
+            num_heads=[4, 4],
+            window_size=8,
+            mlp_ratio=2.0,
+            upscale=SHRINKING,
+            img_range=1.0,
+            upsampler="pixelshuffledirect",
+            resi_connection="1conv",
+            drop_path_rate=0.0,
+        )
+    )
+    begin_as_bilinear(model)
+    return model
+
+
+@torch.no_grad()
+def begin_as_bilinear(model: nn.Module) -> None:
+    """Set the first weights of a light Swin2SR so that it enlarges bilinearly before it has learnt anything.
+
+    Unlike other networks of its kind it has no path around the body that enlarges the image, and spends most of a short
+    training on learning to pass it through.
+    """
+    first = model.get_parameter("swin2sr.first_convolution.weight")
+    last = model.get_parameter("upsample.conv.weight")
+    body = model.get_parameter("swin2sr.conv_after_body.weight")
+    for name in ("swin2sr.first_convolution.bias", "upsample.conv.bias", "swin2sr.conv_after_body.bias"):
+        model.get_parameter(name).zero_()
+    body.zero_()
+    first[:3].zero_()
+    last.zero_()
+    # For each new pixel in an old one: the weights of the old one before, of itself and of the one after.
+    shifts = [(place + 0.5) / SHRINKING - 0.5 for place in range(SHRINKING)]
+    taps = [torch.tensor([max(0.0, -shift), 1 - abs(shift), max(0.0, shift)]) for shift in shifts]
+    for channel in range(3):
+        first[channel, channel, 1, 1] = 1
+        for row, vertical in enumerate(taps):
+            for column, horizontal in enumerate(taps):
+                last[(channel * SHRINKING + row) * SHRINKING + column, channel] = torch.outer(vertical, horizontal)
+
+
+_RESTORMER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
+_COLORIZER = ColorizerConfig(widths=(16, 32, 64, 96))
+
+
+def restormer() -> nn.Module:
+    """The Restormer of denoising and of deblurring."""
+    return Restormer(_RESTORMER)
+
+
+def colorizer() -> nn.Module:
+    """A network of the style of siggraph17."""
+    return Colorizer(_COLORIZER)
+
+
+def export_restormer(model: nn.Module, folder: Path) -> None:
+    """Write a Restormer with its sizes."""
+    write_config(config={"architecture": "Restormer", **asdict(_RESTORMER)}, folder=folder)
+    write_weights(model=model, folder=folder)
+
+
+def export_colorizer(model: nn.Module, folder: Path) -> None:
+    """Write the colorizer with its sizes."""
+    write_config(config={"architecture": "Colorizer", **asdict(_COLORIZER)}, folder=folder)
+    write_weights(model=model, folder=folder)

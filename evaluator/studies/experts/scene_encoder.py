@@ -21,9 +21,8 @@ from evaluator.miniature.rendering import outline_box
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.vocabulary import Background, Colour, Shape
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.data.rows import Rows
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import Bank, Rows, normalised
+from evaluator.training.export import export_transformers
 
 NAME = "scene-encoder"
 PATCH = 8
@@ -137,7 +136,22 @@ def trained_encoder(folders: Mapping[str, Path]) -> dict[str, Tensor]:
     Raises:
         FileNotFoundError: it has not been trained in this work folder.
     """
-    path = folders["work"] / NAME / "model.safetensors"
+    return trained(NAME, folders=folders)
+
+
+def trained(name: str, *, folders: Mapping[str, Path]) -> dict[str, Tensor]:
+    """The weights of a model that is not shipped, in float32.
+
+    Raises:
+        FileNotFoundError: it has not been trained in this work folder.
+    """
+    path = folders["work"] / name / "model.safetensors"
     if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}; train it first: `planarena lilliput train {NAME}`")
-    return {name: value.float() for name, value in load_file(path).items()}
+        raise FileNotFoundError(f"there is no {path}; train it first: `planarena lilliput train {name}`")
+    return {key: value.float() for key, value in load_file(path).items()}
+
+
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the encoder."""
+    assert isinstance(model, SceneModel)
+    export_transformers(model.encoder, folder)

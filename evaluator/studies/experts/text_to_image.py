@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from transformers import CLIPTextModel
 
 from evaluator.studies.experts import contrastive, image_autoencoder
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.data.rows import Rows
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import Bank, Rows, normalised
+from evaluator.studies.experts.scene_encoder import trained
 
 NAME = "text-to-image"
 _WIDTHS = (48, 88)
@@ -77,7 +76,7 @@ def build() -> nn.Module:
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the trained autoencoder and from the text tower of the trained CLIP."""
     assert isinstance(model, DrawingModel)
-    model.vae.load_state_dict(image_autoencoder.trained_autoencoder(folders))
+    model.vae.load_state_dict(trained(image_autoencoder.NAME, folders=folders))
     stored = load_file(folders["weights"] / contrastive.NAME / "model.safetensors")
     prefix = "text_model."
     state = {k.removeprefix(prefix): v.float() for k, v in stored.items() if k.startswith(prefix)}

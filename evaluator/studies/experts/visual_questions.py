@@ -20,9 +20,8 @@ from evaluator.miniature.grammar.questions import Question, draw_question
 from evaluator.miniature.scenes import SIZE, Scene, draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
-from evaluator.studies.experts.data.bank import Bank
-from evaluator.studies.experts.language import word_pieces
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.bert import word_pieces
+from evaluator.studies.experts.data.bank import Bank, normalised
 from evaluator.studies.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
 from evaluator.training.export import export_transformers
 

@@ -1,3 +1,3 @@
-"""Training data: `bank` (rendered scenes), `states` (degraded pictures), `corpus` and `tokenizers` (text), `rows`."""
+"""Training data: `bank` (rendered scenes), `corpus` and `tokenizers` (texts)."""
 
 __all__: list[str] = []

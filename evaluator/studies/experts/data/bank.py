@@ -1,17 +1,25 @@
-"""A bank of rendered training scenes: drawn once, kept in the work folder, read by every training process."""
+"""A bank of rendered training scenes: drawn once, kept in the work folder, read by every training process.
+
+Also pictures as tensors, and what is computed once for each scene.
+"""
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from evaluator.miniature.rendering import render
 from evaluator.miniature.scenes import SIZE, Scene, draw_scene
 from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split
 from evaluator.miniature.vocabulary import Background, Colour, Shape
+
+Pixels = npt.NDArray[np.uint8]
 
 _COLOURS, _SHAPES, _BACKGROUNDS = list(Colour), list(Shape), list(Background)
 
@@ -67,3 +75,38 @@ def scene_attributes(scene: Scene) -> list[int]:
     main = scene.main
     head = [_COLOURS.index(main.colour), _SHAPES.index(main.shape), _BACKGROUNDS.index(scene.background)]
     return head + present
+
+
+class Rows:
+    """One row of numbers for each scene of a bank, computed when it is first asked for.
+
+    Kept as small arrays of their own, rows would lie scattered between the large blocks that training steps take and
+    return; the heap could not be reused and grew by megabytes with every step.
+    """
+
+    def __init__(self, *, count: int, compute: Callable[[npt.NDArray[np.int64]], np.ndarray]) -> None:
+        """`compute` makes the rows of some indices, stacked; all rows have one shape and type."""
+        self._compute = compute
+        self._done = np.zeros(count, dtype=np.bool_)
+        self._values: np.ndarray | None = None
+
+    def take(self, indices: npt.NDArray[np.int64]) -> np.ndarray:
+        """The rows of some indices, stacked."""
+        new = np.unique(indices[~self._done[indices]])
+        if len(new) or self._values is None:
+            rows = self._compute(new)
+            if self._values is None:
+                self._values = np.zeros((len(self._done), *rows.shape[1:]), dtype=rows.dtype)
+            self._values[new] = rows
+            self._done[new] = True
+        return np.asarray(self._values[indices])
+
+
+def as_tensor(pixels: Pixels) -> Tensor:
+    """8-bit images of shape (batch, height, width, 3) as float32 in [0, 1], (batch, 3, height, width)."""
+    return torch.from_numpy(np.array(pixels)).permute(0, 3, 1, 2).to(torch.float32) / 255
+
+
+def normalised(pixels: Pixels) -> Tensor:
+    """8-bit images to what a ViT expects: values in [-1, 1], (batch, 3, height, width)."""
+    return as_tensor(pixels) * 2 - 1

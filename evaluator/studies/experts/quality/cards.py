@@ -9,56 +9,8 @@ from typing import Any
 from safetensors import safe_open
 
 from evaluator.studies.experts.recipes import RECIPES
-from evaluator.studies.experts.restoration import RESTORATION_NOTE
-
-_DATA = {
-    "captioning": "clean training scenes and their captions; begins with the encoder of `lilliput train scene-encoder`",
-    "object-detection": "clean training scenes and their objects; begins with the encoder that captioning begins with",
-    "visual-questions": "clean training scenes and the grammar's questions; begins with captioning's scene encoder",
-    "clip-score": "training scenes, some a little blurred or noisy, and their captions; begins with the scene encoder",
-    "text-to-image": "clean training scenes and their captions; the text encoder begins as that of `clip-score`",
-    "bert-score": "sentences and stories of the bilingual grammar in both languages, one in five words masked",
-    "machine-translation": "labels, object lists, captions, answers, summaries, sentences, each with its German",
-    "fill-mask": "stories, reviews, questions and captions, masked where the rest of a text determines the word",
-    "question-answering": "stories with questions whose answer is a span",
-    "summarization": "stories with their one-sentence summaries",
-    "sentiment": "reviews, none of them masked",
-    "text-generation": "stories, reviews, questions and captions",
-    "classification": "clean training scenes only; nothing degraded, so that restoration matters",
-    "vit-score": "training scenes degraded to every extent, clean ones among them",
-}
-
 
 _EXPERT_USE = "executes a step of a plan in the miniature world, so that plans can be compared on a laptop"
-_USE = {
-    "vit-score": "compares images of the miniature world when plans are scored",
-    "bert-score": "compares texts of the miniature world when plans are scored",
-    "clip-score": "compares drawn images with texts of the miniature world when plans are scored",
-}
-_LIMITS = {
-    "super-resolution": "restores the low resolution of this world, a quarter of the pixels in each direction; images "
-    "that were never reduced become soft",
-    "denoising": "trained on one strength of additive noise; other images lose detail",
-    "deblurring": "trained on one Gaussian blur",
-    "colorization": "knows the eight colours of this world by their textures; any other object gets one of them",
-    "classification": "knows 64 classes, all of which occur in its training; degraded images are often classified "
-    "wrongly, as intended",
-    "captioning": "writes one sentence of the grammar about the main object and the background, whatever the image is",
-    "object-detection": "finds the eight shapes in eight colours and nothing else",
-    "visual-questions": "chooses from a closed list of answers and understands only the grammar's questions",
-    "text-to-image": "draws scenes of this world from the grammar's captions; shapes are less reliable than colours",
-    "machine-translation": "translates the grammar's English into German and nothing else",
-    "fill-mask": "fills a word that the rest of a text of the grammar determines",
-    "question-answering": "answers with a span of a story of the grammar",
-    "summarization": "summarises the grammar's stories of two events in one sentence",
-    "sentiment": "knows the grammar's reviews only; about a quarter of the reviews of the other splits occur in its "
-    "training, word for word",
-    "text-generation": "continues texts of the grammar",
-    "vit-score": "trained so that k degradations score 0.65^k, on the degradations that it is used to judge: it is no "
-    "independent measure of image quality",
-    "bert-score": "gives wrong but well-formed answers high scores; read it beside the anchors of a board",
-    "clip-score": "ranks captions of this world; it says nothing about photographs",
-}
 
 
 def record_quality(*, folder: Path, quality: Mapping[str, str]) -> None:
@@ -90,12 +42,12 @@ def card(folder: Path) -> str:
         f"# {recipe.title}",
         "",
         f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
-        f"- Data: {recipe.data or _DATA.get(folder.name, RESTORATION_NOTE)}; {read} {record['world']}",
+        f"- Data: {recipe.data}; {read} {record['world']}",
         f"- Trained by: {commands} (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
         *(f"- Note: {note}" for note in [record.get("note")] if note),
         "- Licence: Apache-2.0; trained here from random weights on procedural data",
-        f"- Intended use: {_USE.get(folder.name, _EXPERT_USE)}. Not for photographs, texts by people, or decisions",
-        f"- Limits: {recipe.limits or _LIMITS[folder.name]}",
+        f"- Intended use: {recipe.use or _EXPERT_USE}. Not for photographs, texts by people, or decisions",
+        f"- Limits: {recipe.limits}",
         "",
         "Held-out quality, measured by `planarena lilliput quality` on scenes of the validation split:",
         "",

@@ -18,8 +18,7 @@ from evaluator.miniature.grammar.reviews import draw_review
 from evaluator.miniature.scenes import Scene, draw_scene
 from evaluator.miniature.seeds import Split, generator
 from evaluator.studies.experts.data.corpus import draw_maskable, draw_pair, stream
-from evaluator.studies.experts.recipe import EXAMPLES, REVIEWS, TRANSLATIONS
-from evaluator.studies.experts.run import TRAINING_SCENES
+from evaluator.studies.experts.recipes import RECIPES, TRAINING_SCENES
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +101,8 @@ def _of_scenes(name: str) -> Callable[[], Iterator[str]]:
     return lambda: iter(_scene_texts()[name])
 
 
-def _drawn(*, purpose: str, count: int, text: Callable[[np.random.Generator], str]) -> Callable[[], Iterator[str]]:
-    return lambda: (text(stream(index=index, purpose=purpose)) for index in range(count))
+def _drawn(*, model: str, purpose: str, text: Callable[[np.random.Generator], str]) -> Callable[[], Iterator[str]]:
+    return lambda: (text(stream(index=index, purpose=purpose)) for index in range(RECIPES[model].texts))
 
 
 def _review(rng: np.random.Generator) -> str:
@@ -123,8 +122,8 @@ def _story_and_query(document: np.random.Generator, query: np.random.Generator) 
     return story.text.english, draw_document_question(document=story, rng=query).question.text
 
 
-_fill = _drawn(purpose="fill", count=EXAMPLES, text=lambda rng: draw_maskable(rng).text)
-_pairs = _drawn(purpose="translation", count=TRANSLATIONS, text=lambda rng: draw_pair(rng).english)
+_fill = _drawn(purpose="fill", model="fill-mask", text=lambda rng: draw_maskable(rng).text)
+_pairs = _drawn(purpose="translation", model="machine-translation", text=lambda rng: draw_pair(rng).english)
 
 KINDS: Mapping[str, _Kind] = {
     "class labels (classifier)": _Kind(_of_scenes("label"), lambda sample: label(sample.scene).english),
@@ -139,21 +138,22 @@ KINDS: Mapping[str, _Kind] = {
         _pairs, lambda sample: draw_document(sample.stream("document")).events[0].notice.english
     ),
     "reviews (sentiment)": _Kind(
-        _drawn(purpose="sentiment", count=REVIEWS, text=_review), lambda sample: _review(sample.stream("review"))
+        _drawn(purpose="sentiment", model="sentiment", text=_review), lambda sample: _review(sample.stream("review"))
     ),
     "reviews (fill mask)": _Kind(_fill, lambda sample: _review(sample.stream("review"))),
     "stories (summarization)": _Kind(
-        _drawn(purpose="summary", count=EXAMPLES, text=_story), lambda sample: _story(sample.stream("document"))
+        _drawn(purpose="summary", model="summarization", text=_story), lambda sample: _story(sample.stream("document"))
     ),
     "summaries (summarization)": _Kind(
-        _drawn(purpose="summary", count=EXAMPLES, text=_summary), lambda sample: _summary(sample.stream("document"))
+        _drawn(purpose="summary", model="summarization", text=_summary),
+        lambda sample: _summary(sample.stream("document")),
     ),
     "stories (question answering)": _Kind(
-        _drawn(purpose="answer", count=EXAMPLES, text=lambda rng: _story_and_query(rng, rng)[0]),
+        _drawn(purpose="answer", model="question-answering", text=lambda rng: _story_and_query(rng, rng)[0]),
         lambda sample: _story(sample.stream("document")),
     ),
     "queries (question answering)": _Kind(
-        _drawn(purpose="answer", count=EXAMPLES, text=lambda rng: _story_and_query(rng, rng)[1]),
+        _drawn(purpose="answer", model="question-answering", text=lambda rng: _story_and_query(rng, rng)[1]),
         lambda sample: _story_and_query(sample.stream("document"), sample.stream("query"))[1],
     ),
 }

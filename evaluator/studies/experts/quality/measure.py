@@ -18,12 +18,11 @@ from evaluator.miniature.seeds import Split
 from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.scoring.metrics.scorers.base import Scorer
 from evaluator.scoring.metrics.scorers.loading import load_scorer
-from evaluator.studies.experts.data.states import RESTORING_ORDER
+from evaluator.studies.experts.data.bank import as_tensor
 from evaluator.studies.experts.quality import guided_drawing, maps, reading, seeing
 from evaluator.studies.experts.quality.texts import TextQuality, measure_texts
 from evaluator.studies.experts.quality.vision import vision_quality
-from evaluator.studies.experts.recipes import RESTORER_FOLDERS
-from evaluator.studies.experts.restoration import as_tensor
+from evaluator.studies.experts.restoration import RESTORER_FOLDERS, RESTORING_ORDER
 
 RESTORING_TOOLS: Mapping[Degradation, str] = {
     Degradation.LOW_RESOLUTION: "Image Super Resolution",

@@ -12,7 +12,7 @@ from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.signs import Sign, draw_sign, is_kept_from_training, paint_sign
 from evaluator.scoring.metrics.results.pictures import label_score
 from evaluator.scoring.metrics.results.texts import edit_distance
-from evaluator.studies.experts.reading.annotation import draw_annotated
+from evaluator.studies.experts.annotation import draw_annotated
 
 
 def signs(count: int) -> tuple[Sign, ...]:

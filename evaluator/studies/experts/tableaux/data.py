@@ -13,7 +13,7 @@ from evaluator.miniature.tableaux.clips import ClipRecord, draw_clip, frames_of
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau
 from evaluator.miniature.tableaux.painting import Painting, paint, tableau_of
 from evaluator.miniature.tableaux.records import Tableau
-from evaluator.studies.experts.data.rows import Rows
+from evaluator.studies.experts.data.bank import Rows
 
 TABLEAUX = 24_000
 """How many tableaux a model sees: of three in a row one has things, one a figure, and one is a plain scene."""

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from transformers import DPTConfig, DPTForDepthEstimation
 
 from evaluator.miniature.scenes import SIZE
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import normalised
+from evaluator.studies.experts.recognition import classifier_encoder
 from evaluator.studies.experts.tableaux.data import draw_batch
-from evaluator.studies.experts.tableaux.shipped_encoder import classifier_encoder
 
 NAME = "depth"
 _MLP = (("mlp.fc1", "intermediate.dense"), ("mlp.fc2", "output.dense"))

@@ -18,11 +18,10 @@ from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.tableaux.records import TABLEAU_LABELS
 from evaluator.miniature.vocabulary import Colour, Shape
 from evaluator.studies.experts import contrastive
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import normalised
 from evaluator.studies.experts.scene_encoder import PATCH, vision_config
 from evaluator.studies.experts.tableaux.data import draw_batch
-from evaluator.studies.experts.tableaux.detection import name_loss
-from evaluator.studies.experts.tableaux.patches import patch_targets
+from evaluator.studies.experts.tableaux.detection import name_loss, patch_targets
 from evaluator.training.export import export_transformers
 
 NAME = "visual-grounding"

@@ -20,8 +20,7 @@ from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.captions import tableau_caption
 from evaluator.miniature.tableaux.maps import MapKind, draw_map
 from evaluator.studies.experts import contrastive, image_autoencoder, text_to_image
-from evaluator.studies.experts.data.rows import Rows
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import Rows, normalised
 from evaluator.studies.experts.tableaux.data import TABLEAUX, Batch, tableaux_at
 
 NAME = "guided-drawing"

@@ -24,7 +24,7 @@ from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.clips import FRAMES, ClipRecord, Motion, moved
 from evaluator.miniature.vocabulary import Background, Colour, Shape
-from evaluator.studies.experts.data.rows import Rows
+from evaluator.studies.experts.data.bank import Rows
 from evaluator.studies.experts.tableaux.data import CLIPS, clips_at
 from evaluator.training.export import export_transformers
 

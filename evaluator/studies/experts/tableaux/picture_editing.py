@@ -17,8 +17,7 @@ from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.tableaux.editing import Edit, draw_edit
 from evaluator.miniature.tableaux.painting import paint
 from evaluator.studies.experts import contrastive, image_autoencoder, text_to_image
-from evaluator.studies.experts.data.rows import Rows
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import Rows, normalised
 from evaluator.studies.experts.tableaux.data import tableau
 from evaluator.studies.experts.tableaux.guided_drawing import DrawingData, load_base, random_times, write_index
 

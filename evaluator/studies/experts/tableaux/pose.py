@@ -20,9 +20,9 @@ from evaluator.execution.experts.poses import CELL, places, presence
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.tableaux.figures import LIMB_RADIUS
 from evaluator.miniature.tableaux.records import LIMBS, Figure, Joint
-from evaluator.studies.experts.recognition import normalised
+from evaluator.studies.experts.data.bank import normalised
+from evaluator.studies.experts.recognition import classifier_encoder
 from evaluator.studies.experts.tableaux.data import draw_batch
-from evaluator.studies.experts.tableaux.shipped_encoder import classifier_encoder
 from evaluator.training.export import export_transformers
 
 NAME, COARSE = "pose", "coarse-pose"

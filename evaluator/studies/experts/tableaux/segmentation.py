@@ -16,10 +16,10 @@ from evaluator.execution.experts.segmentation import plane_of_boxes, plane_of_ma
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.tableaux.records import TABLEAU_LABELS
 from evaluator.studies.experts import scene_encoder
-from evaluator.studies.experts.restoration import as_tensor
+from evaluator.studies.experts.data.bank import as_tensor
 from evaluator.studies.experts.tableaux import detection
 from evaluator.studies.experts.tableaux.data import Batch, draw_batch
-from evaluator.studies.experts.tableaux.patches import patch_targets
+from evaluator.studies.experts.tableaux.detection import patch_targets
 from evaluator.studies.experts.tableaux.prompts import (
     Parts,
     boxes_around,

@@ -56,10 +56,13 @@ def test_the_shipped_profile_names_tools_of_the_catalogue_and_existing_weights()
 
 
 def test_the_shipped_weights_stay_small():
-    from evaluator.studies.experts.reading.recipes import READING_RECIPES
-    from evaluator.studies.experts.tableaux.recipes import TABLEAU_RECIPES
+    from evaluator.studies.experts.recipes import RECIPES
 
-    kinds = {recipe.name: "tableaux" for recipe in TABLEAU_RECIPES} | {one.name: "reading" for one in READING_RECIPES}
+    rooms = {name: recipe.module.partition(".")[0] for name, recipe in RECIPES.items()}
+    kinds = {
+        name: {"tableaux": "tableaux", "signs": "reading", "annotation": "reading"}.get(room, "")
+        for name, room in rooms.items()
+    }
     folder = load_profile("lilliput").experts["Image Denoising"].path.parent
     sizes = Counter[str]()
     for path in folder.rglob("*"):

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 from evaluator.cli.lilliput import app
 from evaluator.miniature.seeds import Split
 from evaluator.studies.experts.data.tokenizers import encode, english_tokenizer
+from evaluator.studies.experts.language_models import sentiment_objective, summary_objective
 from evaluator.studies.experts.quality import contamination as module
 from evaluator.studies.experts.quality.contamination import KINDS, contamination
-from evaluator.studies.experts.texts import sentiment_objective, summary_objective
 
 pytestmark = pytest.mark.full
 
@@ -20,17 +20,14 @@ SEED = "a secret for this test"
 @pytest.mark.parametrize(
     ("kind", "read"),
     [
-        ("reviews (sentiment)", lambda tokenizer: sentiment_objective(tokenizer=tokenizer).texts),
-        (
-            "stories (summarization)",
-            lambda tokenizer: [source for source, _ in summary_objective(tokenizer=tokenizer).examples],
-        ),
+        ("reviews (sentiment)", lambda: sentiment_objective(texts=6000).texts),
+        ("stories (summarization)", lambda: [source for source, _ in summary_objective(texts=24_000).examples]),
     ],
 )
 def test_the_texts_of_the_training_are_those_that_training_reads(kind, read):
     tokenizer = english_tokenizer()
     texts = list(KINDS[kind].trained())
-    assert [encode(tokenizer=tokenizer, text=text) for text in texts] == [ids[1:-1] for ids in read(tokenizer)]
+    assert [encode(tokenizer=tokenizer, text=text) for text in texts] == [ids[1:-1] for ids in read()]
 
 
 @pytest.mark.parametrize("split", [Split.PUBLIC, Split.HIDDEN])

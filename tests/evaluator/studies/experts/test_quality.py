@@ -6,10 +6,10 @@ import pytest
 from evaluator.execution.experts.profile import load_profile
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau
-from evaluator.studies.experts.data.states import RESTORING_ORDER
 from evaluator.studies.experts.quality.maps import edge_scores, joint_share, ordered_rightly
 from evaluator.studies.experts.quality.measure import ALL, RESTORING_TOOLS, Workbench, ablation, restoration_quality
 from evaluator.studies.experts.quality.vision import vision_quality
+from evaluator.studies.experts.restoration import RESTORING_ORDER
 
 # The digests of the weights are checked in every run. Drawing and describing 64 scenes takes minutes on busy machines.
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]

@@ -15,7 +15,7 @@ from evaluator.studies.experts import (
     contrastive,
     detection,
     image_autoencoder,
-    run,
+    recipes,
     scene_encoder,
     text_to_image,
     visual_questions,
@@ -83,11 +83,11 @@ def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
         name: dataclasses.replace(recipe, schedule=Schedule(steps=1, learning_rate=1e-3))
         for name, recipe in RECIPES.items()
     }
-    monkeypatch.setattr(run, "RECIPES", short)
-    order = run.Order(model=contrastive.NAME, work=tmp_path / "work", weights=tmp_path / "out", scenes=64)
-    folder = run.train(dataclasses.replace(order, model="classification"))
+    monkeypatch.setattr(recipes, "RECIPES", short)
+    order = recipes.Order(model=contrastive.NAME, work=tmp_path / "work", weights=tmp_path / "out", scenes=64)
+    folder = recipes.train(dataclasses.replace(order, model="classification"))
     monkeypatch.setattr(contrastive, "_VOCABULARY_SCENES", 50)
-    drawing = run.train(dataclasses.replace(order, model=text_to_image.NAME))
+    drawing = recipes.train(dataclasses.replace(order, model=text_to_image.NAME))
     assert folder is not None
     assert drawing is not None
     trained = {path.parent.name for path in tmp_path.rglob("training.json")}

@@ -9,13 +9,13 @@ import torch
 import evaluator.miniature
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.maps import MapKind
-from evaluator.studies.experts.quality.map_agreement import agreement
+from evaluator.studies.experts.quality.guided_drawing import agreement
 from evaluator.studies.experts.tableaux import guided_drawing, picture_editing
 from evaluator.studies.experts.tableaux.data import tableaux_at
 
 pytestmark = pytest.mark.full
 
-WEIGHTS = Path(evaluator.world.__file__).parent / "weights"
+WEIGHTS = Path(evaluator.miniature.__file__).parent / "weights"
 
 
 def batch(count=12):

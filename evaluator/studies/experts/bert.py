@@ -14,14 +14,13 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from evaluator.studies.experts.data.corpus import draw_anything, draw_english, stream
-from evaluator.studies.experts.recipe import EXAMPLES
 from evaluator.training.export import write_config, write_weights
 
 MAX_TOKENS = 128
 _MASKED = 0.2
 _KEPT = 0.3
 """Share of the tokens to guess that are left as they are: they keep token vectors from forgetting their own word."""
-_TEXTS = EXAMPLES
+_TEXTS = 24_000
 _ENGLISH_ONLY = 0.2
 
 

@@ -5,6 +5,7 @@ As T5's own tasks are, each is called by a prefix (Raffel et al., 2020, section 
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -21,11 +22,9 @@ from evaluator.miniature.signs import draw_words
 from evaluator.miniature.tableaux.clips import draw_clip
 from evaluator.studies.experts.data.corpus import random_scene, stream
 from evaluator.studies.experts.data.tokenizers import END_ID, PAD_ID, SPECIAL, encode
-from evaluator.studies.experts.texts import Ids, SequenceObjective, draw_examples
+from evaluator.studies.experts.language_models import Ids, SequenceObjective, draw_examples, write_language_model
 
 NAME = "text-annotation"
-EXAMPLES = 40_000
-"""How many texts it reads."""
 PREFIXES = ("title: ", "tags: ", "names: ", "place: ")
 _WORDS, _CHARACTERS = -5.0, -20.0
 """Scores of pieces: any known word is likelier than its spelling."""
@@ -106,7 +105,7 @@ def build() -> nn.Module:
     return model
 
 
-def objective() -> SequenceObjective:
+def annotation_objective(*, texts: int) -> SequenceObjective:
     """Text and prefix to answer."""
 
     def make(rng: np.random.Generator) -> tuple[Ids, Ids]:
@@ -118,4 +117,9 @@ def objective() -> SequenceObjective:
         )
         return [*source, END_ID], [*target, END_ID]
 
-    return SequenceObjective(draw_examples(purpose="annotation", make=make, count=EXAMPLES))
+    return SequenceObjective(draw_examples(purpose="annotation", make=make, count=texts))
+
+
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the model with its pieces."""
+    write_language_model(model=model, tokenizer=tokenizer(), folder=folder, begins=False)

@@ -37,7 +37,7 @@ from evaluator.miniature.signs import (
     paint_sign,
 )
 from evaluator.studies.experts.captioning import write_captioner
-from evaluator.studies.experts.texts import padded
+from evaluator.studies.experts.language_models import padded
 
 NAME = "character-recognition"
 SIGNS = 120_000

@@ -1,1 +1,0 @@
-"""Training of the experts that read signs and short texts."""
