@@ -11,7 +11,6 @@ from functools import partial
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.urls import reverse
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -19,7 +18,6 @@ from leaderboard.evaluations.states import Entered
 from leaderboard.messages.models import Kind, Webhook
 from leaderboard.messages.outbox import enqueue
 from leaderboard.people.models import Mails
-from leaderboard.platform.compiled_queries import CompiledQuery
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
 """What owners cannot know otherwise and have to act upon."""
@@ -83,18 +81,8 @@ def tell_verdict(*, evaluation_id: UUID, agrees: bool) -> None:
 
 
 def _read(evaluation_id: UUID) -> Evaluation:
-    found = _EVALUATION.first(evaluation=evaluation_id)
-    if found is None:
-        raise Evaluation.DoesNotExist
-    return found
-
-
-def _with_names(evaluation: UUID) -> QuerySet[Evaluation]:
     related = Evaluation.runs.select_related("suite", "submission__planner", "submission__submitted_by")
-    return related.filter(pk=evaluation)
-
-
-_EVALUATION = CompiledQuery(_with_names, evaluation=UUID)
+    return related.get(pk=evaluation_id)
 
 
 def _send_mail(*, evaluation: Evaluation, happened: str) -> None:

@@ -21,7 +21,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from leaderboard.people.models import User
-from leaderboard.platform.compiled_queries import CompiledQuery
 
 KEEP_UNCONFIRMED = timedelta(days=7)
 """For so long an account waits for its address to be confirmed before it is removed."""
@@ -92,14 +91,6 @@ class AuthenticationBackend(AllauthBackend):
         found = _one_of(filter_users_by_email(entered, prefer_verified=True, for_login=True)) if "@" in entered else []
         user = found[0] if found else get_user_by_username(entered)
         return self._check_password(user, credentials["password"])
-
-    def get_user(self, user_id: Any) -> User | None:
-        """Whom a session is of, read with SQL that is written once."""
-        found = _USER.first(user=user_id)
-        return found if found is not None and self.user_can_authenticate(found) else None
-
-
-_USER = CompiledQuery(lambda user: User.objects.filter(pk=user), user=int)
 
 
 def _one_of(users: Iterable[User]) -> list[User]:

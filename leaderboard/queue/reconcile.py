@@ -32,7 +32,6 @@ from leaderboard.evaluations.models import (
     ShardState,
 )
 from leaderboard.evaluations.states import note_progress
-from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.platform.coordination.services import exclusive
 from leaderboard.queue import steps, verification
 from leaderboard.queue.agents.turns import waiting_for_agent_among
@@ -127,7 +126,6 @@ def _evaluations() -> QuerySet[Evaluation]:
     return Evaluation.runs.select_related("suite", "own_worker_run").annotate(now=Now())
 
 
-_EVALUATION = CompiledQuery(lambda evaluation: _evaluations().filter(pk=evaluation), evaluation=UUID)
 _NO_SHARDS: Mapping[str, Any] = {"open": 0, "pending": 0, "leased": 0, "open_canaries": 0, "exhausted": []}
 _OPEN_SHARDS = """
 SELECT evaluation_id, count(*), count(*) FILTER (WHERE shard.state = 'pending'),
@@ -175,7 +173,7 @@ def reconcile(evaluation_id: UUID) -> bool:
     After: a step was done by this process, or by another, or none was due; a launch has asked for a worker, and what is
     aggregated was summarised.
     """
-    evaluation = _EVALUATION.first(evaluation=evaluation_id)
+    evaluation = _evaluations().filter(pk=evaluation_id).first()
     if evaluation is None:
         return False
     launching = launcher()

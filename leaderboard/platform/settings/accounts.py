@@ -8,7 +8,6 @@ from leaderboard.platform.settings.base import CONTENT_SECURITY_POLICY, DEBUG, D
 from leaderboard.platform.settings.django import INSTALLED_APPS
 
 AUTH_USER_MODEL = "people.User"
-SESSION_ENGINE = "leaderboard.people.sessions"
 AUTHENTICATION_BACKENDS = ["leaderboard.people.addresses.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
