@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.aggregates import BitXor
 from django.db.models import Count, F, Func, IntegerField, Max
 
+from leaderboard.boards.drawing.picture import scale_of
 from leaderboard.boards.models import Snapshot, read_packed
 from leaderboard.boards.ranking import rank_entries, to_row
-from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import FACETS, known_facts
 from leaderboard.boards.services import conditions_of, entries_of, ranked_evaluations
 from leaderboard.catalog.models import Suite

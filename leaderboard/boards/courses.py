@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.undecided import range_text, ranged
 from leaderboard.boards.contents import contents_of
+from leaderboard.boards.drawing.picture import Axis, Item, Line, Link, Mark, Picture, Text, tenths
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.scales import tenths
 from leaderboard.boards.services import newest_of_seasons
 from leaderboard.catalog.models import Season, SeasonData
 
-WIDTH, HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 720, 300, 16, 34, 48, 16
+WIDTH, HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 720.0, 300.0, 16.0, 34.0, 48.0, 16.0
 MOST_DRAWN = 5
 """As many as there are shapes of marks."""
 MOST_ROWS = 100
@@ -49,36 +49,6 @@ class Course(NamedTuple):
     """One for each season; None where it has no row."""
 
 
-class Mark(NamedTuple):
-    """A planner's mean in one season."""
-
-    x: str
-    y: str
-    low: str
-    high: str
-    """Ends of the interval; empty where there is none."""
-    words: str
-
-
-class Line(NamedTuple):
-    """The drawn course of a planner."""
-
-    number: int
-    """From 1; chooses shape and colour."""
-    course: Course
-    path: str
-    marks: tuple[Mark, ...]
-
-
-class Drawing(NamedTuple):
-    """All lines with their axes."""
-
-    lines: tuple[Line, ...]
-    seasons: tuple[tuple[str, str], ...]
-    """Place and name of each."""
-    ticks: tuple[tuple[str, str], ...]
-
-
 def seasons_of(suite: str) -> list[SeasonBoard]:
     """The seasons of a suite with their newest boards, the first one first."""
     newest = {snapshot.season_id: snapshot for snapshot in newest_of_seasons(suite)}
@@ -106,61 +76,57 @@ def courses(*, boards: Sequence[Sequence[Row]], metric: Column) -> list[Course]:
     return [Course(planner, owner, tuple(places[owner, planner])) for owner, planner in named]
 
 
-def drawing(*, found: Sequence[Course], seasons: Sequence[str]) -> Drawing | None:
-    """The first planners as lines; None where fewer than two seasons have values."""
-    drawn = [course for course in found if any(place and place.value for place in course.places)][:MOST_DRAWN]
-    measured = {number for course in drawn for number, place in enumerate(course.places) if place and place.value}
-    ends = [
-        place.value[name]
-        for course in drawn
-        for place in course.places
-        if place and place.value
-        for name in ("low", "mean", "high", "upper")
-        if place.value.get(name) is not None
-    ]
-    scale = tenths(ends)
+def courses_plot(courses: Sequence[Course], *, seasons: Sequence[str], metric: Column) -> Picture | None:
+    """The courses as lines over the seasons, with intervals; None where fewer than two seasons have values.
+
+    Args:
+        courses: at most `MOST_DRAWN`, each with a value in some season.
+        seasons: names of the seasons.
+        metric: the column that the boards rank by.
+    """
+    measured = {n for course in courses for n, place in enumerate(course.places) if place and place.value}
+    scale = tenths(
+        [
+            value[end]
+            for course in courses
+            for place in course.places
+            if place and (value := place.value)
+            for end in ("low", "mean", "high", "upper")
+            if value.get(end) is not None
+        ]
+    )
     if scale is None or len(measured) < 2:
         return None
+    y = Axis(*scale, low=HEIGHT - BOTTOM, high=TOP)
+    items: list[Item] = []
+    lowest, highest = round(scale[0] * 10), round(scale[1] * 10)
+    for tenth in range(lowest, highest + 1, max(1, (highest - lowest) // 5)):
+        at = y.at(tenth / 10)
+        items.append(Line("grid", ((LEFT, at), (WIDTH - RIGHT, at))))
+        items.append(Text("tick", LEFT - 8, at + 4, f"{tenth / 10:.1f}", "end"))
     xs = [LEFT + (WIDTH - LEFT - RIGHT) * (number + 0.5) / len(seasons) for number in range(len(seasons))]
-    return Drawing(
-        lines=tuple(
-            _line(number=number, of=len(drawn), course=course, xs=xs, seasons=seasons, scale=scale)
-            for number, course in enumerate(drawn, start=1)
-        ),
-        seasons=tuple((f"{x:.1f}", name) for x, name in zip(xs, seasons, strict=True)),
-        ticks=tuple((_y(value / 10, scale), f"{value / 10:.1f}") for value in _tenths_between(scale)),
+    items += [Text("tick", x, HEIGHT - BOTTOM + 22, name, "middle") for x, name in zip(xs, seasons, strict=True)]
+    for number, course in enumerate(courses, start=1):
+        role = f"course course-{number}"
+        aside = (number - (len(courses) + 1) / 2) * _APART
+        marks: list[Item] = []
+        points = []
+        for x, season, place in zip(xs, seasons, course.places, strict=True):
+            if place is None or not (value := place.value):
+                continue
+            point = x + aside, y.at(value["mean"])
+            points.append(point)
+            words = f"{course.planner}, season {season}: {range_text(value)}"
+            if value.get("low") is not None and value.get("high") is not None:
+                words += f" ({value['low']:.3f} to {value['high']:.3f})"
+                marks.append(Line(role, ((point[0], y.at(value["low"])), (point[0], y.at(value["high"])))))
+            marks.append(Link("", words, (Mark("", *point, number),)))
+        items += [Line(role, tuple(points)), *marks]
+    return Picture(
+        key="course",
+        title=f"{metric.label} over seasons",
+        description="One line for each planner. The table below has the same figures.",
+        width=WIDTH,
+        height=HEIGHT,
+        items=tuple(items),
     )
-
-
-def _line(
-    *, number: int, of: int, course: Course, xs: Sequence[float], seasons: Sequence[str], scale: tuple[float, float]
-) -> Line:
-    aside = (number - (of + 1) / 2) * _APART
-    marks = []
-    for x, season, place in zip(xs, seasons, course.places, strict=True):
-        if place is None or not place.value:
-            continue
-        value = place.value
-        known = value.get("low") is not None and value.get("high") is not None
-        interval = f" ({value['low']:.3f} to {value['high']:.3f})" if known else ""
-        marks.append(
-            Mark(
-                x=f"{x + aside:.1f}",
-                y=_y(value["mean"], scale),
-                low=_y(value["low"], scale) if known else "",
-                high=_y(value["high"], scale) if known else "",
-                words=f"{course.planner}, season {season}: {range_text(value)}{interval}",
-            )
-        )
-    path = " ".join(f"{'L' if number else 'M'}{mark.x} {mark.y}" for number, mark in enumerate(marks))
-    return Line(number, course, path, tuple(marks))
-
-
-def _y(value: float, scale: tuple[float, float]) -> str:
-    low, high = scale
-    return f"{HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low):.1f}"
-
-
-def _tenths_between(scale: tuple[float, float]) -> range:
-    low, high = round(scale[0] * 10), round(scale[1] * 10)
-    return range(low, high + 1, max(1, (high - low) // 5))

@@ -22,7 +22,6 @@ from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.scoring.board_table import safe_cell
 from evaluator.studies.validity.executed_plans import GOOD
 from leaderboard.boards.anchors import GOLD
-from leaderboard.boards.drawing.clustering import similar_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.task_values import Values as Values
 from leaderboard.boards.task_values import task_facts, values_of
@@ -258,10 +257,34 @@ def bands_of(matrix: TaskMatrix, *, order: str) -> tuple[Band, ...]:
 
 
 def planners_in_order(matrix: TaskMatrix, *, order: str) -> tuple[int, ...]:
-    """Places of the planners: by rank, or similar ones beside each other, the better end first."""
+    """Places of the planners: by rank, or similar ones beside each other, from the best on."""
     if order == SIMILAR:
-        return tuple(reversed(similar_order(matrix.values.T)))
+        return tuple(similar_order(-matrix.values.T))
     return tuple(range(len(matrix.planners)))
+
+
+def similar_order(matrix: Values) -> list[int]:
+    """Places of the rows in an order in which similar rows are neighbours: from the row with the lowest mean on, each
+    is followed by the nearest one that is left (Euclidean distance).
+
+    Args:
+        matrix: (rows, columns); NaN, where a value is missing, counts as the row's mean.
+
+    Returns:
+        A permutation of the rows' places, the same for the same matrix. Equal rows keep their order.
+    """
+    means = np.nan_to_num(_means(matrix))
+    rows, members = np.unique(np.where(np.isnan(matrix), means[:, None], matrix), axis=0, return_inverse=True)
+    members = members.reshape(-1)
+    order: list[int] = []
+    is_left = np.ones(len(rows), dtype=bool)
+    distances = rows.mean(axis=1)
+    for _ in rows:
+        nearest = int(np.argmin(np.where(is_left, distances, np.inf)))
+        is_left[nearest] = False
+        order.extend(np.flatnonzero(members == nearest).tolist())
+        distances = ((rows - rows[nearest]) ** 2).sum(axis=1)
+    return order
 
 
 def _means(values: Values) -> NDArray[np.float64]:

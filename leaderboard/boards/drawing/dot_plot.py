@@ -3,8 +3,19 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from leaderboard.boards.drawing.axes import Axis, Unit, axis, ticks_of
-from leaderboard.boards.drawing.picture import Item, Line, Link, Mark, Picture, Text, shortened
+from leaderboard.boards.drawing.picture import (
+    Axis,
+    Item,
+    Line,
+    Link,
+    Mark,
+    Picture,
+    Text,
+    Unit,
+    axis,
+    shortened,
+    ticks_of,
+)
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 640.0, 220.0, 18.0, 30.0, 10.0
 _LINE, _GAP = 15.0, 9.0

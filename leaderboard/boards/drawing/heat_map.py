@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboard.boards.drawing.picture import SMALL, Area, Cells, Item, Line, Link, Picture, Text, shortened
+from leaderboard.boards.drawing.picture import Area, Cells, Item, Line, Link, Picture, Text, shortened, text_width
 from leaderboard.boards.matrix import Band, HeatPlanner, Solved, TaskMatrix, Values
 
 LEVELS = 10
@@ -119,7 +119,7 @@ def _band_heads(bands: Sequence[Band], *, each: float, bottom: float) -> list[It
             # A narrow band has no room for its words; the table has them.
             if x >= end:
                 items.append(Text("tick", x, TOP - 12, words))
-                end = x + len(words) * SMALL * 0.56 + 8
+                end = x + text_width(words) + 8
             items.append(Line("edge", ((x, TOP - 8), (x, bottom))))
         first += len(band.tasks)
     return items

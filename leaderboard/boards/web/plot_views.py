@@ -9,9 +9,8 @@ from django.views.decorators.http import require_safe
 from leaderboard.boards import groups
 from leaderboard.boards.anchors import baseline_of
 from leaderboard.boards.contents import AllVersion, all_content, all_version, content_of
+from leaderboard.boards.drawing.files import png_file, svg_file
 from leaderboard.boards.drawing.picture import Picture
-from leaderboard.boards.drawing.png import png_file
-from leaderboard.boards.drawing.svg import svg_file
 from leaderboard.boards.matrix import matrix_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot

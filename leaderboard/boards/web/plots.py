@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 
 from leaderboard.boards.anchors import Baseline
-from leaderboard.boards.drawing.axes import Unit, axis, ticks_of, time_ticks, unit_of
-from leaderboard.boards.drawing.picture import Picture
+from leaderboard.boards.drawing.picture import Picture, Unit, axis, ticks_of, time_ticks, unit_of
 from leaderboard.boards.drawing.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, Dot, linked, scatter
 from leaderboard.boards.ranking import value_of
 from leaderboard.boards.web.presenters import dollars_in_words, seconds_in_words, size_in_words

@@ -12,8 +12,8 @@ from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.anchors import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
+from leaderboard.boards.drawing.picture import tenths
 from leaderboard.boards.ranking import tokens_of
-from leaderboard.boards.scales import tenths
 from leaderboard.boards.selecting import (
     FACTS,
     UNSORTED,

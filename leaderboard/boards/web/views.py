@@ -15,9 +15,8 @@ from django.views.decorators.http import require_safe
 from evaluator.core import canonical_json
 from evaluator.core.suites.reference_rows import reference_digest
 from evaluator.scoring.metrics.undecided import ranged
-from leaderboard.boards import courses as drawing
 from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of, contents_of
-from leaderboard.boards.courses import MOST_ROWS, courses, seasons_of
+from leaderboard.boards.courses import MOST_DRAWN, MOST_ROWS, courses, courses_plot, seasons_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
 from leaderboard.boards.services import (
@@ -317,15 +316,6 @@ def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
     return tagged_page(request=request, parts=parts, make=lambda: render(request, "boards/snapshots.html", context))
 
 
-_FRAME = {
-    "width": drawing.WIDTH,
-    "height": drawing.HEIGHT,
-    "left": drawing.LEFT,
-    "right": drawing.WIDTH - drawing.RIGHT,
-    "bottom": drawing.HEIGHT - drawing.BOTTOM,
-}
-
-
 @require_safe
 def seasons(request: HttpRequest, suite: str) -> HttpResponse:
     """Every season of a suite, whether it has a board yet or not."""
@@ -343,14 +333,16 @@ def seasons(request: HttpRequest, suite: str) -> HttpResponse:
     ]
 
     def make() -> HttpResponse:
-        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "seasons", "frame": _FRAME}
+        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "seasons"}
         context["seasons"] = list(zip(boards, states, strict=True))
         context["metric"] = found.ranking_column
         shown = [board for board in boards if board.snapshot is not None]
         every = courses(boards=[board.rows for board in shown], metric=found.ranking_column)
         names = [board.season.name for board in shown]
         context |= {"names": names, "courses": every[:MOST_ROWS], "left_out": max(0, len(every) - MOST_ROWS)}
-        context["drawing"] = drawing.drawing(found=every, seasons=names)
+        drawn = [course for course in every if any(place and place.value for place in course.places)][:MOST_DRAWN]
+        context["drawn"] = list(enumerate(drawn, start=1))
+        context["picture"] = courses_plot(drawn, seasons=names, metric=found.ranking_column)
         return render(request, "boards/seasons.html", context)
 
     return tagged_page(request=request, parts=parts, make=make)

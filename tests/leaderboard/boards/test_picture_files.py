@@ -7,9 +7,8 @@ import pytest
 from django.test import Client
 from PIL import Image
 
+from leaderboard.boards.drawing.files import SCALE, png_file, svg_file
 from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text
-from leaderboard.boards.drawing.png import SCALE, png_file
-from leaderboard.boards.drawing.svg import svg_file
 from tests.leaderboard.evaluations.web.factories import make_board, make_suite
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,8 +4,8 @@ import pytest
 from django.template.loader import render_to_string
 
 from leaderboard.boards.drawing.dot_plot import LEFT, RIGHT, WIDTH
+from leaderboard.boards.drawing.files import svg_file
 from leaderboard.boards.drawing.picture import Line, Link, Picture, Text
-from leaderboard.boards.drawing.svg import svg_file
 from leaderboard.evaluations.web import line_plot
 from leaderboard.reliability.web.presenters import interval_plot, reliability_diagram, risk_coverage
 

@@ -3,10 +3,8 @@
 import pytest
 
 from leaderboard.boards.anchors import baseline_of
-from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text, flat
-from leaderboard.boards.drawing.placing import Box, box_of
-from leaderboard.boards.drawing.scatter import FRAME, MOST_LINKED
-from leaderboard.boards.scales import scale_of
+from leaderboard.boards.drawing.picture import Cells, Line, Link, Mark, Picture, Text, flat, scale_of
+from leaderboard.boards.drawing.scatter import FRAME, MOST_LINKED, Box, box_of
 from leaderboard.boards.web.plots import Plot, against_cost, over_time
 from leaderboard.boards.web.presenters import dollars_in_words
 from leaderboard.evaluations.templatetags.planarena import interval
