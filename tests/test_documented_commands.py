@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from evaluator.cli.walking import member, program
+from evaluator.cli.main import member, program
 from tests.run import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))

@@ -1,27 +1,90 @@
-"""The program `planarena`: all groups of commands, `--version` and `--verbose`, and completion by shells."""
+"""The program `planarena`: all groups of commands, `--version` and `--verbose`, and completion by shells.
 
+Logs, warnings and progress bars of libraries are silenced on the terminal. Their errors stay, as do all logs of this
+package. `--verbose` or PLANARENA_VERBOSE=1 shows everything.
+"""
+
+import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Annotated, NoReturn
+from functools import cache
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from evaluator import __version__
 from evaluator.cli.progress_lines import ProgressLines
-from evaluator.cli.quiet import VERBOSE, only_downloads, quieten
 from evaluator.core.commands.exit_codes import ExitCode
-from evaluator.core.commands.lazy import AllCommands
+from evaluator.core.commands.lazy import AllCommands, Unloaded
 from evaluator.core.commands.options import VerboseOption
 from evaluator.core.commands.table import COMPLETE, top_level
 from evaluator.core.process import settle_process, settle_streams
 from evaluator.core.provenance import version_line
 
+VERBOSE = "PLANARENA_VERBOSE"
+LIBRARIES = (
+    "accelerate",
+    "bert_score",
+    "datasets",
+    "diffusers",
+    "huggingface_hub",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
+_SETTINGS = {
+    "DATASETS_VERBOSITY": "error",
+    "DIFFUSERS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_VERBOSITY": "error",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "TQDM_DISABLE": "1",
+    "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+"""Read by the libraries on import. Values that the user has set stay."""
+_BARS = frozenset({"HF_HUB_DISABLE_PROGRESS_BARS", "TQDM_DISABLE"})
+_DOWNLOADS = ("profiles", "fetch")
+
+
+def is_verbose(environment: MutableMapping[str, str] = os.environ) -> bool:
+    """Whether the environment asks for the logs of libraries."""
+    return environment.get(VERBOSE, "").strip().lower() not in {"", "0", "false", "no", "off"}
+
+
+def only_downloads(arguments: Sequence[str]) -> bool:
+    """Whether the command does nothing but download gigabytes, so that the libraries' progress bars are useful.
+
+    Args:
+        arguments: of the command line, without the program's name.
+    """
+    return tuple(arguments[: len(_DOWNLOADS)]) == _DOWNLOADS
+
+
+def quieten(environment: MutableMapping[str, str] = os.environ, *, bars: bool = False) -> None:
+    """Limit libraries to errors unless `is_verbose`; with `bars` their progress bars stay.
+
+    Must be called before the libraries are imported. Child processes inherit the settings.
+    `python -W` and PYTHONWARNINGS still enable warnings of Python.
+    """
+    if is_verbose(environment):
+        return
+    for name, value in _SETTINGS.items():
+        if not (bars and name in _BARS):
+            environment.setdefault(name, value)
+    if not sys.warnoptions:
+        # All warnings: libraries attribute theirs to the calling module, which may be one of ours.
+        warnings.simplefilter("ignore")
+    for library in LIBRARIES:
+        logging.getLogger(library).setLevel(logging.ERROR)
+
+
 PROGRAM = "planarena"
 _SHELLS = ("bash", "zsh", "fish")
-
 
 app = typer.Typer(cls=AllCommands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -102,13 +165,38 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             app(args=words, prog_name="planarena")
         except SystemExit as end:
             if end.code == ExitCode.INTERRUPTED:
-                _exit_at_once(ExitCode.INTERRUPTED)
+                sys.stdout.flush()
+                sys.stderr.flush()
+                # Without joining threads: Python would wait for each request to a planner that never answers.
+                os._exit(ExitCode.INTERRUPTED)
             raise
     raise AssertionError("the program exits")
 
 
-def _exit_at_once(code: ExitCode) -> NoReturn:
-    """Exit without joining threads: Python would wait for each request to a planner that never answers."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+@cache
+def program() -> Any:
+    """The group of all commands."""
+    return typer.main.get_command(app)
+
+
+def member(group: Any, name: str) -> Any:
+    """A command of a group, imported; None if there is none."""
+    found = group.commands.get(name)
+    return found.load() if isinstance(found, Unloaded) else found
+
+
+def leaves(group: Any = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """All commands that are no groups, by the words that call them."""
+    group = group or program()
+    for name in group.commands:
+        command = member(group, name)
+        if hasattr(command, "commands"):
+            yield from leaves(command, prefix=f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """All commands with their functions, by the words that call them."""
+    for words, command in leaves():
+        yield words, command.callback

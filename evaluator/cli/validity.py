@@ -1,32 +1,33 @@
 """The command `planarena validity`: do the scores distinguish gold plans from degraded ones?"""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.cli.execution_agreement import compare_with_execution, is_judged_too
-from evaluator.cli.judged_validity import compare_judged
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing, show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
 from evaluator.core.commands.usage import chosen_suite, log, out, usage_error, write_json
-from evaluator.core.suites.base import Suite
-from evaluator.episodes.base import episode_of
+from evaluator.core.suites.base import Panel, Suite
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.episodes.options import ExecutionSettings, prepare, selected_tasks
+
+if TYPE_CHECKING:
+    from evaluator.episodes.executed import Prepared
+    from evaluator.studies.validity.executed_plans import AgreementReport
+    from evaluator.studies.validity.floors import Floors
+    from evaluator.studies.validity.images import ImageReport
+    from evaluator.studies.validity.judged import JudgedReport
+    from evaluator.studies.validity.variants import ValidityReport
+
 
 AnySuiteOption = Annotated[
     str, typer.Option(help="Slug of a suite; default: the first one whose plans are executed.", show_default=False)
 ]
-
-if TYPE_CHECKING:
-    from evaluator.episodes.executed import Prepared
-    from evaluator.studies.validity.floors import Floors
-    from evaluator.studies.validity.images import ImageReport
-    from evaluator.studies.validity.variants import ValidityReport
 
 
 def validity(
@@ -64,7 +65,8 @@ def validity(
         compare_judged(suite=chosen, tasks=keys, seed=seed, markdown=markdown, as_json=as_json, output=output)
         return
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
-    if is_judged_too(chosen):
+    # Plans that are executed and judged besides.
+    if Panel.INDICATORS in chosen.panels:
         prepared = prepare(suite=chosen, settings=settings)
         keys = selected_tasks(suite=chosen, text=tasks)
         compare_with_execution(
@@ -81,6 +83,8 @@ def _compare_executed(
 ) -> None:
     prepared = prepare(suite=suite, settings=settings)
     evaluator = prepared.evaluator()
+    from evaluator.scoring.metrics.scorers.loading import load_scorer
+    from evaluator.studies.validity.floors import measure_floors
     from evaluator.studies.validity.images import Images, measure_images
     from evaluator.studies.validity.variants import measure_validity
 
@@ -94,31 +98,25 @@ def _compare_executed(
         seen=images.add,
     )
     compared = measure_images(images=images, profile=prepared.profile)
-    floors = _floors(prepared=prepared, tasks=keys)
-    write_json(_document(report=report, images=compared, floors=floors), printed=as_json, file=output)
+    floors = measure_floors(
+        suite=suite, tasks=keys, samples=prepared.samples, count=prepared.count,
+        scorer=lambda name: load_scorer(name=name, profile=prepared.profile, device=prepared.device),
+    )  # fmt: skip
+    document = {
+        **report.to_json(),
+        "images": None if compared is None else asdict(compared),
+        "floors": {**asdict(floors), "constant_score": floors.constant_score},
+    }
+    write_json(document, printed=as_json, file=output)
     if not as_json:
-        _print(report=report, images=compared, floors=floors)
+        show_all([*_tables(report), *_image_tables(compared), *_floor_tables(floors)], console=out)
+        for row in report.metrics:
+            for loss in row.losses:
+                words = f"{loss.variant} scores {loss.other:.4f}, gold {loss.gold:.4f}"
+                out.print(f"task {loss.task} ({row.metric}): {words}")
     if not is_valid(report=report, images=compared):
         log.print("planarena: the scores do not distinguish the gold plans from degraded ones")
         raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _floors(*, prepared: "Prepared", tasks: Sequence[str]) -> "Floors":
-    from evaluator.scoring.metrics.scorers.loading import load_scorer
-    from evaluator.studies.validity.floors import measure_floors
-
-    return measure_floors(
-        suite=prepared.suite, tasks=tasks, samples=prepared.samples, count=prepared.count,
-        scorer=lambda name: load_scorer(name=name, profile=prepared.profile, device=prepared.device),
-    )  # fmt: skip
-
-
-def _document(*, report: "ValidityReport", images: "ImageReport | None", floors: "Floors") -> dict[str, JsonValue]:
-    return {
-        **report.to_json(),
-        "images": None if images is None else dict(asdict(images)),
-        "floors": {**asdict(floors), "constant_score": floors.constant_score},
-    }
 
 
 TEXT_TASKS_WON = 0.95
@@ -137,13 +135,6 @@ def is_valid(*, report: "ValidityReport", images: "ImageReport | None") -> bool:
         and all(row.won >= TEXT_TASKS_WON * row.tasks for row in texts)
         and all(row.margin.mean > 0 for row in others)
     )
-
-
-def _print(*, report: "ValidityReport", images: "ImageReport | None", floors: "Floors") -> None:
-    show_all([*_tables(report), *_image_tables(images), *_floor_tables(floors)], console=out)
-    for row in report.metrics:
-        for loss in row.losses:
-            out.print(f"task {loss.task} ({row.metric}): {loss.variant} scores {loss.other:.4f}, gold {loss.gold:.4f}")
 
 
 def _image_tables(images: "ImageReport | None") -> Iterator[Listing]:
@@ -197,3 +188,134 @@ def _tables(report: "ValidityReport") -> Iterator[Listing]:
         won = f"{row.won} ({row.won / row.tasks:.1%})" if row.tasks else "0"
         table.add_row(row.metric, str(row.tasks), won, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
     yield table
+
+
+_MOST_LISTED = 40
+
+
+def compare_with_execution(
+    *, prepared: "Prepared", tasks: Sequence[str], seed: str, markdown: bool, as_json: bool, output: Path | None
+) -> None:
+    """Measure, and print tables, Markdown or JSON.
+
+    Raises:
+        typer.Exit: plans that are judged to solve a request do not produce good results more often than others.
+    """
+    evaluator = prepared.evaluator()
+    from evaluator.studies.validity.executed_plans import measure_agreement
+
+    try:
+        report = measure_agreement(
+            suite=evaluator.suite,
+            evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
+            tasks=tasks,
+            seed=seed,
+        )
+    except ValueError as error:
+        raise usage_error(error) from None
+    write_json(report.to_json(), printed=as_json, file=output)
+    if markdown and not as_json:
+        sys.stdout.write(f"{as_markdown(agreement_tables(report))}\n")
+    elif not as_json:
+        show_all([*agreement_tables(report), _disagreements(report)], console=out)
+    if report.good_if_solved.mean <= report.good_if_not.mean:
+        log.print("planarena: plans with SE = 1 are not better than the others", highlight=False)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def agreement_tables(report: "AgreementReport") -> Iterator[Listing]:
+    """How often SE and execution agree, and the same for each kind of plan."""
+    table = Listing(
+        "figure", "value", "95 % interval", title=f"SE and execution on {report.suite}, {report.plans} plans"
+    )
+    for name, found in report.figures():
+        table.add_row(name, f"{found.mean:.3f}", found.in_words(form=".3f"))
+    yield table
+    makers = Listing("plans", "executed", "mean SE", "share of gold's score", title="By kind of plan")
+    for maker, (count, solved, relative) in report.by_maker.items():
+        makers.add_row(maker, str(count), f"{solved:.3f}", f"{relative:.3f}")
+    yield makers
+
+
+def _disagreements(report: "AgreementReport") -> Listing:
+    table = Listing("request", "plan", "SE", "share of gold's score", title="Where SE and execution disagree")
+    for one in report.disagreements[:_MOST_LISTED]:
+        table.add_row(one.task, one.maker, str(int(one.solves)), f"{one.relative:.3f}")
+    return table
+
+
+def compare_judged(
+    *, suite: Suite, tasks: Sequence[str], seed: str, markdown: bool, as_json: bool, output: Path | None
+) -> None:
+    """Measure, and print tables, Markdown or JSON.
+
+    Raises:
+        typer.Exit: the suite has none of the indicators that are compared, or gold plans are not above some damage.
+    """
+    from evaluator.studies.validity.judged import NotComparableError, measure_judged
+
+    evaluator = episode_of(suite.slug).evaluator(suite=suite, setting=Setting())
+    try:
+        report = measure_judged(
+            suite=suite,
+            evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
+            tasks=tasks,
+            seed=seed,
+        )
+    except NotComparableError as error:
+        raise usage_error(error) from None
+    write_json(report.to_json(), printed=as_json, file=output)
+    if markdown and not as_json:
+        sys.stdout.write(f"{as_markdown(judged_tables(report))}\n")
+    elif not as_json:
+        show_all([*judged_tables(report), kinds_of_damage()], console=out)
+    if report.failures:
+        log.print(f"planarena: gold plans are not above: {', '.join(report.failures)}", highlight=False)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def judged_tables(report: "JudgedReport") -> Iterator[Listing]:
+    """The anchors, and the kinds of damage."""
+    indicators = list(report.anchors[0].shares)
+    anchors = Listing("planner", *indicators, title=f"Anchors on {report.suite}, {report.judged} requests")
+    for row in report.anchors:
+        found = row.shares.values()
+        anchors.add_row(row.name, *(f"{one.mean:.3f} ({one.in_words(form='.2f')})" for one in found))
+    yield anchors
+    damages = Listing(
+        "damage", "requests", *indicators, "must worsen", "gold better by", "95 % interval",
+        title=f"Damaged gold plans on {report.suite}",
+    )  # fmt: skip
+    for kind in report.damages:
+        gain = ("", "") if kind.gain is None else (f"{kind.gain.mean:+.3f}", kind.gain.in_words(form="+.3f"))
+        damages.add_row(
+            kind.name,
+            str(kind.tasks),
+            *(_change(kind.gold, kind.damaged, key=key) for key in indicators),
+            kind.indicator,
+            *gain,
+        )
+    yield damages
+
+
+def as_markdown(listings: Iterable[Listing]) -> str:
+    """Several lists as Markdown."""
+    return "\n\n".join(listing.markdown() for listing in listings)
+
+
+def kinds_of_damage() -> Listing:
+    """What the kinds of damage are."""
+    from evaluator.studies.validity.damages import DAMAGES
+
+    table = Listing("damage", "what is done", "exceptions", prose="what is done")
+    for damage in DAMAGES:
+        table.add_row(damage.name, damage.description, damage.rule)
+    return table
+
+
+def _change(gold: Mapping[str, float], damaged: Mapping[str, float], *, key: str) -> str:
+    """The mean of the damaged plans; with that of gold before it if they differ."""
+    if not gold:
+        return ""
+    before, after = f"{gold[key]:.3g}", f"{damaged[key]:.3f}"
+    return f"{before}" if gold[key] == damaged[key] else f"{before} → {after}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evaluator.cli.walking import program
+from evaluator.cli.main import program
 from evaluator.core.commands.lazy import Unloaded
 
 _EMPTY = (None, False, "", ())

@@ -5,8 +5,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.cli.main import app
-from evaluator.cli.walking import leaves, program
+from evaluator.cli.main import app, leaves, program
 from evaluator.client.shapes import PlannerEntry
 from evaluator.client.submitting import FIELD_OPTIONS
 from gpu_jobs.__main__ import parser

@@ -8,8 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.cli.main import app
-from evaluator.cli.walking import commands
+from evaluator.cli.main import app, commands
 from tests.rings import usual
 
 PLAN = '{"task": "QA/0", "plan": "[]"}\n'

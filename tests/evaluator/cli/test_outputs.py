@@ -15,8 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from evaluator.cli.main import app
-from evaluator.cli.walking import commands
+from evaluator.cli.main import app, commands
 from evaluator.core.commands.options import writable, writable_folder
 from tests.rings import usual
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.cli.quiet import only_downloads
+from evaluator.cli.main import only_downloads
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
-from evaluator.cli.quiet import quieten
+from evaluator.cli.main import quieten
 quieten()
 import logging, warnings
 from tqdm import tqdm

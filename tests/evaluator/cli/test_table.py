@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.cli.main import app
-from evaluator.cli.walking import leaves, member, program
+from evaluator.cli.main import app, leaves, member, program
 from evaluator.core.commands import table
 from evaluator.core.commands.table import current_entries, top_level
 from tests.rings import usual

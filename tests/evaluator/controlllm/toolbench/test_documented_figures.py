@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.cli.judged_validity import as_markdown, kinds_of_damage, tables
+from evaluator.cli.validity import as_markdown, judged_tables, kinds_of_damage
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.studies.validity.judged import measure_judged
 from tests.rings import usual
@@ -45,4 +45,4 @@ def test_the_figures(suites, controlllm_folder, slug):
         evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
         tasks=[task.key for task in suite.tasks],
     )
-    check(heading=f"Figures of {slug}", found=as_markdown(tables(report)))
+    check(heading=f"Figures of {slug}", found=as_markdown(judged_tables(report)))

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from django.conf import settings as site
 from django.test import Client
 
-from evaluator.cli.walking import leaves
+from evaluator.cli.main import leaves
 from evaluator.controlllm.strategies.trained.networks import DECOMPOSER, SCORER
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.execution.experts.profile import NO_WEIGHTS, load_profile
