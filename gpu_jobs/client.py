@@ -1,6 +1,5 @@
 """The worker's side of the protocol. Every call may be sent again, so that whatever can be retried is."""
 
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.values import Artefact
-from evaluator.network.transient import asked_to_wait, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 from gpu_jobs import bundles
 from gpu_jobs.contract import (
     SESSION_HEADER,
@@ -48,7 +47,7 @@ from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
 from gpu_jobs.tracing.options import HEADER as TRACE_HEADER
 from gpu_jobs.tracing.spans import traceparent
 
-_LONGEST_WAIT_SECONDS = 15.0
+_BACKOFF = Backoff(first=0.25, longest=15.0, longest_asked=15.0, jitter=True)
 _RENEWED_AFTER = 0.8
 """Of a session's lifetime."""
 _REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
@@ -326,26 +325,24 @@ class ApiClient:
         if body is not None:
             content["content"] = body.model_dump_json()
             headers["Content-Type"] = "application/json"
-        until = self._clock() + (self._patience if patience is None else patience)
-        wait = 0.25
-        while True:
-            problem = ""
+
+        def once(_: int) -> httpx.Response:
             try:
                 response = self._client.request(method, path, headers=headers, **content)
-                if not is_transient(response.status_code, conflicts_are_answers=True):
-                    return _checked(response)
-                problem = f"HTTP {response.status_code}"
-                wait = max(wait, min(asked_to_wait(response.headers) or 0.0, _LONGEST_WAIT_SECONDS))
-                if patience is None and _problem(response).code in CANNOT_STORE:
-                    # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
-                    until = self._clock() + self._patience
             except httpx.TransportError as error:
-                problem = str(error) or type(error).__name__
-            if self._clock() + wait > until:
-                raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {problem}")
-            # Jitter, so that workers that lost the server at one moment do not all come back at one.
-            self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+                raise TransientError(str(error) or type(error).__name__) from None
+            if not is_transient(response.status_code, conflicts_are_answers=True):
+                return _checked(response)
+            # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
+            cannot_store = patience is None and _problem(response).code in CANNOT_STORE
+            asked = asked_to_wait(response.headers)
+            raise TransientError(f"HTTP {response.status_code}", asked=asked, renews=cannot_store)
+
+        seconds = self._patience if patience is None else patience
+        try:
+            return retried(once, backoff=_BACKOFF, seconds=seconds, sleep=self._sleep, clock=self._clock)
+        except TransientError as error:
+            raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {error}") from None
 
 
 def _sendable(text: str) -> str:

@@ -19,7 +19,7 @@ from evaluator.core import canonical_json
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
-from evaluator.network.transient import asked_to_wait, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 from gpu_jobs import bundles
 from gpu_jobs.client import ApiClient, ObjectsMissingError, RefusedError
 from gpu_jobs.contract import Lease, OfferedUpload
@@ -32,10 +32,9 @@ _DIGESTS_PER_CALL = 1000
 _MOST_KNOWN = 20_000
 _THREADS = 4
 _TRIES = 3
-_WAIT_SECONDS = 0.5
+_BACKOFF = Backoff(longest=1.0, longest_asked=10.0)
 _UNREACHED_SECONDS = 300.0
 """For so long a bucket that was not reached at all is not tried again."""
-_LONGEST_WAIT_SECONDS = 10.0
 
 
 class Known:
@@ -108,28 +107,28 @@ class DirectUploads:
         return [artefact for artefact in artefacts if artefact.digest not in uploaded]
 
     def _is_uploaded(self, http: httpx.Client, offer: OfferedUpload, artefact: Artefact) -> bool:
-        problem, asked = "", 0.0
-        for attempt in range(_TRIES):
-            if attempt:
-                self._sleep(max(_WAIT_SECONDS * attempt, min(asked, _LONGEST_WAIT_SECONDS)))
+        def once(_: int) -> str:
+            """What is wrong, and will be; empty if nothing is."""
             try:
                 answer = http.put(offer.url, content=artefact.data, headers=offer.headers)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 self._again_at = time.monotonic() + _UNREACHED_SECONDS
-                problem = type(error).__name__
-                break
+                return type(error).__name__
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 # Without its message: that may hold the address, which is signed.
-                problem = type(error).__name__
-                continue
-            if answer.is_success:
-                return True
-            problem = f"HTTP {answer.status_code}"
-            if not is_transient(answer.status_code):
-                break
-            asked = asked_to_wait(answer.headers) or 0.0
-        logger.warning("artefact %s goes through the site: uploading it failed (%s)", artefact.digest, problem)
-        return False
+                raise TransientError(type(error).__name__) from None
+            said = "" if answer.is_success else f"HTTP {answer.status_code}"
+            if said and is_transient(answer.status_code):
+                raise TransientError(said, asked=asked_to_wait(answer.headers))
+            return said
+
+        try:
+            problem = retried(once, backoff=_BACKOFF, tries=_TRIES, sleep=self._sleep)
+        except TransientError as error:
+            problem = str(error)
+        if problem:
+            logger.warning("artefact %s goes through the site: uploading it failed (%s)", artefact.digest, problem)
+        return not problem
 
 
 class Delivery:

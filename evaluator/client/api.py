@@ -1,7 +1,6 @@
 """The calls of the API. All may be sent again, so that a connection that breaks costs time and nothing else."""
 
 import os
-import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +31,11 @@ from evaluator.client.shapes import (
     Visibility,
     Wait,
 )
-from evaluator.network.transient import asked_to_wait, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"
-_LONGEST_WAIT_SECONDS = 15.0
+_BACKOFF = Backoff(longest=15.0, jitter=True)
 _LONGEST_JOB_SECONDS = 3600.0
 _LEAST_POLL_SECONDS = 0.2
 _ROWS_PER_PAGE = 500
@@ -343,25 +342,22 @@ class Client:
     def _call(
         self, method: str, path: str, *, content_of: Callable[[], Iterator[bytes]] | None = None, **content: Any
     ) -> httpx.Response:
-        until = self._clock() + self._patience
-        wait = 0.5
-        while True:
+        def once(_: int) -> httpx.Response:
+            if content_of is not None:
+                # From the beginning each time that the call is tried.
+                content["content"] = content_of()
             try:
-                if content_of is not None:
-                    # From the beginning each time that the call is tried.
-                    content["content"] = content_of()
                 answer = self._client.request(method, path, **content)
-                if not _is_transient(answer):
-                    return _checked(answer)
-                problem = problem_of(answer).detail
-                wait = max(wait, asked_to_wait(answer.headers) or 0.0)
             except httpx.RequestError as error:
-                problem = str(error) or type(error).__name__
-            if self._clock() + wait > until:
-                raise UnreachableError(f"{method} {self._site}/api/v1/{path} failed: {problem}")
-            # Jitter, so that pipelines that lost the site at one moment do not all come back at one.
-            self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+                raise TransientError(str(error) or type(error).__name__) from error
+            if _is_transient(answer):
+                raise TransientError(problem_of(answer).detail, asked=asked_to_wait(answer.headers))
+            return _checked(answer)
+
+        try:
+            return retried(once, backoff=_BACKOFF, seconds=self._patience, sleep=self._sleep, clock=self._clock)
+        except TransientError as error:
+            raise UnreachableError(f"{method} {self._site}/api/v1/{path} failed: {error}") from error.__cause__
 
 
 def _pieces(file: Path) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ from huggingface_hub.utils._http import default_client_factory, hf_request_event
 
 from evaluator.network.bounded_answers import UNCOMPRESSED
 from evaluator.network.egress_policy import egress_policy
-from evaluator.network.transient import asked_to_wait, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 
 DESCRIPTION_BYTES = 16 * 1024 * 1024
 """Largest answer that is read into memory. Repositories with ten thousands of files have descriptions of megabytes."""
@@ -31,9 +31,8 @@ _SLOWEST_BYTES_PER_SECOND = 1_000_000
 _PATIENCE_SECONDS = 600.0
 _SLACK_BYTES = 64 * 1024 * 1024
 _one_at_a_time = threading.RLock()
-_PAUSES = (0.5, 1.0)
-"""Seconds between tries."""
-_LONGEST_ASKED_SECONDS = 30.0
+_TRIES = 3
+_BACKOFF = Backoff(longest=1.0, longest_asked=30.0)
 _Found = TypeVar("_Found")
 
 
@@ -81,15 +80,20 @@ def patiently(call: Callable[[], _Found], *, sleep: Callable[[float], None] = ti
     Raises:
         HfHubHTTPError: the last answer was transient too, or it is none that another try may change.
     """
-    for pause in _PAUSES:
+
+    def called(_: int) -> _Found:
         try:
             return call()
         except HfHubHTTPError as error:
             response = error.response
             if response is None or not is_transient(response.status_code):
                 raise
-            sleep(max(pause, min(asked_to_wait(response.headers) or 0.0, _LONGEST_ASKED_SECONDS)))
-    return call()
+            raise TransientError(str(error), asked=asked_to_wait(response.headers)) from error
+
+    try:
+        return retried(called, backoff=_BACKOFF, tries=_TRIES, sleep=sleep)
+    except TransientError as error:
+        raise error.__cause__ or error from None
 
 
 class _Limits:

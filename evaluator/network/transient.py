@@ -1,4 +1,4 @@
-"""Which answers of HTTP servers are the infrastructure's, and how long to wait before the next try: the one table.
+"""Which answers of HTTP servers are the infrastructure's, and how calls are tried again: one table, and one loop.
 
 =========================  ==================================================================================
 answer                     what it means
@@ -16,9 +16,13 @@ None of them says anything about what was asked, so that the same request may su
 """
 
 import math
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from itertools import count
+from typing import TypeVar
 
 from evaluator.core.canonical_json import JsonValue
 
@@ -27,6 +31,82 @@ _TRANSIENT = frozenset({408, _CONFLICT, 425, 429})
 _LOWEST_SERVER_ERROR = 500
 _LONGEST_SHOWN = 200
 _SPACE = b" \t\r\n\xef\xbb\xbf"
+_Result = TypeVar("_Result")
+
+
+class TransientError(Exception):
+    """A try failed, and another may succeed; the message is part of a sentence."""
+
+    def __init__(self, message: str, *, asked: float | None = None, renews: bool = False) -> None:
+        """Args:
+        message: what happened.
+        asked: seconds that the answer asks to wait; None: it does not.
+        renews: whether the time for all tries begins again.
+        """
+        super().__init__(message)
+        self.asked = asked
+        self.renews = renews
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """Pauses between tries in seconds: each twice as long as the one before."""
+
+    first: float = 0.5
+    longest: float
+    longest_asked: float = math.inf
+    """Of what `Retry-After` asks for."""
+    jitter: bool = False
+    """Whether pauses are shortened by up to a half, so that clients that lost a server at one moment do not all come
+    back at one moment."""
+
+    def pause(self, tries: int, *, asked: float | None = None) -> float:
+        """Seconds to wait after so many tries.
+
+        Args:
+            tries: at least 1.
+            asked: as `asked_to_wait` returns it.
+        """
+        own = min(self.longest, self.first * 2.0 ** min(tries - 1, 100))
+        if self.jitter:
+            own *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+        return max(own, min(asked or 0.0, self.longest_asked))
+
+
+def retried(
+    call: Callable[[int], _Result],
+    *,
+    backoff: Backoff,
+    tries: int | None = None,
+    seconds: float | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> _Result:
+    """What a call returns, tried again while it raises `TransientError`.
+
+    Args:
+        call: receives the number of the try, from 1.
+        backoff: pauses between tries.
+        tries: at most; None: no limit.
+        seconds: no try begins later; None: no limit.
+        sleep: how to wait; tests give their own.
+        clock: the time in seconds.
+
+    Raises:
+        TransientError: that of the last try.
+    """
+    until = math.inf if seconds is None else clock() + seconds
+    for number in count(1):
+        try:
+            return call(number)
+        except TransientError as error:
+            if error.renews and seconds is not None:
+                until = clock() + seconds
+            pause = backoff.pause(number, asked=error.asked)
+            if number == tries or clock() + pause > until:
+                raise
+        sleep(pause)
+    raise AssertionError("numbers do not end")
 
 
 def is_transient(status: int, *, conflicts_are_answers: bool = False) -> bool:

@@ -31,12 +31,11 @@ from evaluator.network.bounded_answers import (
 from evaluator.network.guarded_connections import EgressRefusedError, call_deadline
 from evaluator.network.secret_header import HIDDEN, SecretHeader
 from evaluator.network.ssrf_guard import egress_client
-from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, error_in, is_html, is_transient, retried
 
 MAX_TRIES = 4
 CONNECT_SECONDS = 5.0
-BACKOFF_SECONDS = (0.5, 1.0, 2.0)
-MAX_RETRY_AFTER_SECONDS = 60.0
+BACKOFF = Backoff(longest=2.0, longest_asked=60.0)
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _SHOWN = 2000
 """Characters of a wrong answer that are kept for its author."""
@@ -62,17 +61,11 @@ Watcher = Callable[[int, bytes], None]
 """Receives the status and the body of each answer, before the body is read."""
 
 
-class _Retry(Exception):
-    """The call may succeed later: the endpoint or a gateway in front of it is unavailable (`evaluator.network`)."""
+class _PageError(TransientError):
+    """The answer is an HTML page at status 200. Once it is a gateway's; every time it is the endpoint's."""
 
-    def __init__(self, message: str, *, after: float | None = None, page: str | None = None) -> None:
-        """Args:
-        message: what happened, as part of a sentence.
-        after: seconds that the answer asks to wait.
-        page: the beginning of an HTML page at status 200. Once it is a gateway's; every time it is the endpoint's.
-        """
-        super().__init__(message)
-        self.after = after
+    def __init__(self, message: str, *, asked: float | None, page: str) -> None:
+        super().__init__(message, asked=asked)
         self.page = page
 
 
@@ -131,22 +124,22 @@ class EndpointPlanner:
     def _answer(self, request: PlannerRequest, *, kind: type[_Response]) -> tuple[bytes, JsonValue, PlannerCall]:
         """The body of the answer, the same as JSON without fields that the protocol does not know, and the call."""
         started = time.monotonic()
+
+        def once(number: int) -> tuple[bytes, JsonValue, PlannerCall]:
+            body = self._turn(request=request, started=started, tries=number)
+            call = _call(started=started, tries=number)
+            return body, _json(body=body, call=call, kind=kind), call
+
         most = self._settings.tries
-        for number in range(1, most + 1):
-            try:
-                body = self._turn(request=request, started=started, tries=number)
-                call = _call(started=started, tries=number)
-                return body, _json(body=body, call=call, kind=kind), call
-            except _Retry as problem:
-                if number == most:
-                    call = _call(started=started, tries=number)
-                    if problem.page is not None:
-                        raise _not_json(problem.page, call=call) from problem
-                    tries = f"in {most} tries; the last" if most > 1 else "in the one try that was made"
-                    message = f"The endpoint was unavailable {tries}: {problem}."
-                    raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
-                self._sleep(_wait(number=number, after=problem.after))
-        raise AssertionError("the last try returns or raises")
+        try:
+            return retried(once, backoff=BACKOFF, tries=most, sleep=self._sleep)
+        except TransientError as problem:
+            call = _call(started=started, tries=most)
+            if isinstance(problem, _PageError):
+                raise _not_json(problem.page, call=call) from problem
+            tries = f"in {most} tries; the last" if most > 1 else "in the one try that was made"
+            message = f"The endpoint was unavailable {tries}: {problem}."
+            raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
 
     def close(self) -> None:
         """Close the connections."""
@@ -175,7 +168,7 @@ class EndpointPlanner:
         except httpx.TransportError as error:
             if (violation := http_violation(error)) is not None:
                 raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {violation}.") from error
-            raise _Retry(str(error) or type(error).__name__) from error
+            raise TransientError(str(error) or type(error).__name__) from error
 
     def _body(self, *, response: httpx.Response, fault: "_Fault", until: float) -> bytes:
         status = response.status_code
@@ -237,22 +230,19 @@ def _call(*, started: float, tries: int) -> PlannerCall:
     return PlannerCall(seconds=round(time.monotonic() - started, 6), tries=tries)
 
 
-def _wait(*, number: int, after: float | None) -> float:
-    backoff = BACKOFF_SECONDS[min(number, len(BACKOFF_SECONDS)) - 1]
-    return backoff if after is None else min(max(after, backoff), MAX_RETRY_AFTER_SECONDS)
-
-
 def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> None:
     status = response.status_code
     if is_transient(status):
-        raise _Retry(f"it answered HTTP {status}", after=asked_to_wait(response.headers))
+        raise TransientError(f"it answered HTTP {status}", asked=asked_to_wait(response.headers))
     is_redirect = 300 <= status < 400
     if is_html(body) and not is_redirect:
         message = (
             f"it answered HTTP {status} with an HTML page, as gateways do; a planner answers 200 with a JSON object"
         )
-        page = _shown(body) if status == httpx.codes.OK else None
-        raise _Retry(message, after=asked_to_wait(response.headers), page=page)
+        asked = asked_to_wait(response.headers)
+        if status == httpx.codes.OK:
+            raise _PageError(message, asked=asked, page=_shown(body))
+        raise TransientError(message, asked=asked)
     if status == httpx.codes.OK:
         return
     if is_redirect:
@@ -274,7 +264,7 @@ def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue
     except (ValueError, RecursionError):
         raise _not_json(shown, call=call) from None
     if (error := error_in(value)) is not None and not kind.is_answered_in(value):
-        raise _Retry(f"it answered HTTP 200 with an error instead of an answer: {error.rstrip('.')}")
+        raise TransientError(f"it answered HTTP 200 with an error instead of an answer: {error.rstrip('.')}")
     if isinstance(value, dict):
         value = {name: part for name, part in value.items() if name in kind.model_fields}
         options = {name: part for name, part in value.items() if name in kind.OPTIONS}

@@ -7,7 +7,6 @@ can lead anywhere, and it is as large as it seems.
 import base64
 import binascii
 import json
-import random
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,11 +18,11 @@ from evaluator.core import canonical_json
 from evaluator.network.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
 from evaluator.network.guarded_connections import call_deadline
 from evaluator.network.ssrf_guard import operator_client
-from evaluator.network.transient import asked_to_wait, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 
 DOWNLOAD_FORMAT = "planarena-download/1"
 _ANSWER_SECONDS = 60.0
-_LONGEST_WAIT_SECONDS = 30.0
+_BACKOFF = Backoff(longest=30.0, jitter=True)
 _MOST_TOTAL_BYTES = 4 * 1024**3
 _LARGEST_FILE_BYTES = 1024**3
 
@@ -74,26 +73,23 @@ class SiteFetcher:
         self._client = operator_client(url=site, timeout=timeout, transport=transport)
 
     def get(self, path: str, *, most_bytes: int) -> bytes:
-        until, wait = self._clock() + self._patience, 0.5
-        while True:
-            status, asked, problem, body = self._once(path, most_bytes=min(most_bytes, self._left))
-            if status == httpx.codes.OK:
-                self._left -= len(body)
-                return body
-            if status == httpx.codes.NOT_FOUND:
-                raise MissingError("the site answers 404")
-            wait = max(wait, asked)
-            if (status and not is_transient(status)) or self._clock() + wait > until:
-                raise FetchError(problem)
-            self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+        most = min(most_bytes, self._left)
+        try:
+            body = retried(
+                lambda _: self._once(path, most_bytes=most), backoff=_BACKOFF, seconds=self._patience,
+                sleep=self._sleep, clock=self._clock,
+            )  # fmt: skip
+        except TransientError as error:
+            raise FetchError(str(error)) from None
+        self._left -= len(body)
+        return body
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
-    def _once(self, path: str, *, most_bytes: int) -> tuple[int, float, str, bytes]:
-        """Status (0 without an answer), seconds that the site asks to wait, what is wrong, and the body."""
+    def _once(self, path: str, *, most_bytes: int) -> bytes:
+        """The body of the answer. Raises `TransientError` where another try may have it."""
         until = self._clock() + self._answer_seconds
         late = f"the answer was not complete after {self._answer_seconds:g} seconds"
         try:
@@ -102,18 +98,20 @@ class SiteFetcher:
                 call_deadline(time.monotonic() + self._answer_seconds),
                 self._client.stream("GET", self._site + path) as response,
             ):
-                if response.status_code != httpx.codes.OK:
-                    asked = asked_to_wait(response.headers) or 0.0
-                    return response.status_code, asked, f"the site answers {response.status_code}", b""
-                return 200, 0.0, "", read_answer(response, most_bytes=most_bytes, until=until, clock=self._clock)
+                status, problem = response.status_code, f"the site answers {response.status_code}"
+                if status == httpx.codes.OK:
+                    return read_answer(response, most_bytes=most_bytes, until=until, clock=self._clock)
+                if is_transient(status):
+                    raise TransientError(problem, asked=asked_to_wait(response.headers))
+                raise (MissingError if status == httpx.codes.NOT_FOUND else FetchError)(problem)
         except AnswerTooLargeError:
             raise FetchError(f"the answer has more than {most_bytes} bytes") from None
         except CompressedAnswerError:
             raise FetchError("the answer is compressed although none was asked for") from None
         except (AnswerLateError, httpx.TimeoutException):
-            return 0, 0.0, late, b""
+            raise TransientError(late) from None
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return 0, 0.0, f"the site cannot be reached: {error or type(error).__name__}", b""
+            raise TransientError(f"the site cannot be reached: {error or type(error).__name__}") from None
 
 
 class RecordingFetcher:

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, error_in, is_html, is_transient, retried
 from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, krippendorff_alpha
 
 VOTES = 3
 LEAST_VOTES = 2
 MAX_TRIES = 4
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-BACKOFF_SECONDS = (0.5, 1.0, 2.0)
-MAX_RETRY_AFTER_SECONDS = 60.0
+_BACKOFF = Backoff(longest=2.0, longest_asked=60.0)
 PROMPT_VERSION = "gpt-score/1"
 SYSTEM_PROMPT = """\
 You are an examiner of plans. A plan answers a user's request with calls of tools. You see the request, the signatures \
@@ -200,18 +199,14 @@ class EndpointJudge:
 
     def vote(self, *, messages: Sequence[Mapping[str, str]], number: int) -> str:
         """Ask once more; see `Judge`. Busy and broken answers are tried again, four times in all."""
-        problem, asked = "", 0.0
-        for attempt in range(self._settings.tries):
-            if attempt:
-                self._sleep(max(BACKOFF_SECONDS[attempt - 1], min(asked, MAX_RETRY_AFTER_SECONDS)))
-            status, content, problem, asked = self._post(self._body(messages=messages, number=number))
-            if status == 200:
-                if (error := _error_of(content)) is None:
-                    return self._answer(content)
-                problem = f"answered with an error and no completion ({error})"
-            elif status is not None and not is_transient(status):
-                break
-        raise JudgeError(f"the judge {self._settings.model} {problem}")
+        body = self._body(messages=messages, number=number)
+        try:
+            content = retried(
+                lambda _: self._post(body), backoff=_BACKOFF, tries=self._settings.tries, sleep=self._sleep
+            )
+        except TransientError as error:
+            raise JudgeError(f"the judge {self._settings.model} {error}") from None
+        return self._answer(content)
 
     def _body(self, *, messages: Sequence[Mapping[str, str]], number: int) -> dict[str, Any]:
         return {
@@ -222,8 +217,13 @@ class EndpointJudge:
             "seed": self._settings.seed + number,
         }
 
-    def _post(self, body: dict[str, Any]) -> tuple[int | None, bytes, str, float]:
-        """Status, content, what was wrong in words, and seconds to wait; no status where there was no answer."""
+    def _post(self, body: dict[str, Any]) -> bytes:
+        """The content of an answer that holds no error.
+
+        Raises:
+            TransientError: another try may have one.
+            JudgeError: none will.
+        """
         import httpx
 
         from evaluator.network.bounded_answers import (
@@ -241,11 +241,18 @@ class EndpointJudge:
             with call_deadline(until), self._client.stream("POST", url, json=body, headers=headers) as response:
                 content = read_answer(response, most_bytes=self._settings.answer_bytes, until=until)
         except (httpx.HTTPError, AnswerLateError) as error:
-            return None, b"", f"cannot be reached ({error or type(error).__name__})", 0.0
+            raise TransientError(f"cannot be reached ({error or type(error).__name__})") from None
         except (AnswerTooLargeError, CompressedAnswerError) as error:
             raise JudgeError(f"the judge {self._settings.model} gave an answer that is {error}") from None
+        asked = asked_to_wait(response.headers)
+        if response.status_code == httpx.codes.OK:
+            if (problem := _error_of(content)) is None:
+                return content
+            raise TransientError(f"answered with an error and no completion ({problem})", asked=asked)
         said = f"answered {response.status_code} {response.reason_phrase}"
-        return response.status_code, content, said, asked_to_wait(response.headers) or 0.0
+        if is_transient(response.status_code):
+            raise TransientError(said, asked=asked)
+        raise JudgeError(f"the judge {self._settings.model} {said}")
 
     def _answer(self, content: bytes) -> str:
         try:

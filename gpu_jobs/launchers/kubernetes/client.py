@@ -7,7 +7,6 @@ where it says that others changed something at the same moment. Everything else 
 import json
 import logging
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +18,7 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
-from evaluator.network.transient import asked_to_wait, is_transient
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 from gpu_jobs.launchers.kubernetes.reasons import Json, is_about_quota
 from gpu_jobs.launchers.kubernetes.settings import SELECTOR, KubernetesSettings, name_of
 
@@ -112,8 +111,7 @@ def parsed(data: bytes) -> Json:
 
 
 _PAGE = 500
-_LONGEST_WAIT_SECONDS = 5.0
-_LONGEST_ASKED_SECONDS = 30.0
+_BACKOFF = Backoff(first=0.2, longest=5.0, longest_asked=30.0, jitter=True)
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 _CORE, _APPS, _KUEUE, _KEDA = "/api/v1", "/apis/apps/v1", "/apis/kueue.x-k8s.io", "/apis/keda.sh/v1alpha1"
 _MERGE_PATCH = {"Content-Type": "application/merge-patch+json"}
@@ -302,25 +300,22 @@ class ClusterClient:
         """One request, tried again while that may help."""
         if time.monotonic() < self._silent_until:
             raise ClusterUnreachableError("the cluster's API did not answer a moment ago")
-        until = time.monotonic() + self._patience
-        wait = 0.2
-        while True:
-            retry_after = 0.0
+
+        def once(_: int) -> Json:
             try:
                 response = self._send(method, path, query=query, body=body, headers=headers, timeout=self._timeout)
-                data = response.data
-                if not may_heal(method=method, status=response.status, data=data):
-                    return checked(status=response.status, data=data)
-                problem = error_text(status=response.status, data=data)
-                retry_after = min(asked_to_wait(response.headers) or 0.0, _LONGEST_ASKED_SECONDS)
+                status, data = response.status, response.data
             except urllib3.exceptions.HTTPError as error:
-                problem = type(error).__name__
-            pause = max(retry_after, wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            if time.monotonic() + pause > until:
-                self._silent_until = time.monotonic() + self._rest
-                raise ClusterUnreachableError(f"the cluster's API does not answer ({method}: {problem})")
-            self._sleep(pause)
-            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+                raise TransientError(type(error).__name__) from None
+            if may_heal(method=method, status=status, data=data):
+                raise TransientError(error_text(status=status, data=data), asked=asked_to_wait(response.headers))
+            return checked(status=status, data=data)
+
+        try:
+            return retried(once, backoff=_BACKOFF, seconds=self._patience, sleep=self._sleep)
+        except TransientError as error:
+            self._silent_until = time.monotonic() + self._rest
+            raise ClusterUnreachableError(f"the cluster's API does not answer ({method}: {error})") from None
 
     def _send(
         self,

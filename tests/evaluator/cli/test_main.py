@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.miniature.scenes import draw_scene
 from evaluator.miniature.seeds import Split
+from evaluator.network.transient import Backoff
 from evaluator.planners import endpoint as client
 from tests.evaluator.planners.test_endpoint import endpoint
 
@@ -147,7 +148,7 @@ def test_the_version_names_the_commit_and_needs_no_installation(tmp_path):
 
 
 def test_a_dead_endpoint_costs_the_tries_of_one_task(monkeypatch):
-    monkeypatch.setattr(client, "BACKOFF_SECONDS", (0.0,))
+    monkeypatch.setattr(client, "BACKOFF", Backoff(first=0.0, longest=0.0))
     with endpoint((503, b"")) as (url, seen):
         done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", "--planner", url])
     assert done.exit_code == 4

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 import evaluator
-from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
+from evaluator.network.transient import (
+    Backoff,
+    TransientError,
+    asked_to_wait,
+    error_in,
+    is_html,
+    is_transient,
+    retried,
+)
 
 ROOT = Path(evaluator.__file__).parents[1]
 
@@ -78,3 +86,67 @@ def test_clients_have_neither_tables_nor_parsers_of_their_own():
         if own.search(line) and "_OVERLOAD_STATUSES" not in line
     ]
     assert found == []
+
+
+class Clock:
+    """Time that passes while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+def failing(*, problems, result="done"):
+    """Fails once with each of these errors, then gives a result."""
+    left = list(problems)
+
+    def call(number: int) -> str:
+        if left:
+            raise left.pop(0)
+        return f"{result} in {number}"
+
+    return call
+
+
+def test_a_call_is_tried_again_after_growing_pauses_that_respect_retry_after():
+    clock = Clock()
+    problems = [TransientError("503"), TransientError("429", asked=7.0), TransientError("429", asked=900.0)]
+    found = retried(
+        failing(problems=problems), backoff=Backoff(longest=0.8, longest_asked=60.0), tries=4, sleep=clock.sleep
+    )
+    assert found == "done in 4"
+    assert clock.pauses == [0.5, 7.0, 60.0]
+
+
+def test_the_last_try_s_error_is_raised_when_tries_or_time_end():
+    clock = Clock()
+    endless = [TransientError(f"problem {at}") for at in range(1, 100)]
+    with pytest.raises(TransientError, match="problem 3"):
+        retried(failing(problems=endless), backoff=Backoff(longest=1.0), tries=3, sleep=clock.sleep)
+    clock = Clock()
+    with pytest.raises(TransientError, match="problem 4"):
+        retried(failing(problems=endless), backoff=Backoff(longest=1.0), seconds=3.0, sleep=clock.sleep, clock=clock)
+    assert clock.now <= 3.0
+    with pytest.raises(ZeroDivisionError):
+        retried(lambda _: 1 // 0, backoff=Backoff(longest=1.0), sleep=clock.sleep)
+
+
+def test_an_error_that_renews_the_time_keeps_a_call_going():
+    clock = Clock()
+    full = [TransientError("disk full", renews=True) for _ in range(50)]
+    found = retried(failing(problems=full), backoff=Backoff(longest=10.0), seconds=20.0, sleep=clock.sleep, clock=clock)
+    assert found == "done in 51"
+    assert clock.now > 400
+
+
+def test_jitter_shortens_a_pause_by_at_most_a_half_and_never_what_was_asked_for():
+    backoff = Backoff(first=1.0, longest=8.0, jitter=True)
+    assert all(0.5 <= backoff.pause(1) <= 1.0 and 4.0 <= backoff.pause(9) <= 8.0 for _ in range(100))
+    assert backoff.pause(1, asked=3.0) == 3.0

@@ -10,7 +10,6 @@ import json
 import logging
 import math
 import os
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from evaluator.network.bounded_answers import (
 from evaluator.network.guarded_connections import EgressRefusedError
 from evaluator.network.secret_header import SecretHeader
 from evaluator.network.ssrf_guard import async_egress_client
+from evaluator.network.transient import Backoff
 from evaluator.planners.language_models.chat.answers import (
     NoChoiceError,
     PromptTooLongError,
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 KEY_VARIABLE = "PLANARENA_LLM_API_KEY"
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0
+_BACKOFF = Backoff(longest=20.0, jitter=True)
 SHOWN = 2000
 """Characters of an answer that are kept for who has to understand it."""
 _BYTES_PER_TOKEN = 4
@@ -106,21 +106,21 @@ class ChatModel:
         name: str | None = None,
         key: Callable[[], str | None] = lambda: os.environ.get(KEY_VARIABLE),
         header: SecretHeader | None = None,
-        jitter: Callable[[], float] = random.random,
+        backoff: Backoff = _BACKOFF,
     ) -> None:
         """Args:
         settings: how it is called.
         name: what it is called in records and logs.
         key: gives the key, sent as `Authorization: Bearer KEY`.
         header: sent instead, and taken out of all that is answered; the key is not read then.
-        jitter: gives numbers in [0, 1).
+        backoff: pauses between tries.
         """
         self.name = name or f"chat:{settings.url}#{settings.model}"
         self.settings = settings
         self._address = httpx.URL(settings.address)
         self._key = key
         self._header = header
-        self._jitter = jitter
+        self._backoff = backoff
         self._gate = Gate(ConcurrencyLimit(highest=settings.highest), name=self.name)
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -213,7 +213,7 @@ class ChatModel:
             if number < self.settings.tries:
                 self._gate.progress.retried += 1
                 left = deadline - clock()
-                await asyncio.sleep(max(0.0, min(self._backoff(tries=number, after=problem.after), left)))
+                await asyncio.sleep(max(0.0, min(self._backoff.pause(number, asked=problem.after), left)))
         return unavailable(problem, tries=self.settings.tries)
 
     def _report_to_gate(self, found: "Answer | Failure | Retry", *, epoch: int) -> None:
@@ -249,10 +249,6 @@ class ChatModel:
             silent = f"in {self._unanswered} tries"
         message = f"The chat endpoint has answered no call {silent}; this one was not sent{' again' if tries else ''}."
         return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
-
-    def _backoff(self, *, tries: int, after: float | None) -> float:
-        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** (tries - 1)) * (0.5 + self._jitter() / 2)
-        return float(max(backoff, after or 0.0))
 
     async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> "Answer | Failure | Retry":
         seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))

@@ -10,6 +10,7 @@ import pytest
 
 from evaluator.core.language_model import FailureKind, Message, ScoreCall
 from evaluator.network.secret_header import SecretHeader
+from evaluator.network.transient import Backoff
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE, SHOWN, ChatModel, ChatSettings
 from evaluator.planners.language_models.chat.trial_server import ChatServer, ServerSettings
 from tests.evaluator.planners.test_endpoint import endpoint as served
@@ -34,7 +35,9 @@ def endpoint(*answers):
 
 def model(url, *, key=None, **settings):
     settings = {"allow_private": True, "tries": 3, "try_seconds": 5.0, **settings}
-    return ChatModel(ChatSettings(url=url, model="m-1", **settings), key=lambda: key, jitter=lambda: -0.9)
+    return ChatModel(
+        ChatSettings(url=url, model="m-1", **settings), key=lambda: key, backoff=Backoff(first=0.025, longest=1.0)
+    )
 
 
 def asked(url, *calls, **settings):
