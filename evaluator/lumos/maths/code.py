@@ -21,7 +21,8 @@ from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
 from evaluator.lumos.maths.algebra import arithmetic
 from evaluator.lumos.maths.algebra.errors import MathsError
-from evaluator.lumos.maths.algebra.values import Alternatives, Number, Relations, Result, bounded, read_value
+from evaluator.lumos.maths.algebra.values import Number, bounded
+from evaluator.lumos.maths.process import ToolProcess
 from evaluator.sandbox.programs.results import CallResult, Failed
 from evaluator.sandbox.programs.runner import Program, Runner
 from evaluator.sandbox.programs.support import UnconfinedError, support
@@ -49,7 +50,8 @@ _ANSWER: TypeAdapter[Any] = TypeAdapter(Annotated[Any, AfterValidator(_checked)]
 class CodeTool:
     """Starts its processes with the first program. Used from one thread at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, tools: ToolProcess) -> None:
+        self._tools = tools
         self._open = ExitStack()
         self._runner: Runner | None = None
 
@@ -63,7 +65,7 @@ class CodeTool:
 
         A machine that does not confine programs, and is not allowed to run them all the same, is nobody's fault.
         """
-        prepared = [_prepared(call) for call in calls]
+        prepared = [self._prepared(call) for call in calls]
         programs = [one for one in prepared if isinstance(one, Program)]
         try:
             support().require()
@@ -75,22 +77,23 @@ class CodeTool:
             for call, one in zip(calls, prepared, strict=True)
         ]
 
+    def _prepared(self, call: Call) -> Program | Refused | ToolFault:
+        text = call.arguments.strip()
+        if not text:
+            return Refused(ActionProblem.BAD_ARGUMENTS, "Code needs a program.")
+        assignments = []
+        for name, value in sorted(call.values.items()):
+            literal = self._tools.literal(value)
+            if not isinstance(literal, str):
+                return literal
+            assignments.append(f"{name} = {literal}")
+        # On one line, so that the lines of the program are one further down.
+        return Program(source=f"{'; '.join(assignments) or 'pass'}\n{_unquoted(text)}")
+
     def _running(self) -> Runner:
         if self._runner is None:
             self._runner = self._open.enter_context(Runner(limits=_LIMITS))
         return self._runner
-
-
-def _prepared(call: Call) -> Program | Refused:
-    text = call.arguments.strip()
-    if not text:
-        return Refused(ActionProblem.BAD_ARGUMENTS, "Code needs a program.")
-    try:
-        given = [f"{name} = {_literal(read_value(value))}" for name, value in sorted(call.values.items())]
-    except MathsError as error:
-        return Refused(ActionProblem.BAD_REFERENCE, f"An earlier result cannot be used: {error}.")
-    # On one line, so that the lines of the program are one further down.
-    return Program(source=f"{'; '.join(given) or 'pass'}\n{_unquoted(text)}")
 
 
 def _unquoted(text: str) -> str:
@@ -100,17 +103,6 @@ def _unquoted(text: str) -> str:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
     return found if isinstance(found, str) else text
-
-
-def _literal(value: Result) -> str:
-    """As Python."""
-    if isinstance(value, Number):
-        return repr(int(value.value) if value.value.denominator == 1 else float(Fraction(value.value)))
-    if isinstance(value, Alternatives):
-        return f"[{', '.join(_literal(one) for one in value.items)}]"
-    if isinstance(value, Relations) and value.assignments is not None and len(value.assignments) == 1:
-        return _literal(read_value(next(iter(value.assignments.values()))))
-    return repr(value.text)
 
 
 def _outcome(result: CallResult, *, outputs: int) -> Outcome:

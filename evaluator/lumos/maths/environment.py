@@ -2,35 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evaluator.core.canonical_json import digest
 from evaluator.core.suites.base import Suite, Task
-from evaluator.core.transcripts import ActionProblem, Transcript
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
-from evaluator.lumos.maths.algebra.errors import Failure, MathsError
-from evaluator.lumos.maths.algebra.values import read_value
+from evaluator.core.transcripts import Transcript
+from evaluator.episodes.turns.environment import Call, Outcome, ToolFault, TurnScore
+from evaluator.lumos.maths.process import ToolProcess
 from evaluator.lumos.maths.scoring import VERSION, score_answer
-from evaluator.lumos.maths.tools import CODE, ToolFailure, run
+from evaluator.lumos.maths.tools import CODE
 from evaluator.lumos.tasks import TurnTask
 
 if TYPE_CHECKING:
     from evaluator.core.records import Reason
     from evaluator.lumos.maths.code import CodeTool
 
-_TOOLS_VERSION = 3
+_TOOLS_VERSION = 4
 """Of the tools' behaviour; raise it when the same action may have another result."""
 _REMEMBERED = 100_000
-_PROBLEMS = MappingProxyType(
-    {
-        Failure.LIMIT: ActionProblem.TOO_MUCH,
-        Failure.DOMAIN: ActionProblem.TOOL_ERROR,
-        Failure.UNSOLVED: ActionProblem.TOOL_ERROR,
-        Failure.REFERENCE: ActionProblem.BAD_REFERENCE,
-        Failure.UNKNOWN_TOOL: ActionProblem.UNKNOWN_TOOL,
-    }
-)
 
 
 class MathsEnvironment:
@@ -42,10 +31,12 @@ class MathsEnvironment:
         """
         self._others = (CODE,) if programs else ()
         self._known: dict[str, Outcome] = {}
+        self._tools = ToolProcess()
         self._code: CodeTool | None = None
 
     def close(self) -> None:
-        """End the processes of programs."""
+        """End the processes."""
+        self._tools.close()
         if self._code is not None:
             self._code.close()
 
@@ -80,11 +71,20 @@ class MathsEnvironment:
 
     def _run(self, call: Call) -> Outcome:
         key = digest(call.identity())
-        if key not in self._known:
+        outcome = self._known.get(key)
+        if outcome is None:
+            outcome = self._tools.run(
+                tool=call.tool,
+                arguments=call.arguments,
+                values=call.values,
+                outputs=call.outputs,
+                others=self._others,
+            )
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = _computed(call, others=self._others)
-        return self._known[key]
+            if not isinstance(outcome, ToolFault):
+                self._known[key] = outcome
+        return outcome
 
     def _is_program(self, call: Call) -> bool:
         return call.tool.strip().lower() in {name.lower() for name in self._others}
@@ -93,21 +93,5 @@ class MathsEnvironment:
         if self._code is None:
             from evaluator.lumos.maths.code import CodeTool
 
-            self._code = CodeTool()
+            self._code = CodeTool(self._tools)
         return self._code
-
-
-def _computed(call: Call, *, others: tuple[str, ...]) -> Outcome:
-    try:
-        values = {name: read_value(text) for name, text in call.values.items()}
-    except MathsError as error:
-        return Refused(ActionProblem.BAD_REFERENCE, f"An earlier result cannot be used: {error}.")
-    found = run(tool=call.tool, arguments=call.arguments, values=values, outputs=call.outputs, others=others)
-    if isinstance(found, ToolFailure):
-        return Refused(_PROBLEMS.get(found.kind, ActionProblem.BAD_ARGUMENTS), _sentence(found))
-    return Made(found.texts)
-
-
-def _sentence(failure: ToolFailure) -> str:
-    text = failure.sentence.rstrip(".")
-    return f"{text[:1].upper()}{text[1:]}."

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.lumos.maths.algebra.errors import Failure, MathsError, Work
+from evaluator.lumos.maths.algebra.errors import Failure, MathsError
 from evaluator.lumos.maths.algebra.evaluate import Evaluator, Value, evaluated
-from evaluator.lumos.maths.algebra.syntax import Apply, Call, Minus, Node, Power, Ref, Series
-from evaluator.lumos.maths.algebra.tokens import REFERENCE, tokens_of
+from evaluator.lumos.maths.algebra.parser import REFERENCE, Apply, Call, Minus, Node, Power, Ref, Series, tokens_of
 from evaluator.lumos.maths.algebra.values import MAX_ALTERNATIVES, Alternatives, Expression, Number, Relations, Result
 
 _CHOOSING = ("max", "min")
@@ -17,7 +16,6 @@ class Session:
     """The earlier results that an action may refer to."""
 
     values: Mapping[str, Result]
-    work: Work
 
     def value(self, name: str, at: int) -> Result:
         """The result with this name.
@@ -66,7 +64,7 @@ class _Evaluator(Evaluator):
     __slots__ = ("_session",)
 
     def __init__(self, session: Session) -> None:
-        super().__init__(reference=self._named, apply=self._applied, work=session.work)
+        super().__init__(reference=self._named, apply=self._applied)
         self._session = session
 
     def _function(self, node: Call) -> Value:

@@ -28,9 +28,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from evaluator.lumos.maths.algebra.errors import Failure, MathsError, Work
-from evaluator.lumos.maths.algebra.parser import parse_items, relations_of
-from evaluator.lumos.maths.algebra.syntax import Chain, Name, Ref
+from evaluator.lumos.maths.algebra.errors import Failure, MathsError
+from evaluator.lumos.maths.algebra.parser import Chain, Name, Node, Ref, Series, parse_items, relations_of
 from evaluator.lumos.maths.algebra.values import (
     Alternatives,
     Number,
@@ -41,9 +40,30 @@ from evaluator.lumos.maths.algebra.values import (
     relation_of,
     result_of,
 )
-from evaluator.lumos.maths.definitions import without_head
 from evaluator.lumos.maths.session import Session, combined, letters_of
-from evaluator.lumos.maths.solving import solved, solved_inequalities
+
+
+def without_head(chain: Chain) -> Node | None:
+    """The expression that an item defines; None where it is an equation or inequality.
+
+    `f(x) = x + 1` defines `x + 1`: variables are replaced in alphabetical order. The head is read as a product of its
+    letters, since a name before a bracket is a factor.
+
+    Raises:
+        MathsError: a function is defined of anything but one variable.
+    """
+    if chain.expression is not None:
+        return chain.expression
+    head = chain.sides[0]
+    if not isinstance(head, Series) or head.operators != ("*",) or chain.operators != ("=",):
+        return None
+    function, variable = head.operands
+    if not isinstance(function, Name) or function.name not in "fghFGH":
+        return None
+    if not isinstance(variable, Name):
+        raise MathsError(Failure.SYNTAX, "expected one variable, as in f(x) = x + 1", offset=head.at)
+    return chain.sides[1]
+
 
 CODE = "Code"
 
@@ -95,7 +115,7 @@ def run(
         return ToolFailure(
             Failure.UNKNOWN_TOOL, f"there is no tool {tool[:60]!r}; there are: {', '.join((*TOOLS, *others))}"
         )
-    call = _Call(arguments=arguments, session=Session(values=values, work=Work()), outputs=outputs)
+    call = _Call(arguments=arguments, session=Session(values=values), outputs=outputs)
     try:
         if not arguments.strip():
             raise MathsError(Failure.SYNTAX, f"{name} needs arguments")
@@ -174,21 +194,25 @@ def _solve_equation(call: _Call) -> tuple[Result, ...]:
         if isinstance(value, Number):
             return (value,)
         raise MathsError(Failure.SYNTAX, "expected an equation, such as 2x + 1 = 7", offset=chains[0].at)
+    # Loads sympy, which only solving and variables need.
+    from evaluator.lumos.maths.solving import solved
+
     named: list[str] = []
     while len(chains) > 1 and isinstance(chains[-1].expression, Name):
         named.insert(0, chains.pop().expression.name)  # type: ignore[union-attr]
     found: list[tuple[Result, ...]] = []
     for chosen in call.session.choices([side for chain in chains for side in chain.sides]):
         relations, exact = _relations(chains, call=_Call(call.arguments, chosen, call.outputs))
-        found.append(
-            solved(relations=relations, named=named, outputs=call.outputs, exact=exact, work=call.session.work)
-        )
+        found.append(solved(relations=relations, named=named, outputs=call.outputs, exact=exact))
     return found[0] if len(found) == 1 else tuple(combined(list(values)) for values in zip(*found, strict=True))
 
 
 def _solve_inequality(call: _Call) -> tuple[Result, ...]:
+    # Loads sympy.
+    from evaluator.lumos.maths.solving import solved_inequalities
+
     relations, exact = _relations(call.items(), call=call)
-    return (solved_inequalities(relations=relations, exact=exact, work=call.session.work),)
+    return (solved_inequalities(relations=relations, exact=exact),)
 
 
 def _define(call: _Call) -> tuple[Result, ...]:

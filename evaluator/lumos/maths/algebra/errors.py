@@ -1,7 +1,4 @@
-"""What can be wrong with a calculation, and the bounds of its size and work.
-
-The bounds are checked before the work is done, so that no text takes longer than a second: see `Work`.
-"""
+"""What can be wrong with a calculation, and the bounds of its size, which are checked before the work is done."""
 
 from enum import StrEnum
 
@@ -21,7 +18,6 @@ MAX_SOLVED_DEGREE = 12
 MAX_SOLVED_DIGITS = 60
 """Digits of its coefficients, as integers."""
 MAX_UNKNOWNS = 8
-MAX_WORK = 400_000
 
 
 class Failure(StrEnum):
@@ -56,20 +52,3 @@ class MathsError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.offset is None else f"character {self.offset + 1}: {self.message}"
-
-
-class Work:
-    """What a calculation may still do. A unit is about a microsecond."""
-
-    def __init__(self, units: int = MAX_WORK) -> None:
-        self._left = units
-
-    def spend(self, units: int) -> None:
-        """Account for work before it is done.
-
-        Raises:
-            MathsError: there was too much.
-        """
-        self._left -= units
-        if self._left < 0:
-            raise MathsError(Failure.LIMIT, "this takes more work than a calculation may; split it into smaller ones")

@@ -1,6 +1,6 @@
 """Parser of expressions, equations and inequalities.
 
-Grammar, tokens as in `evaluator.lumos.maths.algebra.tokens`::
+Grammar::
 
     items    = chain { ("," | ";" | "and") chain }
     chain    = sum { relation sum }
@@ -19,18 +19,47 @@ Grammar, tokens as in `evaluator.lumos.maths.algebra.tokens`::
 - Names of several letters do not follow each other: `number of apples` is an error.
 - A name of several letters, each of which also occurs alone, is their product: `xy` beside `x + y`.
 - `pi` is a number; `e` is a variable, since problems call things so.
+- A comma inside a number separates thousands (`80,000`) where commas do not separate arguments.
+- `$` before a number means nothing.
+- Names are Latin or Greek letters, digits and underscores.
+- The signs of Unicode for times, divided by, minus, at most, at least, not equal, squared and cubed are operators.
 """
 
+import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
-from evaluator.lumos.maths.algebra.arithmetic import number_of
-from evaluator.lumos.maths.algebra.errors import MAX_DEPTH, Failure, MathsError
-from evaluator.lumos.maths.algebra.functions import ALIASES, FUNCTIONS
-from evaluator.lumos.maths.algebra.syntax import Apply, Call, Chain, Literal, Minus, Name, Node, Power, Ref, Series
-from evaluator.lumos.maths.algebra.tokens import END, NAME, NUMBER, REFERENCE, RELATION, SYMBOL, Token, tokens_of
+from evaluator.lumos.maths.algebra.arithmetic import ALIASES, FUNCTIONS, Rational, number_of
+from evaluator.lumos.maths.algebra.errors import MAX_DEPTH, MAX_TEXT, Failure, MathsError
 
+NUMBER, REFERENCE, NAME, RELATION, SYMBOL, END = "number", "reference", "name", "relation", "symbol", "end"
+_BLANK = "blank"
+_PLAIN = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4}(?![\w.]))?"
+_PART = r"[A-Za-z0-9_\u0370-\u03ff]"
+_REST = (
+    rf"|(?P<reference>R[0-9]{{1,9}}(?!{_PART}|\.[0-9]))"
+    rf"|(?P<name>(?!R[0-9]+(?!{_PART}))[A-Za-z\u0370-\u03ff]{_PART}*)"
+    r"|(?P<relation><=|>=|==|!=|[=<>≤≥≠])"
+    r"|(?P<symbol>\*\*|[-+*/%^!()\[\]{},;\u00d7\u00b7\u00f7\u2212\u2013\u00b2\u00b3])"
+    r"|(?P<blank>[\s\u00a0]+|\$(?=\s{0,9}[.0-9(R]))"
+)
+_TOKEN = re.compile(f"(?P<number>{_PLAIN})" + _REST)
+_THOUSANDS = re.compile(rf"(?P<number>[0-9]{{1,3}}(?:,[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?|{_PLAIN})" + _REST)
+_WRITTEN = {
+    "\u00d7": "*",
+    "\u00b7": "*",
+    "\u00f7": "/",
+    "\u2212": "-",
+    "\u2013": "-",
+    "^": "**",
+    "==": "=",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _WORDS = frozenset({"of", "mod", "and", "or", "about"})
 _RAISED = {"²": 2, "³": 3}
@@ -38,6 +67,145 @@ _FACTORS = {"*": "*", "/": "/", "%": "mod", "mod": "mod"}
 _PERCENT = Fraction(1, 100)
 _OPERAND = frozenset({NUMBER, NAME, REFERENCE})
 _MOST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A number."""
+
+    value: Rational
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """The result of an earlier action."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    """The negative of an operand."""
+
+    operand: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Operands with `+` and `-` between them, or `*`, `/` and `mod`, from left to right.
+
+    One node however many there are, so that a tree is no deeper than its brackets.
+    """
+
+    operands: tuple["Node", ...]
+    operators: tuple[str, ...]
+    """One less than the operands."""
+    places: tuple[int, ...]
+    """Offsets of the operators."""
+
+    @property
+    def at(self) -> int:
+        return self.places[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A base and its exponent."""
+
+    base: "Node"
+    exponent: "Node"
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A listed function of arguments."""
+
+    function: str
+    arguments: tuple["Node", ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An earlier expression of arguments, such as `R4(R5, R6)`; a product where `R4` is a number."""
+
+    reference: str
+    arguments: tuple["Node", ...]
+    at: int
+
+
+Node = Literal | Name | Ref | Minus | Series | Power | Call | Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An expression, or several with relations between them such as `1 < x <= 5`."""
+
+    sides: tuple[Node, ...]
+    operators: tuple[str, ...]
+    """`=`, `!=`, `<`, `<=`, `>` or `>=`; one less than the sides."""
+    at: int
+
+    @property
+    def expression(self) -> Node | None:
+        """The expression, or None where there is a relation."""
+        return None if self.operators else self.sides[0]
+
+
+class Token(NamedTuple):
+    """A token, with its offset in the text."""
+
+    kind: str
+    text: str
+    at: int
+
+
+def tokens_of(text: str, *, thousands: bool) -> list[Token]:
+    """The tokens of a text, and one for its end.
+
+    Args:
+        text: an expression, or several with separators.
+        thousands: whether a comma outside brackets may be part of a number.
+
+    Raises:
+        MathsError: it is too long, or has a character without a meaning.
+    """
+    if len(text) > MAX_TEXT:
+        raise MathsError(Failure.LIMIT, f"the expression has {len(text)} characters; at most {MAX_TEXT} are read")
+    found: list[Token] = []
+    # Whether commas separate arguments, for each open bracket.
+    lists = [not thousands]
+    at = 0
+    while at < len(text):
+        match = (_TOKEN if lists[-1] else _THOUSANDS).match(text, at)
+        if match is None:
+            raise MathsError(Failure.SYNTAX, f"the character {text[at]!r} has no meaning in an expression", offset=at)
+        kind, symbol = match.lastgroup or "", match[0]
+        if kind == SYMBOL:
+            if symbol in _CLOSING:
+                lists.append(bool(found) and found[-1].kind in (NAME, REFERENCE))
+            elif symbol in _CLOSING.values() and len(lists) > 1:
+                lists.pop()
+            symbol = _WRITTEN.get(symbol, symbol)
+        elif kind == RELATION:
+            symbol = _WRITTEN.get(symbol, symbol)
+        if kind != _BLANK:
+            found.append(Token(kind, symbol, at))
+        at = match.end()
+    found.append(Token(END, "", at))
+    return found
 
 
 def parse_items(text: str, *, letters: Collection[str] | None = None, thousands: bool = True) -> tuple[Chain, ...]:

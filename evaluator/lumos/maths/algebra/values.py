@@ -20,10 +20,9 @@ from functools import lru_cache
 
 from evaluator.lumos.maths.algebra import arithmetic
 from evaluator.lumos.maths.algebra.arithmetic import Rational
-from evaluator.lumos.maths.algebra.errors import MAX_TEXT, Failure, MathsError, Work
+from evaluator.lumos.maths.algebra.errors import MAX_TEXT, Failure, MathsError
 from evaluator.lumos.maths.algebra.evaluate import Evaluator, Value, names_in, text_of
 from evaluator.lumos.maths.algebra.parser import parse_items, relations_of
-from evaluator.lumos.maths.algebra.polynomials import Quotient
 
 _ABOUT = "about "
 _OR = " or "
@@ -125,9 +124,9 @@ Result = Number | Expression | Relations | Alternatives
 
 def result_of(value: Value, *, exact: bool) -> Number | Expression:
     """The value of an action, from what an expression was evaluated to."""
-    if isinstance(value, Quotient):
-        return Expression(bounded(text_of(value if exact else value.mapped(arithmetic.rounded))), exact)
-    return Number(value if exact else arithmetic.rounded(value), exact)
+    if isinstance(value, Rational):
+        return Number(value if exact else arithmetic.rounded(value), exact)
+    return Expression(bounded(text_of(value if exact else value.mapped(arithmetic.rounded))), exact)
 
 
 def bounded(text: str) -> str:
@@ -145,8 +144,7 @@ def read_value(text: str) -> Result:
         MathsError: it is no value, with the position.
     """
     bounded(text)
-    work = Work()
-    items = tuple(_alternative(part, work=work) for part in text.split(_OR, MAX_ALTERNATIVES))
+    items = tuple(_alternative(part) for part in text.split(_OR, MAX_ALTERNATIVES))
     return items[0] if len(items) == 1 else Alternatives(items)
 
 
@@ -155,13 +153,13 @@ def relation_of(left: Value, operator: str, right: Value) -> Relation:
     return Relation(bounded(text_of(left)), operator, bounded(text_of(right)))
 
 
-def _alternative(text: str, *, work: Work) -> Number | Expression | Relations:
+def _alternative(text: str) -> Number | Expression | Relations:
     body = text.removeprefix(_ABOUT)
     about = len(body) < len(text)
     if not about:
         body = _APPROXIMATION.sub("", body)
     chains = parse_items(body)
-    state = Evaluator(work=work)
+    state = Evaluator()
     if len(chains) == 1 and chains[0].expression is not None:
         value = state.value(chains[0].expression)
         return result_of(value, exact=state.exact and not about)

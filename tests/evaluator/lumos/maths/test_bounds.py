@@ -2,8 +2,6 @@
 
 import random
 
-import pytest
-
 from evaluator.lumos.maths.algebra.values import read_value
 from evaluator.lumos.maths.tools import TOOLS, Outcome, run
 
@@ -95,21 +93,6 @@ HOSTILE = [
     ("Calculator", "\x00"),
     ("Calculator", "\U0001d7d9"),
 ]  # fmt: skip
-
-
-@pytest.mark.timeout(120)
-def test_hostile_arguments_come_to_an_end():
-    """A few of them have a value; without bounds, any of the others would run for hours."""
-    values = 0
-    for tool, arguments in HOSTILE:
-        outcome = run(tool=tool, arguments=arguments, values=VALUES)
-        if isinstance(outcome, Outcome):
-            values += 1
-            for text, value in zip(outcome.texts, outcome.values, strict=True):
-                assert (len(text) <= 10_000, read_value(text)) == (True, value), arguments[:60]
-        else:
-            assert len(outcome.sentence) > 10, arguments[:60]
-    assert values > 10
 
 
 PIECES = (
