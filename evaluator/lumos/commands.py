@@ -94,7 +94,7 @@ def ship(
     seed: Annotated[int, typer.Option(help="Whose modules.")] = 0,
 ) -> None:
     """Put the measured modules of a seed with their cards where PlanArena ships them from."""
-    from evaluator.lumos.training.shipping import ship as ship_modules
+    from evaluator.lumos.training.command import ship as ship_modules
     from evaluator.training.runs import ChoiceError
 
     try:

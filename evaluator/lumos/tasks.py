@@ -1,14 +1,22 @@
-"""Tasks of suites in turns: a request in words, the right answer, and one way to it."""
+"""What suites in turns have in common: tasks with an answer and one way to it, and columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, Step
-from evaluator.core.suites.base import Task
+from evaluator.core.suites.base import Column, IntervalMethod, Task
 from evaluator.core.tools.types import Catalogue
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.replies.turns.actions import read_actions
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTurn:
+    """One turn: a subgoal and the text of its actions, as a planner replies them."""
+
+    subgoal: str
+    actions: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +64,37 @@ def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_
 def named_outputs(results: Sequence[str], *, names: Sequence[str]) -> dict[str, str]:
     """An action's results by the tool's names for them; results beyond those keep their own."""
     return {names[place] if place < len(names) else result: result for place, result in enumerate(results)}
+
+
+_share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
+_mean = partial(Column, indicator=True)
+_size = partial(Column, indicator=True, ordered=False, fault=None, high=None)
+
+
+def solved(description: str) -> Column:
+    """The share of tasks that are solved, by which the board ranks."""
+    return _share(
+        key="solved", label="Solved", description=description, primary=True, title="Solved", good="solved",
+        bad="not solved",
+    )  # fmt: skip
+
+
+def share(*, key: str, label: str, description: str) -> Column:
+    """Another share of tasks."""
+    return _share(key=key, label=label, description=description)
+
+
+def mean(*, key: str, label: str, description: str) -> Column:
+    """The mean of a value from 0 to 1."""
+    return _mean(key=key, label=label, description=description)
+
+
+EPISODES = (
+    _share(
+        key="ended", label="Ended by itself",
+        description="Share of episodes that ended with an answer, not at a limit or with replies that cannot be read.",
+    ),
+    _mean(key="actions_done", label="Actions that worked", description="Share of an episode's actions with a result."),
+    _size(key="turns", label="Turns", description="Mean number of turns."),
+    _size(key="actions", label="Actions", description="Mean number of actions."),
+)  # fmt: skip

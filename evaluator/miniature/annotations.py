@@ -11,8 +11,8 @@ from evaluator.miniature.grammar.labels import listed_things
 from evaluator.miniature.grammar.reviews import Review
 from evaluator.miniature.grammar.words import BELONGINGS, DAYS, OPINIONS, PEOPLE, PLACES
 from evaluator.miniature.scenes import Scene
+from evaluator.miniature.tableaux.captions import clip_caption
 from evaluator.miniature.tableaux.clips import ClipRecord
-from evaluator.miniature.tableaux.wording import clip_caption
 from evaluator.miniature.vocabulary import Colour, Shape
 
 

@@ -4,11 +4,18 @@ Two streams with different names share nothing, whatever the order or the proces
 """
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from evaluator.core.canonical_json import framed
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 WORLD_VERSION = "1"
 """Raised by hand whenever a stream gives other numbers for the same split, index and purpose."""
@@ -47,3 +54,32 @@ def generator(*, split: Split, index: int, purpose: str, hidden_seed: str | None
     secret = split_secret(split=split, hidden_seed=hidden_seed)
     material = framed("planarena-lilliput", WORLD_VERSION, split.value, secret, str(index), purpose)
     return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(material).digest(), "big")))
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeededSource:
+    """A split of some generators; each suite has a subclass that names its own."""
+
+    generators: ClassVar[str]
+    """Name and version of the generators; other ones share no random numbers with them."""
+
+    split: Split
+    hidden_seed: str | None = None
+
+    def stream(self, purpose: str, index: int, attempt: int = 0) -> "np.random.Generator":
+        """The random numbers for one purpose and number; each attempt has others."""
+        name = f"{self.generators} {purpose}" + (f" {attempt}" if attempt else "")
+        return generator(split=self.split, index=index, purpose=name, hidden_seed=self.hidden_seed)
+
+
+def one_of(rng: "np.random.Generator", values: Sequence[T]) -> T:
+    """One at random."""
+    return values[int(rng.integers(len(values)))]
+
+
+def some_of(rng: "np.random.Generator", values: Sequence[T], *, count: int) -> list[T]:
+    """So many different ones, in random order."""
+    return [values[int(place)] for place in rng.permutation(len(values))[:count]]

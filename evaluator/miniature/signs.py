@@ -12,12 +12,84 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.miniature import lettering
 from evaluator.miniature.grammar.words import BELONGINGS, DAYS, OPINIONS, PEOPLE, PLACES, WEATHER
 from evaluator.miniature.rendering import empty_canvas
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.vocabulary import BACKGROUNDS, COLOURS, Appearance, Background, Colour, Shape
+
+CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+WIDTH, HEIGHT = 5, 7
+ADVANCE = WIDTH + 1
+"""Points from the beginning of one character to that of the next."""
+_POINTS = {
+    "abcdefghi": """
+        ..... #.... ..... ....# ..... ..##. ..... #.... ..#..
+        ..... #.... ..... ....# ..... .#..# .#### #.... .....
+        .###. #.##. .###. .##.# .###. .#... #...# #.##. .##..
+        ....# ##..# #...# #..## #...# ###.. #...# ##..# ..#..
+        .#### #...# #.... #...# ##### .#... .#### #...# ..#..
+        #...# #...# #...# #...# #.... .#... ....# #...# ..#..
+        .#### ####. .###. .#### .###. .#... .###. #...# .###.
+    """,
+    "jklmnopqr": """
+        ...#. #.... .##.. ..... ..... ..... ..... ..... .....
+        ..... #.... ..#.. ..... ..... ..... ..... ..... .....
+        ..##. #..#. ..#.. ##.#. #.##. .###. ####. .##.# #.##.
+        ...#. #.#.. ..#.. #.#.# ##..# #...# #...# #..## ##..#
+        ...#. ##... ..#.. #.#.# #...# #...# ####. .#### #....
+        #..#. #.#.. ..#.. #...# #...# #...# #.... ....# #....
+        .##.. #..#. .###. #...# #...# .###. #.... ....# #....
+    """,
+    "stuvwxyz0": """
+        ..... .#... ..... ..... ..... ..... ..... ..... .###.
+        ..... .#... ..... ..... ..... ..... ..... ..... #...#
+        .#### ###.. #...# #...# #...# #...# #...# ##### #..##
+        #.... .#... #...# #...# #...# .#.#. #...# ...#. #.#.#
+        .###. .#... #...# #...# #.#.# ..#.. .#### ..#.. ##..#
+        ....# .#..# #..## .#.#. #.#.# .#.#. ....# .#... #...#
+        ####. ..##. .##.# ..#.. .#.#. #...# .###. ##### .###.
+    """,
+    "123456789": """
+        ..#.. .###. ##### ...#. ##### ..##. ##### .###. .###.
+        .##.. #...# ...#. ..##. #.... .#... ....# #...# #...#
+        #.#.. ....# ..#.. .#.#. ####. #.... ...#. #...# #...#
+        ..#.. ...#. ...#. #..#. ....# ####. ..#.. .###. .####
+        ..#.. ..#.. ....# ##### ....# #...# .#... #...# ....#
+        ..#.. .#... #...# ...#. #...# #...# .#... #...# ...#.
+        ##### ##### .###. ...#. .###. .###. .#... .###. .##..
+    """,
+}
+"""Rows of points, by the characters that they show side by side."""
+
+
+@cache
+def points_of(character: str) -> npt.NDArray[np.bool_]:
+    """Where a character has ink, shape (7, 5).
+
+    Raises:
+        LookupError: it is no small letter and no digit.
+    """
+    for characters, drawn in _POINTS.items():
+        place = characters.find(character)
+        if place >= 0 and len(character) == 1:
+            rows = [line.split()[place] for line in drawn.strip().splitlines()]
+            return np.array([[point == "#" for point in row] for row in rows], dtype=np.bool_)
+    raise LookupError(f"no sign shows the character {character!r}; there are: {CHARACTERS}")
+
+
+def width_of(word: str) -> int:
+    """Points from the first to the last ink of a word, at most."""
+    return ADVANCE * len(word) - 1
+
+
+@cache
+def word_points(word: str) -> npt.NDArray[np.bool_]:
+    """Where a word has ink, shape (7, 6 * letters - 1)."""
+    gap = np.zeros((HEIGHT, ADVANCE - WIDTH), dtype=np.bool_)
+    columns = [column for character in word for column in (points_of(character), gap)]
+    return np.concatenate(columns[:-1], axis=1)
+
 
 MOST_WORDS = 3
 LONGEST_WORD = 8
@@ -54,7 +126,7 @@ class Line:
     @property
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, right and bottom."""
-        across, down = lettering.width_of(self.word) * self.scale, lettering.HEIGHT * self.scale
+        across, down = width_of(self.word) * self.scale, HEIGHT * self.scale
         return self.x, self.y, self.x + across, self.y + down
 
 
@@ -165,19 +237,19 @@ def _differ(one: Appearance, other: Appearance) -> bool:
 def _placed(*, words: Sequence[str], rng: np.random.Generator) -> tuple[Line, ...]:
     """Lines below one another, in sizes at which they fit."""
     room = SIZE - 2 * _MARGIN
-    tallest = (room - _GAP * (len(words) - 1)) / (lettering.HEIGHT * len(words))
+    tallest = (room - _GAP * (len(words) - 1)) / (HEIGHT * len(words))
     lines: list[Line] = []
-    widest = [min(_SCALES[1], tallest, room / lettering.width_of(word)) for word in words]
+    widest = [min(_SCALES[1], tallest, room / width_of(word)) for word in words]
     scales = [_between(rng, _SCALES[0], widest_scale) for widest_scale in widest]
-    free = room - sum(lettering.HEIGHT * scale for scale in scales) - _GAP * (len(words) - 1)
+    free = room - sum(HEIGHT * scale for scale in scales) - _GAP * (len(words) - 1)
     y = _MARGIN
     for word, scale in zip(words, scales, strict=True):
         above = _between(rng, 0, free)
         free -= above
         y += above
-        x = _between(rng, _MARGIN, SIZE - _MARGIN - lettering.width_of(word) * scale)
+        x = _between(rng, _MARGIN, SIZE - _MARGIN - width_of(word) * scale)
         lines.append(Line(word, x, y, scale))
-        y += lettering.HEIGHT * scale + _GAP
+        y += HEIGHT * scale + _GAP
     return tuple(lines)
 
 
@@ -196,7 +268,7 @@ def paint_sign(sign: Sign) -> npt.NDArray[np.uint8]:
 
 def _coverage(line: Line) -> npt.NDArray[np.float32]:
     """Which share of each pixel a word covers, shape (64, 64)."""
-    points = lettering.word_points(line.word).astype(np.float32)
+    points = word_points(line.word).astype(np.float32)
     rows = _shares(start=line.y, scale=line.scale, count=points.shape[0])
     columns = _shares(start=line.x, scale=line.scale, count=points.shape[1])
     return np.asarray(rows @ points @ columns.T, dtype=np.float32)

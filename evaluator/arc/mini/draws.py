@@ -14,8 +14,7 @@ from evaluator.arc.mini.canvas import Dice
 from evaluator.arc.mini.cells import COLOURS, colours_of
 from evaluator.arc.mini.families import FAMILIES
 from evaluator.arc.mini.rules import Family, Rule
-from evaluator.miniature.draws import SeededSource
-from evaluator.miniature.seeds import Split
+from evaluator.miniature.seeds import SeededSource, Split
 
 
 def known_rules(demonstrations: Sequence[Demonstration]) -> Iterator[Rule]:

@@ -25,8 +25,8 @@ from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batch
 from evaluator.execution.experts.pretrained import Preparation, load_pretrained, load_state, resized
 from evaluator.execution.experts.sampling import number
 from evaluator.execution.experts.texts import whole_number
-from evaluator.miniature.pictures.levelling import levelled
-from evaluator.miniature.pictures.normals import normal_map
+from evaluator.miniature.pictures.maps import normal_map
+from evaluator.miniature.pictures.strokes import levelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class GreyMapExpert(MapExpert[npt.NDArray[np.float32]]):
 class DepthExpert(GreyMapExpert):
     """Any image in, a grey map out: white is near, black far away.
 
-    With the parameter `region_scale` nearness is levelled within the regions of the image (`pictures.levelling`): where
+    With the parameter `region_scale` nearness is levelled within the regions of the image (`pictures.strokes`): where
     things are flat, that moves the steps of a soft estimate to their borders.
     """
 

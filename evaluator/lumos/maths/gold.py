@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.maths.algebra.arithmetic import Rational, exact_text, number_of
 from evaluator.lumos.maths.algebra.errors import MathsError
 from evaluator.lumos.maths.algebra.parser import Literal, Node, Series, parse_expression
 from evaluator.lumos.maths.algebra.values import Number, Result
 from evaluator.lumos.maths.tools import Outcome, ToolFailure, run
+from evaluator.lumos.tasks import GoldTurn
 from evaluator.replies.turns.actions import read_actions
 
 _ANNOTATION = re.compile(r"<<([^<>]{1,200})>>")

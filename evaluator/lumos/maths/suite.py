@@ -7,10 +7,9 @@ from types import MappingProxyType
 from evaluator.core.suites.base import Conditions, Panel, Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
-from evaluator.lumos.columns import EPISODES, share, solved
 from evaluator.lumos.maths.source import GSM8K, RELEASE, SVAMP
 from evaluator.lumos.maths.tasks import MathsFileError, WordProblem, read_gsm8k, read_svamp
-from evaluator.lumos.tasks import TurnTask, plan_of_turns
+from evaluator.lumos.tasks import EPISODES, TurnTask, plan_of_turns, share, solved
 
 VERSION = "1"
 _DESCRIPTIONS = {

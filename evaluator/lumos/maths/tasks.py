@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.maths.gold import NoGold, gold_of_equation, gold_of_rationale
+from evaluator.lumos.tasks import GoldTurn
 
 _ANSWER = re.compile(r"\n#### (-?[0-9][0-9,]*(?:\.[0-9]+)?)\s*$")
 _TYPOS = {"Common-Divison": "Common-Division"}

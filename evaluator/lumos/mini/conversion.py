@@ -17,14 +17,13 @@ from evaluator.core.turns import Formulation, PastTurn, TurnReply, TurnRequest, 
 from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.mini.draws import Source
 from evaluator.lumos.mini.environment import MiniEnvironment
 from evaluator.lumos.mini.groups import GROUPS, draw_group
 from evaluator.lumos.mini.suite import mini_suite, task_of
 from evaluator.lumos.strategies import templates
 from evaluator.lumos.strategies.strategy import results_matter
-from evaluator.lumos.tasks import TurnTask
+from evaluator.lumos.tasks import GoldTurn, TurnTask
 from evaluator.miniature.seeds import Split
 
 FORMS = (

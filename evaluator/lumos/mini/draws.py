@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evaluator.lumos.gold_turns import GoldTurn
-from evaluator.miniature.draws import SeededSource
+from evaluator.lumos.tasks import GoldTurn
+from evaluator.miniature.seeds import SeededSource
 
 VERSION = "1"
 """Of the generators; raise it whenever one draws another task for the same number."""

@@ -1,4 +1,4 @@
-"""What the tools of `lumos-mini` do, and what its episodes are worth."""
+"""The tools of `lumos-mini`, its experts (a reader, and one that answers questions about pictures), and its scores."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnScore
-from evaluator.lumos.answering import LOOK
+from evaluator.lumos.answering import LOOK, OF_OPENAGI, Answering, NoPictureError
 from evaluator.lumos.maths.environment import MathsEnvironment
-from evaluator.lumos.mini.databases.tables import databases_for
+from evaluator.lumos.mini.databases import databases_for
 from evaluator.lumos.mini.draws import EACH, VERSION, Source
-from evaluator.lumos.mini.encyclopedia.chronicle import chronicle
-from evaluator.lumos.mini.experts import mini_experts, not_run
-from evaluator.lumos.mini.groups import MATHS, PICTURES, QA, SQL, WEB
-from evaluator.lumos.mini.shop.environment import run_click, run_search, score_purchase
-from evaluator.lumos.mini.tools import CLICK, PARAGRAPHS, SEARCH
+from evaluator.lumos.mini.encyclopedia import chronicle
+from evaluator.lumos.mini.groups import CLICK, MATHS, PARAGRAPHS, PICTURES, QA, SEARCH, SQL, WEB
+from evaluator.lumos.mini.scenes import IMAGE, NOTICE, OTHER, given
+from evaluator.lumos.mini.shop import run_click, run_search, score_purchase
 from evaluator.lumos.retrieval import answers
 from evaluator.lumos.retrieval.articles import VERSION as RANKING
 from evaluator.lumos.retrieval.articles import Corpus
@@ -31,8 +31,58 @@ from evaluator.lumos.tasks import TurnTask
 from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from evaluator.core.records import Reason
     from evaluator.lumos.sql.running import Runner
+
+
+def mini_experts(*, source: Source, setting: Setting) -> Answering:
+    """The experts of the setting's profile for the tasks of a split."""
+    return Answering(setting, given=_Drawn(source), experts=OF_OPENAGI)
+
+
+def not_run(*, experts: Answering, suite: Suite, profile: str) -> Mapping[str, tuple[Reason, str]]:
+    """The tasks whose gold plan needs an expert that the profile lacks."""
+    lacking = experts.lacking()
+    if not lacking:
+        return {}
+    found: dict[str, tuple[Reason, str]] = {}
+    for task in suite.tasks:
+        needed = sorted({step.tool for step in task.gold.steps} & lacking) if task.gold else []
+        if needed:
+            found[task.key] = (Reason.NO_EXPERT, f"The profile {profile} has no expert for {', '.join(needed)}.")
+    return found
+
+
+class _Drawn:
+    """What the tasks of a split are given: scenes and notices."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def picture(self, *, scope: str, name: str) -> "Image":
+        """See `Given`."""
+        from PIL import Image
+
+        from evaluator.miniature.rendering import render
+        from evaluator.miniature.scenes import Scene
+
+        scene = self._given(scope).get(name)
+        if not isinstance(scene, Scene):
+            there = ", ".join(one for one in (IMAGE, OTHER) if one in self._given(scope)) or "none"
+            raise NoPictureError(f"There is no picture {name[:100]!r}; there are: {there}.")
+        return Image.fromarray(render(scene))
+
+    def text(self, *, scope: str, name: str) -> str | None:
+        """See `Given`: the notice, where the task has one."""
+        found = self._given(scope).get(name) if name == NOTICE else None
+        return found if isinstance(found, str) else None
+
+    def _given(self, scope: str) -> Mapping[str, object]:
+        kind, _, number = scope.partition(" ")
+        return given(source=self._source, number=int(number)) if kind == "scenes" else {}
+
 
 _RULES = 1
 """Raise it when the same action may have another result, or the same answer another score."""
@@ -134,7 +184,7 @@ class MiniEnvironment:
         return TurnScore(score=solved, indicators=indicators, expected=found.expected)
 
     def _open_databases(self) -> "Runner":
-        from evaluator.lumos.mini.databases.tables import database, name_of
+        from evaluator.lumos.mini.databases import database, name_of
         from evaluator.lumos.sql.databases import built
         from evaluator.lumos.sql.running import Runner
 

@@ -1,15 +1,21 @@
-"""The five groups: what draws their tasks, and which tools they offer."""
+"""The five groups: what draws their tasks, and the tools that each task of a group offers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
-from evaluator.lumos.mini.databases.questions import draw_question as draw_database_question
+from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.lumos.answering import LOOK
+from evaluator.lumos.maths.suite import TOOLS as MATHS_TOOLS
+from evaluator.lumos.mini.databases import draw_question as draw_database_question
 from evaluator.lumos.mini.draws import EACH, Drawn, Source
-from evaluator.lumos.mini.encyclopedia.questions import draw_question as draw_chronicle_question
-from evaluator.lumos.mini.problems.problems import draw_problem
-from evaluator.lumos.mini.scenes.questions import draw_picture_question
-from evaluator.lumos.mini.shop.requests import draw_request
+from evaluator.lumos.mini.encyclopedia import draw_question as draw_chronicle_question
+from evaluator.lumos.mini.problems import draw_problem
+from evaluator.lumos.mini.scenes import draw_picture_question
+from evaluator.lumos.mini.shop import draw_request
+from evaluator.lumos.retrieval.environment import retrieval_tools
+from evaluator.lumos.sql.suite import TOOLS as SQL_TOOLS
 
 _ATTEMPTS = 20
 
@@ -55,3 +61,37 @@ def draw_group(*, group: str, source: Source, count: int = EACH, start: int = 0)
         seen.add((task.text, task.scope))
         drawn.append(task)
     return drawn
+
+
+PARAGRAPHS = 1
+"""How many `ParagraphRetrieve` returns: a paragraph is as long as the reader's texts."""
+SEARCH, CLICK = "Search", "Click"
+
+
+def _tool(name: str, description: str, *, inputs: dict[str, ResourceType], output: str) -> Tool:
+    return Tool(
+        name=name, domain="web" if name != LOOK else "pictures", description=description,
+        inputs=MappingProxyType(inputs), outputs=MappingProxyType({output: ResourceType.TEXT}),
+    )  # fmt: skip
+
+
+_TOOLS = (
+    *(MATHS_TOOLS[name] for name in GROUPS[MATHS].tools),
+    *SQL_TOOLS.tools.values(),
+    *retrieval_tools(paragraphs=PARAGRAPHS),
+    _tool(
+        SEARCH, "Searches the shop and shows the first page of results.", inputs={"query": ResourceType.TEXT},
+        output="page",
+    ),
+    _tool(
+        CLICK,
+        "Clicks an element of a page: the number of a result, an option, next page, previous page, back to results, or "
+        "buy now. Click(R1, 2) opens the second result of the page R1.",
+        inputs={"page": ResourceType.TEXT, "element": ResourceType.TEXT}, output="page",
+    ),
+    _tool(
+        LOOK, "Answers a question about a picture: VQA([IMG], Question: What colour is the star?).",
+        inputs={"image": ResourceType.IMAGE, "question": ResourceType.TEXT}, output="answer",
+    ),
+)  # fmt: skip
+TOOLS = Catalogue(name="lumos-mini", tools=MappingProxyType({tool.name: tool for tool in _TOOLS}))

@@ -10,15 +10,13 @@ from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.tools.types import ResourceType
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import hidden_seed
-from evaluator.lumos.columns import EPISODES, mean, solved
 from evaluator.lumos.mini.draws import EACH, Drawn, Source
 from evaluator.lumos.mini.environment import MiniEnvironment
-from evaluator.lumos.mini.groups import GROUPS, MATHS, PICTURES, QA, SQL, draw_group
+from evaluator.lumos.mini.groups import GROUPS, MATHS, PICTURES, QA, SQL, TOOLS, draw_group
 from evaluator.lumos.mini.paraphrases import PARAPHRASES
-from evaluator.lumos.mini.scenes.questions import NOTICE
-from evaluator.lumos.mini.tools import TOOLS
+from evaluator.lumos.mini.scenes import NOTICE
 from evaluator.lumos.sql.environment import TOOL as SQL_TOOL
-from evaluator.lumos.tasks import TurnTask, plan_of_turns
+from evaluator.lumos.tasks import EPISODES, TurnTask, mean, plan_of_turns, solved
 from evaluator.miniature.seeds import Split
 
 SLUG = "lumos-mini"

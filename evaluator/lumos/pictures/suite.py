@@ -12,7 +12,6 @@ from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.episodes.base import Setting
 from evaluator.lumos.answering import LOOK
-from evaluator.lumos.columns import EPISODES, solved
 from evaluator.lumos.mounted import Mounted, digest_of
 from evaluator.lumos.pictures.environment import PICTURE, PictureEnvironment
 from evaluator.lumos.pictures.source import (
@@ -25,7 +24,7 @@ from evaluator.lumos.pictures.source import (
     read_science,
 )
 from evaluator.lumos.retrieval.environment import ANSWER, retrieval_tools
-from evaluator.lumos.tasks import TurnTask
+from evaluator.lumos.tasks import EPISODES, TurnTask, solved
 
 VERSION = "1"
 _LOOKING = Tool(

@@ -10,8 +10,6 @@ from evaluator.core.suites.base import Column, Conditions, Panel, Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import Catalogue, ResourceType
 from evaluator.episodes.base import Setting
-from evaluator.lumos.columns import EPISODES, mean, share, solved
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.maths.suite import TOOLS as MATHS_TOOLS
 from evaluator.lumos.mounted import Mounted, digest_of
 from evaluator.lumos.questions.environment import BEST, CALCULATOR, QuestionEnvironment, score_verdict, score_words
@@ -30,7 +28,7 @@ from evaluator.lumos.questions.source import (
 )
 from evaluator.lumos.retrieval.articles import Article
 from evaluator.lumos.retrieval.environment import retrieval_tools
-from evaluator.lumos.tasks import TurnTask, plan_of_turns
+from evaluator.lumos.tasks import EPISODES, GoldTurn, TurnTask, mean, plan_of_turns, share, solved
 
 VERSION = "1"
 _TOOLS = (*retrieval_tools(paragraphs=BEST), MATHS_TOOLS[CALCULATOR])

@@ -9,10 +9,8 @@ from types import MappingProxyType
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import ResourceType
-from evaluator.lumos.columns import EPISODES, mean, share
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.mounted import digest_of
-from evaluator.lumos.tasks import TurnTask, plan_of_turns
+from evaluator.lumos.tasks import EPISODES, GoldTurn, TurnTask, mean, plan_of_turns, share
 from evaluator.lumos.web.environment import TOOLS, WalkEnvironment
 from evaluator.lumos.web.steps import POOL, STEPS, StepFileError, Walk, read_walks
 

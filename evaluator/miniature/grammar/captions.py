@@ -1,7 +1,11 @@
-"""Captions: the main object, where it is as seen from the leftmost other, and the background."""
+"""Captions: the main object, where it is as seen from the leftmost other, and the background, and masks in them."""
 
-from evaluator.miniature.grammar.bilingual import Bilingual
-from evaluator.miniature.grammar.german import Case, capitalised, english_article, noun_phrase
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from evaluator.miniature.grammar.german import Bilingual, Case, capitalised, english_article, noun_phrase
 from evaluator.miniature.grammar.labels import BACKGROUND, BACKGROUNDS, listed_things, thing_phrase
 from evaluator.miniature.scenes import Scene, direction_between
 from evaluator.miniature.vocabulary import Direction
@@ -54,3 +58,23 @@ def caption(scene: Scene) -> Bilingual:
         capitalised(f"{english} {background.english}."),
         capitalised(f"{german} {background.german}."),
     )
+
+
+MASK = "[MASK]"
+
+
+def mask_word(*, text: str, recoverable: Sequence[str], rng: np.random.Generator) -> str:
+    """Put the mask in the place of one of the recoverable words, at its first occurrence as a whole word.
+
+    Raises:
+        ValueError: none of them is in the text.
+    """
+    present = [word for word in recoverable if _pattern(word).search(text)]
+    if not present:
+        raise ValueError(f"none of the recoverable words {', '.join(recoverable)} is in {text!r}")
+    word = present[rng.integers(len(present))]
+    return _pattern(word).sub(MASK, text, count=1)
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(word)}\b")

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.miniature.grammar.bilingual import Bilingual, joined
-from evaluator.miniature.grammar.german import capitalised
+from evaluator.miniature.grammar.german import Bilingual, capitalised, joined
 from evaluator.miniature.grammar.labels import NUMBERS
 from evaluator.miniature.grammar.questions import Question
 from evaluator.miniature.grammar.words import (

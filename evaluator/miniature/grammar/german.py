@@ -1,10 +1,38 @@
-"""German inflection, as much as the miniature world needs: articles and adjective endings by gender and case.
+"""Texts in both languages, and German inflection as much as the miniature world needs.
 
-Singular only. Tables: Duden, Die Grammatik, "Deklination der Adjektive" (strong, mixed and weak endings).
+Articles and adjective endings by gender and case, singular only. Tables: Duden, Die Grammatik, "Deklination der
+Adjektive" (strong, mixed and weak endings).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Bilingual:
+    """The same said in English and in German."""
+
+    english: str
+    german: str
+
+    def in_language(self, language: str | None) -> str:
+        """The text in `en` or `de`.
+
+        Raises:
+            LookupError: it is another language.
+        """
+        if language == "en":
+            return self.english
+        if language == "de":
+            return self.german
+        raise LookupError(f'the grammar speaks "en" and "de", not {language!r}')
+
+
+def joined(parts: Iterable[Bilingual], *, separator: str = " ") -> Bilingual:
+    """One text from several."""
+    pairs = tuple(parts)
+    return Bilingual(separator.join(p.english for p in pairs), separator.join(p.german for p in pairs))
 
 
 class Gender(StrEnum):

@@ -1,7 +1,16 @@
 """Names of the things of a scene: class labels, object lists, colours, numbers."""
 
-from evaluator.miniature.grammar.bilingual import Bilingual, joined
-from evaluator.miniature.grammar.german import Adjective, Article, Case, Gender, Noun, english_article, noun_phrase
+from evaluator.miniature.grammar.german import (
+    Adjective,
+    Article,
+    Bilingual,
+    Case,
+    Gender,
+    Noun,
+    english_article,
+    joined,
+    noun_phrase,
+)
 from evaluator.miniature.scenes import Scene, SceneObject
 from evaluator.miniature.vocabulary import Background, Colour, Shape
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.miniature.grammar.bilingual import Bilingual
 from evaluator.miniature.grammar.captions import DIRECTIONS
-from evaluator.miniature.grammar.german import english_article
+from evaluator.miniature.grammar.german import Bilingual, english_article
 from evaluator.miniature.grammar.labels import BACKGROUNDS, COLOURS, NUMBERS, SHAPES, thing_name
 from evaluator.miniature.scenes import Scene, direction_between
 from evaluator.miniature.vocabulary import Direction, Shape

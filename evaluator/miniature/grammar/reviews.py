@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.miniature.grammar.bilingual import Bilingual, joined
-from evaluator.miniature.grammar.german import Article, Case, capitalised, noun_phrase
+from evaluator.miniature.grammar.german import Article, Bilingual, Case, capitalised, joined, noun_phrase
 from evaluator.miniature.grammar.labels import NUMBERS
 from evaluator.miniature.grammar.words import DAYS, OPINIONS, PLACES, Opinion, Place
 

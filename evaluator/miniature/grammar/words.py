@@ -6,8 +6,16 @@ words follows from its partner, and a text in which one is masked can be restore
 
 from dataclasses import dataclass
 
-from evaluator.miniature.grammar.bilingual import Bilingual
-from evaluator.miniature.grammar.german import Adjective, Article, Case, Gender, Noun, english_article, noun_phrase
+from evaluator.miniature.grammar.german import (
+    Adjective,
+    Article,
+    Bilingual,
+    Case,
+    Gender,
+    Noun,
+    english_article,
+    noun_phrase,
+)
 
 M, F, N = Gender.MASCULINE, Gender.FEMININE, Gender.NEUTER
 

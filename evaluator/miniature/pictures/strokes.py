@@ -1,4 +1,4 @@
-"""Line drawings of pictures: edges, straight lines and scribbles, white on black."""
+"""What the edges of pictures give: line drawings, white on black, and maps whose steps lie at edges."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,6 +6,7 @@ from scipy import ndimage
 from skimage.draw import line
 from skimage.feature import canny
 from skimage.morphology import skeletonize
+from skimage.segmentation import felzenszwalb
 from skimage.transform import probabilistic_hough_line
 
 Pixels = npt.NDArray[np.uint8]
@@ -55,3 +56,23 @@ def scribble(pixels: Pixels) -> Strokes:
 def drawing(strokes: Strokes) -> Pixels:
     """Strokes as a picture, white on black."""
     return np.repeat(np.where(strokes, 255, 0).astype(np.uint8)[..., None], 3, axis=-1)
+
+
+_LEAST_PIXELS = 8
+"""Of a region; smaller ones join a neighbour."""
+
+
+def levelled(
+    values: npt.NDArray[np.float32], *, pixels: npt.NDArray[np.uint8], scale: float
+) -> npt.NDArray[np.float32]:
+    """The median of the values in each region of even colour (Felzenszwalb and Huttenlocher, 2004).
+
+    Args:
+        values: one for each pixel, shape (height, width).
+        pixels: 8-bit RGB of shape (height, width, 3).
+        scale: of the regions; the larger, the larger they are.
+    """
+    regions = felzenszwalb(pixels, scale=scale, sigma=0, min_size=_LEAST_PIXELS)
+    medians = ndimage.median(values, labels=regions, index=np.arange(int(regions.max()) + 1))
+    of_region = np.asarray(medians, dtype=np.float32)
+    return np.asarray(of_region[regions], dtype=np.float32)

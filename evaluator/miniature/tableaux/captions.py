@@ -1,12 +1,13 @@
-"""Captions of tableaux, in the words of the captions of scenes; a figure is one more noun."""
+"""Captions of tableaux and clips, in the words of the captions of scenes; a figure is one more noun."""
 
 import numpy as np
 
 from evaluator.miniature.grammar.captions import DIRECTIONS
-from evaluator.miniature.grammar.german import english_article
+from evaluator.miniature.grammar.german import capitalised, english_article
 from evaluator.miniature.grammar.labels import BACKGROUND, BACKGROUNDS
 from evaluator.miniature.scenes import direction_between
-from evaluator.miniature.tableaux.painting import part_mask
+from evaluator.miniature.tableaux.clips import ClipRecord
+from evaluator.miniature.tableaux.drawing import part_mask
 from evaluator.miniature.tableaux.records import Figure, Part, Tableau, name_of
 from evaluator.miniature.vocabulary import Direction
 
@@ -47,3 +48,10 @@ def _middle(part: Part) -> tuple[float, float]:
     """Mean column and row of what a part covers, in pixels."""
     rows, columns = np.nonzero(part_mask(part))
     return float(columns.mean()), float(rows.mean())
+
+
+def clip_caption(clip: ClipRecord) -> str:
+    """What moves in a clip and how, for example `A red star is rising to the left on a green background.`"""
+    name, ground = clip.mover.name, BACKGROUNDS[clip.background].english
+    subject = capitalised(f"{english_article(name)} {name}")
+    return f"{subject} is {clip.motion} on {english_article(ground)} {ground} background."

@@ -10,7 +10,7 @@ import numpy as np
 from evaluator.miniature.grammar.labels import BACKGROUND, BACKGROUNDS
 from evaluator.miniature.scenes import SceneObject, contrasting_colour
 from evaluator.miniature.tableaux.captions import with_article
-from evaluator.miniature.tableaux.painting import part_mask
+from evaluator.miniature.tableaux.drawing import part_mask
 from evaluator.miniature.tableaux.records import Figure, Part, Tableau, name_of
 from evaluator.miniature.vocabulary import BACKGROUNDS as BACKGROUND_COLOURS
 from evaluator.miniature.vocabulary import COLOURS, Background, Colour, Shape

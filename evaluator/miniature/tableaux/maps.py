@@ -11,8 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.miniature.pictures.normals import normal_map
-from evaluator.miniature.pictures.outlines import outlines
+from evaluator.miniature.pictures.maps import normal_map, outlines
 from evaluator.miniature.pictures.skeleton import draw_skeleton
 from evaluator.miniature.rendering import Plane
 from evaluator.miniature.scenes import SIZE

@@ -24,10 +24,12 @@ from transformers import (
 
 from evaluator.execution.experts.imaging import to_tensor
 from evaluator.execution.experts.recognition import CHANNELS, PATCH, letter_values
-from evaluator.miniature.lettering import ADVANCE, CHARACTERS, HEIGHT
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.signs import (
+    ADVANCE,
+    CHARACTERS,
+    HEIGHT,
     LONGEST_WORD,
     MOST_WORDS,
     Sign,

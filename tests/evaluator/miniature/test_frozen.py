@@ -16,11 +16,10 @@ from evaluator.miniature.grammar.words import BELONGINGS, OPINIONS, PEOPLE, PLAC
 from evaluator.miniature.scenes import draw_scene
 from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split, generator
 from evaluator.miniature.signs import draw_sign
-from evaluator.miniature.tableaux.captions import tableau_caption
+from evaluator.miniature.tableaux.captions import clip_caption, tableau_caption
 from evaluator.miniature.tableaux.clips import draw_clip
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau
 from evaluator.miniature.tableaux.editing import EditKind, edit_of
-from evaluator.miniature.tableaux.wording import clip_caption
 
 SCENES = "3e01d914f612b616235c82e0da5b11d156a2986830ba2e7cae5a564b3378da02"
 TEXTS = "e2698e6abad17e46e50678767c4398d7d539fe8ef5d9d3b8ffbca4ef705fade1"

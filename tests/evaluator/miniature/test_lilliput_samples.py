@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from evaluator.miniature.grammar.captions import MASK, mask_word
 from evaluator.miniature.grammar.documents import draw_document, draw_document_question
-from evaluator.miniature.grammar.masking import MASK, mask_word
 from evaluator.miniature.grammar.words import BELONGINGS, OPINIONS, PEOPLE, PLACES
 from evaluator.miniature.lilliput_samples import LilliputSamples
 from tests.evaluator.miniature.factories import Task

@@ -5,24 +5,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.miniature import annotations, lettering
+from evaluator.miniature import annotations, signs
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.signs import LONGEST_WORD, draw_sign, is_kept_from_training, paint_sign, sign_of
 
-words_of_signs = st.lists(st.text(lettering.CHARACTERS, min_size=1, max_size=LONGEST_WORD), min_size=1, max_size=3)
+words_of_signs = st.lists(st.text(signs.CHARACTERS, min_size=1, max_size=LONGEST_WORD), min_size=1, max_size=3)
 
 
 def test_every_character_looks_different():
-    drawn = {lettering.points_of(character).tobytes() for character in lettering.CHARACTERS}
-    assert len(drawn) == len(lettering.CHARACTERS) == 36
-    assert all(lettering.points_of(character).shape == (7, 5) for character in lettering.CHARACTERS)
+    drawn = {signs.points_of(character).tobytes() for character in signs.CHARACTERS}
+    assert len(drawn) == len(signs.CHARACTERS) == 36
+    assert all(signs.points_of(character).shape == (7, 5) for character in signs.CHARACTERS)
 
 
 def test_a_character_without_a_drawing_is_refused_with_those_there_are():
     for character in ("A", "ä", "", "ab"):
         with pytest.raises(LookupError, match="there are: abc"):
-            lettering.points_of(character)
+            signs.points_of(character)
 
 
 @given(words=words_of_signs, seed=st.integers(0, 2**32))

@@ -12,8 +12,7 @@ from evaluator.miniature.scenes import Scene, SceneObject, contrasting_colour, c
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.signs import Sign, draw_sign
 from evaluator.miniature.tableaux.clips import ClipRecord, draw_clip
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau, is_clear
-from evaluator.miniature.tableaux.painting import Painting, base_of, paint, tableau_of
+from evaluator.miniature.tableaux.drawing import Content, Painting, base_of, draw_tableau, is_clear, paint, tableau_of
 from evaluator.miniature.tableaux.records import Tableau
 
 _ATTEMPTS = 4000

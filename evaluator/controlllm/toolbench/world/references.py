@@ -16,10 +16,10 @@ from evaluator.miniature.grammar.captions import main_caption
 from evaluator.miniature.grammar.labels import BACKGROUNDS, NUMBERS
 from evaluator.miniature.pictures.regions import cropped, kept, outlined
 from evaluator.miniature.scenes import SIZE, Scene, SceneObject
+from evaluator.miniature.tableaux.captions import clip_caption
 from evaluator.miniature.tableaux.clips import ClipRecord
+from evaluator.miniature.tableaux.drawing import paint
 from evaluator.miniature.tableaux.maps import MapKind, draw_map
-from evaluator.miniature.tableaux.painting import paint
-from evaluator.miniature.tableaux.wording import clip_caption
 
 Pixels = npt.NDArray[np.uint8]
 _SIZE = (SIZE, SIZE)

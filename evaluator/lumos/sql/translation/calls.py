@@ -9,7 +9,7 @@ from evaluator.lumos.sql.functions.scalars import BUILT_IN
 from evaluator.lumos.sql.functions.session import CALLABLE
 from evaluator.lumos.sql.outcome import Reason, StatementError
 from evaluator.lumos.sql.schema import Kind
-from evaluator.lumos.sql.translation.writing import Writer, only, quoted, refuse, text
+from evaluator.lumos.sql.translation.parsing import Writer, only, quoted, refuse, text
 
 _WORD = re.compile(r"\w+")
 _INTEGERS = frozenset(

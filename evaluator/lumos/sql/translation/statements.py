@@ -1,15 +1,19 @@
-"""Queries of MySQL in the SQL of SQLite: SELECT, set operations, common table expressions, joins."""
+"""From MySQL to the SQL of SQLite, for statements that only read: SELECT, set operations, common tables, joins.
+
+Only what is known to mean the same in SQLite, or is rewritten to, passes; anything else is refused by name.
+"""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 
 from sqlglot import exp
 
-from evaluator.lumos.sql.outcome import Reason, StatementError
+from evaluator.lumos.sql.outcome import Failure, Reason, StatementError
 from evaluator.lumos.sql.schema import Kind, Schema
 from evaluator.lumos.sql.translation.calls import order_by
 from evaluator.lumos.sql.translation.expressions import write_expression
-from evaluator.lumos.sql.translation.writing import only, quoted, refuse
+from evaluator.lumos.sql.translation.parsing import only, parse, quoted, refuse
 
 MOST_TABLES = 40
 """Tables that a statement reads at most, where each use of a common table expression counts with all that it reads."""
@@ -227,3 +231,34 @@ def _is_inside_common_table(node: exp.Expr, *, root: exp.Expr) -> bool:
             return True
         node = node.parent
     return False
+
+
+_LONGEST_REMEMBERED = 1_000
+
+
+class Translator:
+    """Translates statements on one database, and remembers the last ones."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._remembered = lru_cache(maxsize=256)(self._translate)
+
+    def translate(self, text: str) -> str:
+        """A statement of MySQL in the SQL of SQLite.
+
+        Raises:
+            StatementError: it cannot be read, is not supported, or does not only read.
+        """
+        found = self._remembered(text) if len(text) <= _LONGEST_REMEMBERED else self._translate(text)
+        if isinstance(found, Failure):
+            raise StatementError(found.reason, found.message)
+        return found
+
+    def _translate(self, text: str) -> str | Failure:
+        try:
+            statement = parse(text)
+            return StatementWriter(schema=self._schema, statement=statement).statement(statement)
+        except StatementError as error:
+            return error.failure
+        except RecursionError:
+            return Failure(reason=Reason.TOO_DEEP, message="the statement is nested too deeply")

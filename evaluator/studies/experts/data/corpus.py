@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evaluator.miniature.grammar.bilingual import Bilingual, joined
 from evaluator.miniature.grammar.captions import RECOVERABLE, caption, main_caption
 from evaluator.miniature.grammar.documents import draw_document, draw_document_question
+from evaluator.miniature.grammar.german import Bilingual, joined
 from evaluator.miniature.grammar.labels import label, label_of
 from evaluator.miniature.grammar.questions import draw_question
 from evaluator.miniature.grammar.reviews import SENTIMENTS, draw_review
+from evaluator.miniature.lilliput_samples import TextInput
 from evaluator.miniature.scenes import Scene, draw_scene
 from evaluator.miniature.seeds import Split, generator
-from evaluator.miniature.text_samples import TextInput
 from evaluator.miniature.vocabulary import Colour, Shape
 
 SCENES = 20_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from evaluator.miniature.grammar.masking import MASK
+from evaluator.miniature.grammar.captions import MASK
 from evaluator.studies.experts.data.corpus import draw_english, draw_pair, stream
 
 PAD, BEGIN, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"

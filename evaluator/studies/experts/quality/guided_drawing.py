@@ -9,14 +9,14 @@ from PIL import Image as PillowImage
 from evaluator.core.expert import Expert
 from evaluator.core.values import Mask, Masks, Value
 from evaluator.miniature.grammar.captions import background_phrase
-from evaluator.miniature.pictures.outlines import outlines
+from evaluator.miniature.pictures.maps import outlines
 from evaluator.miniature.rendering import render, thing_mask
 from evaluator.miniature.scenes import SIZE, SceneObject, contrasting_colour, draw_scene
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.tableaux.captions import with_article
+from evaluator.miniature.tableaux.drawing import paint
 from evaluator.miniature.tableaux.editing import EditKind
 from evaluator.miniature.tableaux.maps import MapKind, draw_map
-from evaluator.miniature.tableaux.painting import paint
 from evaluator.miniature.vocabulary import BACKGROUNDS, Background, Shape
 from evaluator.studies.experts.tableaux.data import Batch, tableaux_at
 from evaluator.studies.experts.tableaux.guided_drawing import caption_at

@@ -9,11 +9,11 @@ from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert
 from evaluator.core.values import Clip, Labels
-from evaluator.miniature.pictures.outlines import outlines
+from evaluator.miniature.pictures.maps import outlines
 from evaluator.miniature.pictures.skeleton import Point, read_skeleton
 from evaluator.miniature.seeds import Split
+from evaluator.miniature.tableaux.captions import clip_caption
 from evaluator.miniature.tableaux.records import Figure, Joint
-from evaluator.miniature.tableaux.wording import clip_caption
 from evaluator.studies.experts.tableaux.data import Batch, ClipBatch, clips_at, tableaux_at
 
 Experts = Mapping[str, Expert]

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.core.expert import Expert
-from evaluator.miniature.grammar.bilingual import Bilingual
-from evaluator.miniature.grammar.captions import caption, main_caption
+from evaluator.miniature.grammar.captions import caption, main_caption, mask_word
 from evaluator.miniature.grammar.documents import draw_document
+from evaluator.miniature.grammar.german import Bilingual
 from evaluator.miniature.grammar.labels import label, object_names
-from evaluator.miniature.grammar.masking import mask_word
 from evaluator.miniature.grammar.reviews import draw_review
+from evaluator.miniature.lilliput_samples import TEXT_SAMPLES, Stream, TextInput, TextSample
 from evaluator.miniature.scenes import Scene, draw_scene
 from evaluator.miniature.seeds import Split, generator
-from evaluator.miniature.text_samples import TEXT_SAMPLES, Stream, TextInput, TextSample
 
 TEXT_TOOLS: Mapping[str, str] = {
     "machine-translation": "Machine Translation",

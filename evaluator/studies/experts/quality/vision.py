@@ -7,7 +7,9 @@ import numpy as np
 from evaluator.core.expert import Expert
 from evaluator.core.values import Image
 from evaluator.execution.experts.detection import Detection, RTDetrExpert, overlap
-from evaluator.miniature import grammar
+from evaluator.miniature.grammar.captions import caption, main_caption
+from evaluator.miniature.grammar.labels import object_names
+from evaluator.miniature.grammar.questions import draw_question
 from evaluator.miniature.lilliput_samples import clean_image
 from evaluator.miniature.rendering import outline_box
 from evaluator.miniature.scenes import SIZE, Scene, draw_scene
@@ -42,14 +44,14 @@ def exact_share(*, expert: Expert, images: Sequence[Image], right: Sequence[str]
 
 
 def _captioning(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
-    right = [grammar.main_caption(scene).english for scene in scenes]
+    right = [main_caption(scene).english for scene in scenes]
     return {"captions that are exactly right": exact_share(expert=expert, images=images, right=right)}
 
 
 def _detection(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
     assert isinstance(expert, RTDetrExpert)
     found = [expert.detect(np.asarray(image)[None])[0] for image in images]
-    right = [grammar.object_names(scene).english for scene in scenes]
+    right = [object_names(scene).english for scene in scenes]
     return {
         "F1 at IoU 0.5": detection_f1(found=found, scenes=scenes),
         "lists that are exactly right": exact_share(expert=expert, images=images, right=right),
@@ -58,7 +60,7 @@ def _detection(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scen
 
 def _questions(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
     rngs = (generator(split=Split.VALIDATION, index=index, purpose="visual-query") for index in range(len(scenes)))
-    asked = [grammar.draw_question(scene=scene, rng=rng) for scene, rng in zip(scenes, rngs, strict=True)]
+    asked = [draw_question(scene=scene, rng=rng) for scene, rng in zip(scenes, rngs, strict=True)]
     outputs = expert.run([{"image": i, "text": q.text} for i, q in zip(images, asked, strict=True)])
     right = [output["text"] == q.answer.english for output, q in zip(outputs, asked, strict=True)]
     return {"answers that are exactly right": float(np.mean(right))}
@@ -74,7 +76,7 @@ _MEASURES: Mapping[str, tuple[str, Callable[..., dict[str, float]]]] = {
 
 def drawing_quality(*, expert: Expert, classifier: Expert, scenes: Sequence[Scene]) -> dict[str, float]:
     """What the classifier sees in pictures drawn from the captions of scenes."""
-    drawn = expert.run([{"text": grammar.caption(scene).english} for scene in scenes])
+    drawn = expert.run([{"text": caption(scene).english} for scene in scenes])
     seen = [str(output["text"]).split() for output in classifier.run(drawn)]
     pairs = list(zip(seen, (scene.main for scene in scenes), strict=True))
     return {
@@ -116,6 +118,6 @@ def vision_quality(
             expert=experts["Text to Image Generation"], classifier=experts["Image Classification"], scenes=scenes
         )
     if scorers is not None and "CLIP" in scorers:
-        texts = [grammar.caption(scene).english for scene in scenes]
+        texts = [caption(scene).english for scene in scenes]
         measured["clip-score"] = retrieval(scorer=scorers["CLIP"], images=images, texts=texts)
     return measured

@@ -20,8 +20,8 @@ from transformers import (
 
 from evaluator.execution.experts.clips import FINE_CHANNELS, video_values
 from evaluator.miniature.seeds import Split
+from evaluator.miniature.tableaux.captions import clip_caption
 from evaluator.miniature.tableaux.clips import draw_clip
-from evaluator.miniature.tableaux.wording import clip_caption
 from evaluator.studies.experts.captioning import decoder_config, token_ids, word_tokenizer, write_captioner
 from evaluator.studies.experts.tableaux import motion
 from evaluator.studies.experts.tableaux.data import CLIPS, clips_at

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.clips import ClipRecord, draw_clip, frames_of
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
-from evaluator.miniature.tableaux.painting import Painting, paint, tableau_of
+from evaluator.miniature.tableaux.drawing import Content, Painting, draw_tableau, paint, tableau_of
 from evaluator.miniature.tableaux.records import Tableau
 from evaluator.studies.experts.data.bank import Rows
 

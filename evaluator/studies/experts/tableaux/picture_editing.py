@@ -14,8 +14,8 @@ from transformers import CLIPTextModel
 
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.seeds import Split, generator
+from evaluator.miniature.tableaux.drawing import paint
 from evaluator.miniature.tableaux.editing import Edit, draw_edit
-from evaluator.miniature.tableaux.painting import paint
 from evaluator.studies.experts import contrastive, image_autoencoder, text_to_image
 from evaluator.studies.experts.data.bank import Rows, normalised
 from evaluator.studies.experts.tableaux.data import tableau

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from evaluator.execution.experts.maps import EdgeConfig, EdgeNetwork
-from evaluator.miniature.pictures.outlines import outlines
+from evaluator.miniature.pictures.maps import outlines
 from evaluator.studies.experts.data.bank import normalised
 from evaluator.studies.experts.tableaux.data import draw_batch
 from evaluator.training.export import write_config, write_weights

@@ -13,9 +13,8 @@ from evaluator.core.values import Mask, Masks, encode
 from evaluator.execution.experts.profile import load_expert, load_profile
 from evaluator.execution.experts.weights import WeightsError, weights_digest
 from evaluator.miniature.seeds import Split
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
 from evaluator.miniature.tableaux.maps import MapKind, edge_map
-from evaluator.miniature.tableaux.painting import paint
 from tests.evaluator.miniature.factories import clean_images
 
 SPECS = load_profile("lilliput").experts

@@ -12,8 +12,7 @@ from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, decode, encode
 from evaluator.execution.experts.profile import Profile, load_expert, load_profile
 from evaluator.miniature.seeds import Split
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
-from evaluator.miniature.tableaux.painting import paint
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
 
 FEW = {
     "lilliput": (

@@ -12,8 +12,7 @@ from evaluator.core.naming import is_named, words_of
 from evaluator.core.values import Box, Boxes, Label, Labels, Mask, Masks, Value
 from evaluator.execution.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
 from evaluator.miniature.seeds import Split
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
-from evaluator.miniature.tableaux.painting import paint
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
 
 PAINTED = paint(draw_tableau(split=Split.VALIDATION, index=3, content=Content.THINGS))
 PICTURE = PillowImage.fromarray(PAINTED.pixels)

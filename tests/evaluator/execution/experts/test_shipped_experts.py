@@ -14,8 +14,7 @@ from evaluator.miniature.pictures.skeleton import read_skeleton
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.signs import draw_sign, paint_sign
 from evaluator.miniature.tableaux.clips import Motion, draw_clip, frames_of
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
-from evaluator.miniature.tableaux.painting import paint
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
 from tests.evaluator.miniature.factories import clean_images, degraded_images
 
 

@@ -9,7 +9,7 @@ from evaluator.execution.engine.store import MemoryStore
 from evaluator.lumos.mini.conversion import FORMS, records_of, solve, write_training_data
 from evaluator.lumos.mini.groups import GROUPS
 from evaluator.lumos.strategies import templates
-from evaluator.lumos.training.conversations import exchanges_of, read_conversations
+from evaluator.lumos.training.training import exchanges_of, read_conversations
 from evaluator.training.causal import DataError
 
 

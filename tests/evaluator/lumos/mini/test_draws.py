@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from evaluator.lumos.mini.databases.tables import DATABASES, database
+from evaluator.lumos.mini.databases import DATABASES, database
 from evaluator.lumos.mini.draws import EACH, Source
-from evaluator.lumos.mini.encyclopedia.chronicle import TOWNS, chronicle
+from evaluator.lumos.mini.encyclopedia import TOWNS, chronicle
 from evaluator.lumos.mini.groups import GROUPS, draw_group
 from evaluator.lumos.mini.suite import mini_suite, tasks_of
 from evaluator.lumos.retrieval.articles import Corpus

@@ -2,9 +2,7 @@
 
 import pytest
 
-from evaluator.lumos.mini.shop.catalogue import Item, Shop
-from evaluator.lumos.mini.shop.pages import PageError, address_of, click, search_page
-from evaluator.lumos.mini.shop.reward import Goal, reward
+from evaluator.lumos.mini.shop import Goal, Item, PageError, Shop, address_of, click, reward, search_page
 
 
 def item(key: str, **changes: object) -> Item:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.lumos.sql.environment import FAILED, kendall_tau, reward, row_text
 from evaluator.lumos.sql.outcome import Failure, Reason, Result
-from evaluator.lumos.sql.reward import FAILED, kendall_tau, reward, row_text
 
 FAILURE = Failure(reason=Reason.SYNTAX, message="x")
 

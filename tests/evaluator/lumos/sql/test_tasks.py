@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from evaluator.lumos.sql.defects import DEFECTS, Defect
+from evaluator.lumos.sql.environment import reward
 from evaluator.lumos.sql.outcome import Result
-from evaluator.lumos.sql.reward import reward
 from evaluator.lumos.sql.running import Runner
-from evaluator.lumos.sql.tasks import Hardness, TaskFileError, read_tasks
+from evaluator.lumos.sql.tasks import DEFECTS, Defect, Hardness, TaskFileError, read_tasks
 
 ROW = {"db": "zoo", "gold": "SELECT 1", "query": "One?", "hardness": "easy", "db_tables": {"keeper": ["id"]}}
 

@@ -9,10 +9,8 @@ import torch
 
 from evaluator.lumos.strategies import templates
 from evaluator.lumos.training.command import train
-from evaluator.lumos.training.conversations import read_conversations
 from evaluator.lumos.training.study import table
-from evaluator.lumos.training.tokens import lumos_tokenizer
-from evaluator.lumos.training.training import Order, train_module
+from evaluator.lumos.training.training import Order, lumos_tokenizer, read_conversations, train_module
 from evaluator.lumos.training.variants import GROUPS
 from evaluator.training.causal import OF_PROMPTS, ROW, Measured, Shape, lessons_of, new_network
 from evaluator.training.export import END_ID

@@ -1,7 +1,6 @@
 import numpy as np
 
-from evaluator.miniature.pictures.normals import normal_map
-from evaluator.miniature.pictures.outlines import outlines
+from evaluator.miniature.pictures.maps import normal_map, outlines
 from evaluator.miniature.pictures.skeleton import JOINT_COLOURS, LIMB_COLOURS, draw_skeleton, read_skeleton
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau
@@ -83,7 +82,7 @@ HALVES[:, 32:] = (220, 40, 40)
 
 
 def test_a_soft_step_becomes_one_at_the_edge_of_the_picture():
-    from evaluator.miniature.pictures.levelling import levelled
+    from evaluator.miniature.pictures.strokes import levelled
 
     across = np.arange(64, dtype=np.float32)
     soft = np.tile(1 / (1 + np.exp(-(across - 29) / 3)), (64, 1)).astype(np.float32)
@@ -96,7 +95,7 @@ def test_a_soft_step_becomes_one_at_the_edge_of_the_picture():
 
 
 def test_an_even_picture_has_one_level():
-    from evaluator.miniature.pictures.levelling import levelled
+    from evaluator.miniature.pictures.strokes import levelled
 
     values = np.random.default_rng(0).random((32, 48), dtype=np.float32)
     found = levelled(values, pixels=np.full((32, 48, 3), 90, dtype=np.uint8), scale=10)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from evaluator.miniature.seeds import Split, generator
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint, part_mask
 from evaluator.miniature.tableaux.editing import EditKind, edit_of
 from evaluator.miniature.tableaux.maps import MapKind, draw_map, line_map, outlines, segmentation_map
-from evaluator.miniature.tableaux.painting import paint, part_mask
 from evaluator.miniature.tableaux.records import Joint
 from evaluator.miniature.vocabulary import Shape
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from evaluator.execution.experts.weights import weights_digest
-from evaluator.lumos.training.shipping import ship
+from evaluator.lumos.training.command import ship
 from evaluator.lumos.training.training import Order, Recipe, Shape, train_module
 from evaluator.lumos.training.variants import GROUPS
 from evaluator.openagi.training.feedback_run import curve_csv, curve_svg

@@ -7,8 +7,7 @@ from safetensors.torch import load_file
 
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.miniature.degradations import Degradation
-from evaluator.miniature.lettering import CHARACTERS
-from evaluator.miniature.signs import is_kept_from_training
+from evaluator.miniature.signs import CHARACTERS, is_kept_from_training
 from evaluator.studies.experts import signs
 from evaluator.studies.experts.recipes import RECIPES, Order, train
 from evaluator.studies.experts.restoration import target_of

@@ -7,11 +7,10 @@ import pytest
 from PIL import Image as PillowImage
 
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
-from evaluator.miniature.pictures.normals import normal_map
+from evaluator.miniature.pictures.maps import normal_map
 from evaluator.miniature.pictures.skeleton import draw_skeleton
 from evaluator.miniature.seeds import Split
-from evaluator.miniature.tableaux.drawing import Content, draw_tableau
-from evaluator.miniature.tableaux.painting import paint
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
 from evaluator.scoring.metrics.results.pictures import (
     answer_score,
     box_score,

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.mini.draws import Drawn, Source
-from evaluator.miniature.draws import one_of
+from evaluator.lumos.tasks import GoldTurn
 from evaluator.miniature.grammar.documents import draw_document, draw_document_question
 from evaluator.miniature.grammar.german import english_article
 from evaluator.miniature.grammar.labels import BACKGROUNDS, COLOURS
 from evaluator.miniature.grammar.questions import draw_question
 from evaluator.miniature.scenes import Scene, draw_scene
+from evaluator.miniature.seeds import one_of
 from evaluator.miniature.vocabulary import Shape
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from evaluator.lumos.gold_turns import GoldTurn
 from evaluator.lumos.mini.draws import Drawn, Source
-from evaluator.miniature.draws import one_of, some_of
+from evaluator.lumos.tasks import GoldTurn
 from evaluator.miniature.grammar.words import BELONGINGS, PEOPLE
+from evaluator.miniature.seeds import one_of, some_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,1 +1,0 @@
-"""Questions on databases of the miniature world."""

@@ -1,1 +1,0 @@
-"""Questions of two and three hops over the chronicles of small towns."""

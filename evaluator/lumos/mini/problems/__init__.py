@@ -1,1 +1,0 @@
-"""Word problems with one to five operations."""

@@ -1,1 +1,0 @@
-"""Questions about pictures and notices."""
