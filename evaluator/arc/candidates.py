@@ -1,7 +1,7 @@
 """Candidates as values of results, and running them on the inputs of a task, in one process for each candidate."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,8 @@ from evaluator.sandbox.programs.results import Failed
 from evaluator.sandbox.programs.runner import Program, Runner
 from evaluator.sandbox.programs.wire import Failure
 
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+
 
 class Track(StrEnum):
     """How a candidate says what the outputs are."""
@@ -27,31 +29,33 @@ class Track(StrEnum):
     """The outputs of the test inputs themselves."""
 
 
+_BEGINNINGS = tuple(f'{{"{track}":' for track in Track)
+
+
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A candidate."""
+class ArcCandidate:
+    """A candidate, as the value of a result, from which answers and later actions take it."""
 
     track: Track
     content: JsonValue
     """The program's text, the list of the steps' expressions, or the list of grids of integers."""
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a program, or steps."""
+        return self.track is not Track.GRIDS
 
     def text(self) -> str:
         """As the value of a result."""
         return dumps({str(self.track): self.content})
 
 
-def kept_of(value: str) -> Kept | None:
+def candidate_of_value(value: str) -> ArcCandidate | None:
     """The candidate that a result is; None if it is none."""
     if not value.startswith(_BEGINNINGS):
         return None
     ((track, content),) = json.loads(value).items()
-    return Kept(Track(track), content)
-
-
-_BEGINNINGS = tuple(f'{{"{track}":' for track in Track)
-
-
-_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+    return ArcCandidate(Track(track), content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ Output = Grid | Wrong
 class Work:
     """A candidate with the grids to apply it to."""
 
-    candidate: Kept
+    candidate: ArcCandidate
     demonstrations: Sequence[Grid]
     tests: Sequence[Grid]
 
@@ -105,56 +109,51 @@ class Outputs:
 
 def run_all(works: Sequence[Work], *, runner: Runner) -> list[Outputs]:
     """What each candidate makes of its grids."""
-    programs = [_program(work) for work in works if work.candidate.track is not Track.GRIDS]
-    ran = iter(runner.run(programs, schema=_ANY))
-    return [_given(work) if work.candidate.track is Track.GRIDS else _made(next(ran), work=work) for work in works]
+    programs = [_program(work) for work in works if work.candidate.is_run]
+    results = iter(runner.run(programs, schema=_ANY))
+    return [_run_outputs(next(results), work=work) if work.candidate.is_run else _own_grids(work) for work in works]
 
 
 def _program(work: Work) -> Program:
     content = work.candidate.content
-    if work.candidate.track is Track.STEPS:
-        assert isinstance(content, list)
-        source = program_of([str(one) for one in content])
-    else:
-        source = str(content)
-    grids = (*work.demonstrations, *work.tests)
+    source = program_of([str(line) for line in content]) if isinstance(content, list) else str(content)
+    inputs: list[list[JsonValue]] = [
+        [[list[JsonValue](row) for row in letters_of(grid)]] for grid in (*work.demonstrations, *work.tests)
+    ]
     # The paper's rule: a row that is a tuple, as `zip` makes them, is no row of a grid.
-    return Program(source=source, entry=ENTRY, calls=[[_as_json(grid)] for grid in grids], tuples=False)
+    return Program(source=source, entry=ENTRY, calls=inputs, tuples=False)
 
 
-def _as_json(grid: Grid) -> list[JsonValue]:
-    return [list[JsonValue](row) for row in letters_of(grid)]
-
-
-def _made(results: Sequence[Any], *, work: Work) -> Outputs:
+def _run_outputs(results: Sequence[Any], *, work: Work) -> Outputs:
     # Steps are numbered from 1; before their first line is that with the function's name.
-    before = int(work.candidate.track is Track.STEPS)
-    outputs = tuple(_output(result, lines_before=before) for result in results)
+    lines_before = int(work.candidate.track is Track.STEPS)
+    outputs: list[Output] = []
+    for result in results:
+        if isinstance(result, Failed):
+            line = None if result.line is None else max(1, result.line - lines_before)
+            outputs.append(Wrong(result.failure, result.message, line))
+        else:
+            outputs.append(_grid_or_wrong(grid_of_letters, result.value))
     count = len(work.demonstrations)
-    return Outputs(demonstrations=outputs[:count], tests=outputs[count:])
+    return Outputs(demonstrations=tuple(outputs[:count]), tests=tuple(outputs[count:]))
 
 
-def _output(result: Any, *, lines_before: int) -> Output:
-    if isinstance(result, Failed):
-        line = None if result.line is None else max(1, result.line - lines_before)
-        return Wrong(result.failure, result.message, line)
-    try:
-        return grid_of_letters(result.value)
-    except GridError as error:
-        return Wrong(Failure.RESULT, f"{str(error)[:1].upper()}{str(error)[1:]}.")
-
-
-def _given(work: Work) -> Outputs:
-    """The grids themselves: one for each test input."""
+def _own_grids(work: Work) -> Outputs:
+    """The grids of the candidate itself: one for each test input."""
     content = work.candidate.content
-    given = content if isinstance(content, list) else []
+    grids = (content if isinstance(content, list) else [])[: len(work.tests)]
     lacking = Wrong(Failure.RESULT, "There is no grid for this test input.")
-    tests = [_grid(one, number=number) for number, one in enumerate(given[: len(work.tests)], start=1)]
+    tests = [_grid_or_wrong(grid_of, grid, name=f"grid {number}") for number, grid in enumerate(grids, start=1)]
     return Outputs(demonstrations=(), tests=(*tests, *[lacking] * (len(work.tests) - len(tests))))
 
 
-def _grid(value: object, *, number: int) -> Output:
+def _grid_or_wrong(read: Callable[..., Grid], value: object, **options: str) -> Output:
     try:
-        return grid_of(value, name=f"grid {number}")
+        return read(value, **options)
     except GridError as error:
-        return Wrong(Failure.RESULT, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return Wrong(Failure.RESULT, sentence(error))
+
+
+def sentence(error: Exception) -> str:
+    """The message of an error that is part of a sentence, as a sentence."""
+    return f"{str(error)[:1].upper()}{str(error)[1:]}."

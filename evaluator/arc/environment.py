@@ -4,22 +4,33 @@ Planners are told how a candidate does on the demonstrations and the sizes of it
 """
 
 import json
+import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from evaluator.arc.candidates import Kept, Output, Outputs, Track, Wrong, kept_of
-from evaluator.arc.grids import Grid, difference, letters_of, size_of
+from evaluator.arc.candidates import (
+    ArcCandidate,
+    Output,
+    Outputs,
+    Track,
+    Work,
+    Wrong,
+    candidate_of_value,
+    run_all,
+    sentence,
+)
+from evaluator.arc.grids import LETTERS, Grid, difference, letters_of, size_of
 from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.plan_forms import GRIDS, PROGRAM, STEPS
-from evaluator.arc.scoring import indicators, judged, shown, views_seen
-from evaluator.arc.steps import StepError, expression_of, joined, names_in, referred
+from evaluator.arc.scoring import answer_text, indicators, judged, views_seen
+from evaluator.arc.steps import StepError, expression_of, joined
 from evaluator.arc.tasks import ArcTask
 from evaluator.arc.tools import TOOLS, VIEW
 from evaluator.arc.views import named_view
 from evaluator.core import canonical_json
-from evaluator.core.canonical_json import JsonValue, dumps
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.transcripts import ActionProblem, ActionRun, Transcript
@@ -27,23 +38,24 @@ from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, S
 from evaluator.replies.turns.model import Reference
 
 if TYPE_CHECKING:
-    from evaluator.arc.candidates import Outputs, Work
     from evaluator.sandbox.programs.runner import Runner
 
-
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_DEPTH = 60
 """Of JSON. Grids have three levels; further ones are for the message that says so."""
 _TRACKS = {PROGRAM: Track.PROGRAM, STEPS: Track.STEPS, GRIDS: Track.GRIDS}
+_MOST_CELLS = 12
+"""Wrong cells that feedback lists."""
 
 
-def candidate_of(call: Call) -> Kept:
+def candidate_of(call: Call) -> ArcCandidate:
     """The candidate that an action tries.
 
     Raises:
         StepError: it is none.
     """
     if call.tool == PROGRAM:
-        return Kept(Track.PROGRAM, call.arguments)
+        return ArcCandidate(Track.PROGRAM, call.arguments)
     if call.tool in _TRACKS:
         try:
             content = json.loads(call.arguments)
@@ -53,54 +65,54 @@ def candidate_of(call: Call) -> Kept:
             raise StepError(f"{call.tool} takes a JSON list")
         if call.tool == STEPS and not (content and all(isinstance(line, str) for line in content)):
             raise StepError(f"{call.tool} takes a JSON list of expressions in Python, the last one the output")
-        if not _can_be_kept(content):
+        if not _is_writable(content):
             raise StepError(f"{call.tool} takes JSON of finite numbers, nested at most {_MOST_DEPTH} levels deep")
-        return Kept(_TRACKS[call.tool], content)
+        return ArcCandidate(_TRACKS[call.tool], content)
     if call.tool not in TOOLS.tools:
         raise StepError(f"there is no tool {call.tool!r}; there are: {', '.join(TOOLS.tools)}")
-    names = referred(call.references)
+    names = tuple(dict.fromkeys(reference.name for reference in call.references))
     parts = []
     for name in names:
-        kept = kept_of(call.values[name])
-        if kept is None or kept.track is not Track.STEPS or not isinstance(kept.content, list):
+        value = candidate_of_value(call.values[name])
+        if value is None or value.track is not Track.STEPS or not isinstance(value.content, list):
             raise StepError(f"{name} is no result of a helper")
-        parts.append([str(line) for line in kept.content])
+        parts.append([str(line) for line in value.content])
     lines, ends = joined(parts)
     last = expression_of(tool=call.tool, arguments=call.arguments, names=dict(zip(names, ends, strict=True)))
-    return Kept(Track.STEPS, [*lines, last])
+    return ArcCandidate(Track.STEPS, [*lines, last])
 
 
-def _can_be_kept(content: list[JsonValue]) -> bool:
+def _is_writable(content: list[JsonValue]) -> bool:
     """Whether canonical JSON can write it, also inside other values. `NaN` and `1e999` are read and not written."""
     level: list[JsonValue] = [content]
     for _ in range(_MOST_DEPTH):
-        level = [part for one in level if isinstance(one, list) for part in one]
+        level = [part for value in level if isinstance(value, list) for part in value]
         if not level:
             break
     try:
-        dumps(content)
+        canonical_json.dumps(content)
     except (ValueError, RecursionError):
         return False
     return not level
 
 
-def first_tries(transcript: Transcript) -> tuple[Kept, ...]:
+def first_tries(transcript: Transcript) -> tuple[ArcCandidate, ...]:
     """The candidates of the first turn in which the planner tried any: nothing was known of a candidate before."""
     for turn in transcript.turns:
         tries = [action for action in turn.actions if action.tool in TOOLS.tools and action.tool != VIEW]
         if tries:
-            return tuple(_tried(tries))
+            return tuple(_candidates_of(tries))
     return ()
 
 
-def _tried(actions: Sequence[ActionRun]) -> Iterable[Kept]:
+def _candidates_of(actions: Sequence[ActionRun]) -> Iterator[ArcCandidate]:
     results: dict[str, str] = {}
     for action in actions:
-        named = names_in(action.arguments, known=results)
-        references = tuple(Reference(name, 0, 0) for name in named)
-        values = {name: results[name] for name in named}
+        words = set(_WORD.findall(action.arguments))
+        values = {name: value for name, value in results.items() if name in words}
+        references = tuple(Reference(name, 0, 0) for name in values)
         try:
-            found = candidate_of(
+            candidate = candidate_of(
                 Call(
                     scope="", tool=action.tool, arguments=action.arguments, references=references, values=values,
                     outputs=1,
@@ -108,82 +120,58 @@ def _tried(actions: Sequence[ActionRun]) -> Iterable[Kept]:
             )  # fmt: skip
         except StepError:
             continue
-        results |= dict.fromkeys(action.outputs, found.text())
-        yield found
-
-
-_CELLS = 12
-"""Wrong cells that are listed."""
+        results |= dict.fromkeys(action.outputs, candidate.text())
+        yield candidate
 
 
 def feedback(*, outputs: Outputs, rights: Sequence[Grid]) -> str:
-    """A line, or a line and grids, for each demonstration and each test input.
+    """What planners read about a candidate: a line, or a line and grids, for each demonstration and each test input.
+
+    No test's right output is an argument, so none can be in it.
 
     Args:
         outputs: of the candidate.
         rights: the outputs of the demonstrations.
     """
+    pairs = zip(outputs.demonstrations, rights, strict=False)
     lines = [
-        _pair(number=number, output=output, right=right)
-        for number, (output, right) in enumerate(zip(outputs.demonstrations, rights, strict=False), start=1)
+        f"Demonstration {number}: {_comparison(output=output, right=right)}"
+        for number, (output, right) in enumerate(pairs, start=1)
     ]
-    lines += [_test(number=number, output=output) for number, output in enumerate(outputs.tests, start=1)]
+    for number, output in enumerate(outputs.tests, start=1):
+        words = f"error. {output.sentence()}" if isinstance(output, Wrong) else f"a grid of {_size(output)} cells."
+        lines.append(f"Test {number}: {words}")
     return "\n".join(lines)
 
 
-def passed(*, outputs: Outputs, rights: Sequence[Grid]) -> int:
-    """How many demonstrations a candidate gets right."""
-    return sum(output == right for output, right in zip(outputs.demonstrations, rights, strict=False))
-
-
-def _pair(*, number: int, output: Output, right: Grid) -> str:
-    name = f"Demonstration {number}"
+def _comparison(*, output: Output, right: Grid) -> str:
     if isinstance(output, Wrong):
-        return f"{name}: error. {output.sentence()}"
-    found = difference(expected=right, actual=output)
-    if found.is_equal:
-        return f"{name}: ok."
-    if found.expected_size != found.actual_size:
-        words = f"the output has {_size(found.actual_size)} cells instead of {_size(found.expected_size)}"
+        return f"error. {output.sentence()}"
+    if output == right:
+        return "ok."
+    if size_of(output) != size_of(right):
+        words = f"the output has {_size(output)} cells instead of {_size(right)}"
     else:
+        wrong = difference(expected=right, actual=output).cells
         cells = ", ".join(
-            f"({one.row}, {one.column}) is {_letter(one.actual)} instead of {_letter(one.expected)}"
-            for one in found.cells[:_CELLS]
+            f"({cell.row}, {cell.column}) is {LETTERS[cell.actual]} instead of {LETTERS[cell.expected]}"
+            for cell in wrong[:_MOST_CELLS]
         )
-        more = "" if len(found.cells) <= _CELLS else ", ..."
-        words = f"{len(found.cells)} of {right_cells(right)} cells differ: {cells}{more}"
-    return f"{name}: {words}. The output is\n{text_of(output)}"
+        more = "" if len(wrong) <= _MOST_CELLS else ", ..."
+        words = f"{len(wrong)} of {len(right) * len(right[0])} cells differ: {cells}{more}"
+    rows = "\n".join("".join(row) for row in letters_of(output))
+    return f"{words}. The output is\n{rows}"
 
 
-def _test(*, number: int, output: Output) -> str:
-    if isinstance(output, Wrong):
-        return f"Test {number}: error. {output.sentence()}"
-    return f"Test {number}: a grid of {_size(size_of(output))} cells."
-
-
-def text_of(grid: Grid) -> str:
-    """A grid as lines of letters."""
-    return "\n".join("".join(row) for row in letters_of(grid))
-
-
-def right_cells(grid: Grid) -> int:
-    """How many cells a grid has."""
+def _size(grid: Grid) -> str:
     rows, columns = size_of(grid)
-    return rows * columns
-
-
-def _letter(colour: int) -> str:
-    return letters_of(((colour,),))[0][0]
-
-
-def _size(size: tuple[int, int]) -> str:
-    return f"{size[0]} x {size[1]}"
+    return f"{rows} x {columns}"
 
 
 _RULES = 2
 """Raise it when the same action may have another result, or the same answer another score."""
-_KEPT = 2048
-"""Candidates whose outputs are kept: an episode's answer names those that were just tried."""
+_MOST_KNOWN = 2048
+"""Candidates whose outputs stay in memory: an episode's answer names those that were just tried."""
 
 
 class ArcEnvironment:
@@ -198,7 +186,7 @@ class ArcEnvironment:
         self._tasks, self._expected, self._data = tasks, expected, data
         self._open = ExitStack()
         self._runner: Runner | None = None
-        self._made: OrderedDict[tuple[str, str], Outputs] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], Outputs] = OrderedDict()
 
     def close(self) -> None:
         """End the processes."""
@@ -227,11 +215,12 @@ class ArcEnvironment:
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`. Candidates of all calls run together."""
         prepared = [self._prepared(call) for call in calls]
-        ready = [(call.scope, one) for call, one in zip(calls, prepared, strict=True) if isinstance(one, Kept)]
-        made = iter(self._make(ready))
+        pairs = list(zip(calls, prepared, strict=True))
+        ready = [(call.scope, value) for call, value in pairs if isinstance(value, ArcCandidate)]
+        outputs = iter(self._outputs(ready))
         return [
-            self._tried(one, call=call, outputs=next(made)) if isinstance(one, Kept) else one
-            for call, one in zip(calls, prepared, strict=True)
+            self._outcome(value, call=call, outputs=next(outputs)) if isinstance(value, ArcCandidate) else value
+            for call, value in pairs
         ]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
@@ -239,80 +228,68 @@ class ArcEnvironment:
         assert isinstance(task, ArcTask)
         values = json.loads(answer) if answer else []
         assert isinstance(values, list)
-        candidates = [kept for value in values if (kept := kept_of(str(value))) is not None]
-        made = self._make([(task.key, candidate) for candidate in candidates])
+        candidates = [found for value in values if (found := candidate_of_value(str(value))) is not None]
         right = self._expected(task.key)
         demonstrated = [pair.output for pair in task.demonstrations]
-        found = [
+        judgements = [
             judged(candidate=candidate, outputs=outputs, demonstrated=demonstrated, expected=right)
-            for candidate, outputs in zip(candidates, made, strict=True)
+            for candidate, outputs in zip(
+                candidates, self._outputs([(task.key, candidate) for candidate in candidates]), strict=True
+            )
         ]
-        values_of = indicators(found, tests=len(right), first=first_tries(transcript))
-        values_of |= {"views": float(len(views_seen(transcript, tool=VIEW)))}
-        expected = canonical_json.dumps([[list(row) for row in grid] for grid in right])
+        scores = indicators(judgements, tests=len(right), first=first_tries(transcript))
+        scores["views"] = float(len(views_seen(transcript, tool=VIEW)))
         return TurnScore(
-            score=values_of["solved_3"], indicators=values_of, expected=expected, answer=shown(found) if found else None
-        )
+            score=scores["solved_3"], indicators=scores,
+            expected=canonical_json.dumps([[list(row) for row in grid] for grid in right]),
+            answer=answer_text(judgements) if judgements else None,
+        )  # fmt: skip
 
-    def _prepared(self, call: Call) -> "Kept | Made | Refused":
+    def _prepared(self, call: Call) -> ArcCandidate | Made | Refused:
         if call.outputs != 1:
             message = f"{call.tool} has one result, and the action names {call.outputs}."
             return Refused(ActionProblem.BAD_ARGUMENTS, message)
         if call.tool == VIEW:
-            return self._view(call)
+            try:
+                view = named_view(self._tasks[call.scope], call.arguments)
+            except LookupError as error:
+                return Refused(ActionProblem.BAD_ARGUMENTS, sentence(error))
+            return Made((canonical_json.dumps(view),))
         try:
             return candidate_of(call)
         except StepError as error:
-            return Refused(ActionProblem.BAD_ARGUMENTS, _sentence(error))
+            return Refused(ActionProblem.BAD_ARGUMENTS, sentence(error))
 
-    def _view(self, call: Call) -> "Made | Refused":
-        try:
-            found = named_view(self._tasks[call.scope], call.arguments)
-        except LookupError as error:
-            return Refused(ActionProblem.BAD_ARGUMENTS, _sentence(error))
-        return Made((canonical_json.dumps(found),))
-
-    def _tried(self, candidate: Kept, *, call: Call, outputs: "Outputs") -> "Made | Refused | ToolFault":
+    def _outcome(self, candidate: ArcCandidate, *, call: Call, outputs: Outputs) -> Outcome:
         if outputs.fault is not None:
             return ToolFault(outputs.fault.message)
-        refusal = outputs.refusal
-        if refusal is not None:
-            return Refused(ActionProblem.BAD_ARGUMENTS, refusal.sentence())
+        if outputs.refusal is not None:
+            return Refused(ActionProblem.BAD_ARGUMENTS, outputs.refusal.sentence())
         rights = [pair.output for pair in self._tasks[call.scope].demonstrations]
         return Made((candidate.text(),), shown=(Shown(feedback(outputs=outputs, rights=rights)),))
 
-    def _make(self, wanted: "Sequence[tuple[str, Kept]]") -> "list[Outputs]":
+    def _outputs(self, candidates: Sequence[tuple[str, ArcCandidate]]) -> list[Outputs]:
         """What candidates make of the inputs of their tasks, from memory where they ran before."""
-        from evaluator.arc.candidates import run_all
-
-        keys = [(scope, candidate.text()) for scope, candidate in wanted]
-        missing = {key: one for key, one in zip(keys, wanted, strict=True) if key not in self._made}
+        keys = [(scope, candidate.text()) for scope, candidate in candidates]
+        missing = {key: pair for key, pair in zip(keys, candidates, strict=True) if key not in self._known}
         if missing:
-            works = [self._work(scope, candidate) for scope, candidate in missing.values()]
-            self._made |= zip(missing, run_all(works, runner=self._running()), strict=True)
-        found = [self._made[key] for key in keys]
+            if self._runner is None:
+                from evaluator.sandbox.programs.runner import Runner
+
+                self._runner = self._open.enter_context(Runner(library=[library()]))
+            works = [
+                Work(
+                    candidate=candidate,
+                    demonstrations=[pair.input for pair in self._tasks[scope].demonstrations],
+                    tests=self._tasks[scope].test_inputs,
+                )
+                for scope, candidate in missing.values()
+            ]
+            self._known |= zip(missing, run_all(works, runner=self._runner), strict=True)
+        found = [self._known[key] for key in keys]
         for key, outputs in zip(keys, found, strict=True):
             if outputs.fault is not None:
-                self._made.pop(key, None)
-        while len(self._made) > max(_KEPT, len(keys)):
-            self._made.popitem(last=False)
+                self._known.pop(key, None)
+        while len(self._known) > max(_MOST_KNOWN, len(keys)):
+            self._known.popitem(last=False)
         return found
-
-    def _work(self, scope: str, candidate: Kept) -> "Work":
-        from evaluator.arc.candidates import Work
-
-        task = self._tasks[scope]
-        return Work(
-            candidate=candidate, demonstrations=[pair.input for pair in task.demonstrations], tests=task.test_inputs
-        )
-
-    def _running(self) -> "Runner":
-        if self._runner is None:
-            from evaluator.sandbox.programs.runner import Runner
-
-            self._runner = self._open.enter_context(Runner(library=[library()]))
-        return self._runner
-
-
-def _sentence(error: Exception) -> str:
-    return f"{str(error)[:1].upper()}{str(error)[1:]}."

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from evaluator.arc.candidates import Track, kept_of
+from evaluator.arc.candidates import Track, candidate_of_value
 from evaluator.arc.helpers.catalogue import HELPERS, Kind
 from evaluator.arc.steps import StepError, expressions_of
 from evaluator.core.canonical_json import JsonValue, dumps
@@ -19,7 +19,7 @@ PROGRAM, STEPS, GRIDS = "Program", "Steps", "Grids"
 """The tools that try a candidate."""
 MOST, TRIES = 3, 3
 """Candidates of an answer, and of an episode, as in the paper: three of each."""
-_TOOLS = {Track.PROGRAM: PROGRAM, Track.STEPS: STEPS, Track.GRIDS: GRIDS}
+_TOOLS = (PROGRAM, STEPS, GRIDS)
 _FENCED = re.compile(r"```[\w+#.-]*[ \t]*\n(?P<code>.*?)(?:\n?```|\Z)", re.DOTALL)
 _RIGHT = (
     'a plan is {"program": "def transform_grid(grid): ..."}, {"steps": [...]} or {"grids": [[[0, 1], [2, 3]]]}, or '
@@ -37,11 +37,22 @@ def read_candidate(plan: JsonValue) -> Candidate:
     if isinstance(plan, str):
         return _of_text(plan)
     if isinstance(plan, Mapping):
-        named = [track for track in Track if track in plan]
-        if len(named) == 1:
-            return _READERS[named[0]](plan[named[0]], plan)
-        if named:
-            raise PlanSyntaxError(f"it has {' and '.join(map(repr, named))}; {_RIGHT}")
+        tracks = [track for track in Track if track in plan]
+        if len(tracks) > 1:
+            raise PlanSyntaxError(f"it has {' and '.join(map(repr, tracks))}; {_RIGHT}")
+        if tracks == [Track.PROGRAM]:
+            if not isinstance(program := plan[Track.PROGRAM], str):
+                raise PlanSyntaxError("it is no text", where='"program"')
+            return Candidate(PROGRAM, _code(program))
+        if tracks == [Track.GRIDS]:
+            if not isinstance(grids := plan[Track.GRIDS], list):
+                raise PlanSyntaxError("it is no list with a grid for each test input", where='"grids"')
+            try:
+                return Candidate(GRIDS, dumps(grids))
+            except (ValueError, RecursionError):
+                raise PlanSyntaxError("it has something other than rows of colours", where='"grids"') from None
+        if tracks == [Track.STEPS]:
+            return _of_steps(plan[Track.STEPS], answers=plan.get("answers"))
     raise PlanSyntaxError(_RIGHT)
 
 
@@ -55,9 +66,13 @@ def _of_text(text: str) -> Candidate:
         if isinstance(value, Mapping):
             return read_candidate(cast("JsonValue", value))
         raise PlanSyntaxError(_RIGHT)
-    fenced = _FENCED.findall(text)
-    code = fenced[-1] if fenced else text
+    code = _code(text)
     return Candidate(PROGRAM, code) if "def " in code else _of_actions(code)
+
+
+def _code(text: str) -> str:
+    fenced = _FENCED.findall(text)
+    return str(fenced[-1]) if fenced else text
 
 
 def _of_actions(text: str) -> Candidate:
@@ -68,57 +83,39 @@ def _of_actions(text: str) -> Candidate:
         raise PlanSyntaxError(f"{error}; {_RIGHT}") from None
 
 
-def _program(value: JsonValue, _: Mapping[str, JsonValue]) -> Candidate:
-    if not isinstance(value, str):
-        raise PlanSyntaxError("it is no text", where='"program"')
-    fenced = _FENCED.findall(value)
-    return Candidate(PROGRAM, fenced[-1] if fenced else value)
-
-
-def _grids(value: JsonValue, _: Mapping[str, JsonValue]) -> Candidate:
-    if not isinstance(value, list):
-        raise PlanSyntaxError("it is no list with a grid for each test input", where='"grids"')
-    try:
-        return Candidate(GRIDS, dumps(value))
-    except (ValueError, RecursionError):
-        raise PlanSyntaxError("it has something other than rows of colours", where='"grids"') from None
-
-
-def _steps(value: JsonValue, plan: Mapping[str, JsonValue]) -> Candidate:
+def _of_steps(steps: JsonValue, *, answers: JsonValue) -> Candidate:
     """Steps of `plan/1`, or actions as a text. A single step may try a candidate of another form."""
-    if isinstance(value, str):
-        return _of_actions(value)
-    if not isinstance(value, list) or not value:
+    if isinstance(steps, str):
+        return _of_actions(steps)
+    if not isinstance(steps, list) or not steps:
         raise PlanSyntaxError("it is no list of steps, and no text of actions", where='"steps"')
-    if len(value) == 1 and (tried := _tried(value[0])) is not None:
-        return tried
-    lines = [_line(step, number=number) for number, step in enumerate(value, start=1)]
-    names = {reference: f"R{number}" for number, (_, _, made) in enumerate(lines, start=1) for reference in made}
-    written = [_action(line, number=number, names=names) for number, line in enumerate(lines, start=1)]
-    answers = plan.get("answers")
+    first = steps[0]
+    if len(steps) == 1 and isinstance(first, Mapping) and first.get("tool") in _TOOLS:
+        given = first.get("inputs")
+        values = list(given.values()) if isinstance(given, Mapping) else []
+        if len(values) != 1 or not isinstance(values[0], str):
+            raise PlanSyntaxError(f"{first['tool']} takes one input, a text", where="step 1")
+        return Candidate(str(first["tool"]), values[0])
+    names: dict[str, str] = {}
+    calls = []
+    for number, step in enumerate(steps, start=1):
+        tool, inputs, references = _call(step, number=number)
+        calls.append((tool, inputs))
+        names |= dict.fromkeys(references, f"R{number}")
+    actions = []
+    for number, (tool, inputs) in enumerate(calls, start=1):
+        kinds = {parameter.name: parameter.kind for parameter in HELPERS[tool].parameters}
+        arguments = [f"{name}={_literal(value, kind=kinds.get(name), names=names)}" for name, value in inputs.items()]
+        actions.append(f"R{number} = {tool}({', '.join(arguments)})")
     last = answers[-1] if isinstance(answers, list) and answers else None
     if isinstance(last, str) and last in names:
         # What the plan does not need is left out with everything after the answer.
-        written = written[: int(names[last][1:])]
-    return _of_actions("; ".join(written))
+        actions = actions[: int(names[last][1:])]
+    return _of_actions("; ".join(actions))
 
 
-def _tried(step: JsonValue) -> Candidate | None:
-    """The candidate of a step that calls `Program`, `Steps` or `Grids` with its one input; None for other steps."""
-    if not isinstance(step, Mapping) or step.get("tool") not in _TOOLS.values():
-        return None
-    inputs = step.get("inputs")
-    values = list(inputs.values()) if isinstance(inputs, Mapping) else []
-    if len(values) != 1 or not isinstance(values[0], str):
-        raise PlanSyntaxError(f"{step['tool']} takes one input, a text", where="step 1")
-    return Candidate(str(step["tool"]), values[0])
-
-
-_Line = tuple[str, Mapping[str, JsonValue], tuple[str, ...]]
-"""Tool, inputs, and the references of the results of a step."""
-
-
-def _line(step: JsonValue, *, number: int) -> _Line:
+def _call(step: JsonValue, *, number: int) -> tuple[str, Mapping[str, JsonValue], tuple[str, ...]]:
+    """Tool and inputs of a step, and the references of its results."""
     where = f"step {number}"
     if not isinstance(step, Mapping) or not isinstance(step.get("tool"), str):
         raise PlanSyntaxError('it is no {"id", "tool", "inputs", "outputs"}', where=where)
@@ -128,48 +125,36 @@ def _line(step: JsonValue, *, number: int) -> _Line:
     tool = str(step["tool"])
     if tool not in HELPERS:
         raise PlanSyntaxError(f"there is no helper {tool[:80]!r}; there are: {', '.join(HELPERS)}", where=where)
-    made = [str(one) for one in outputs.values()] or [f"s{number}"]
+    results = [str(output) for output in outputs.values()] or [f"s{number}"]
     identity = step.get("id")
-    return tool, inputs, (*made, *([f"{identity}.{name}" for name in outputs] if isinstance(identity, str) else []))
-
-
-def _action(line: _Line, *, number: int, names: Mapping[str, str]) -> str:
-    tool, inputs, _ = line
-    kinds = {parameter.name: parameter.kind for parameter in HELPERS[tool].parameters}
-    written = [f"{name}={_literal(value, kind=kinds.get(name), names=names)}" for name, value in inputs.items()]
-    return f"R{number} = {tool}({', '.join(written)})"
+    return tool, inputs, (*results, *([f"{identity}.{name}" for name in outputs] if isinstance(identity, str) else []))
 
 
 def _literal(value: JsonValue, *, kind: Kind | None, names: Mapping[str, str]) -> str:
-    """An input as Python writes it. Texts may be references, the input, colours, or Python themselves."""
-    if not isinstance(value, str):
-        return _written(value)
-    if value in names:
-        return names[value]
-    if value.lstrip("$") in {"INPUT", "grid"}:
-        return "INPUT"
-    if kind in _QUOTED and (len(value) == 1 or kind is Kind.LINE):
-        return repr(value)
-    try:
-        return _written(literal(value))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return value
-
-
-def _written(value: object) -> str:
-    """A value as Python writes it.
+    """An input as Python writes it. Texts may be references, the input, colours, or Python themselves.
 
     Raises:
         PlanSyntaxError: it is nested too deeply, or has an integer that is too long.
     """
+    read: object = value
+    if isinstance(value, str):
+        if value in names:
+            return names[value]
+        if value.lstrip("$") in {"INPUT", "grid"}:
+            return "INPUT"
+        if kind in _QUOTED and (len(value) == 1 or kind is Kind.LINE):
+            return repr(value)
+        try:
+            read = literal(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return value
     try:
-        return repr(value)
+        return repr(read)
     except (ValueError, RecursionError):
         raise PlanSyntaxError("an input is too large or nested too deeply", where='"steps"') from None
 
 
-_READERS = {Track.PROGRAM: _program, Track.STEPS: _steps, Track.GRIDS: _grids}
 CANDIDATES = Candidates(
-    most=MOST, tries=TRIES, tools=frozenset(_TOOLS.values()), read=read_candidate,
-    is_one=lambda value: kept_of(value) is not None,
+    most=MOST, tries=TRIES, tools=frozenset(_TOOLS), read=read_candidate,
+    is_one=lambda value: candidate_of_value(value) is not None,
 )  # fmt: skip

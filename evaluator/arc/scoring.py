@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 
-from evaluator.arc.candidates import Kept, Output, Outputs, Track, Wrong
+from evaluator.arc.candidates import ArcCandidate, Output, Outputs, Track, Wrong
 from evaluator.arc.grids import Grid, letters_of
 from evaluator.arc.helpers.catalogue import HELPERS
 from evaluator.core.canonical_json import JsonValue, dumps
@@ -17,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 class Judged:
     """A candidate with what it made."""
 
-    candidate: Kept
+    candidate: ArcCandidate
     outputs: Outputs
     demonstrated: tuple[Grid, ...]
     """The right outputs of the demonstrations, as many as the candidate has outputs."""
@@ -39,21 +40,33 @@ class Judged:
         """Whether every test output is right."""
         return self.tests_passed == len(self.outputs.tests)
 
+    def to_json(self) -> dict[str, JsonValue]:
+        """The candidate in an answer; see `answer_text`."""
+        rights = zip(self.outputs.demonstrations, self.demonstrated, strict=True)
+        return {
+            "track": str(self.candidate.track),
+            "content": self.candidate.content if self.candidate.is_run else None,
+            "demonstrations": [_failure(output) or ("ok" if output == right else "wrong") for output, right in rights],
+            "tests": [
+                _failure(output) if isinstance(output, Wrong) else ["".join(row) for row in letters_of(output)]
+                for output in self.outputs.tests
+            ],
+        }
 
-def judged(*, candidate: Kept, outputs: Outputs, demonstrated: Sequence[Grid], expected: Sequence[Grid]) -> Judged:
+
+def judged(
+    *, candidate: ArcCandidate, outputs: Outputs, demonstrated: Sequence[Grid], expected: Sequence[Grid]
+) -> Judged:
     """A candidate beside the right outputs of demonstrations and tests."""
+    demonstrated = tuple(demonstrated[: len(outputs.demonstrations)])
     return Judged(
-        candidate=candidate, outputs=outputs, demonstrated=tuple(demonstrated[: len(outputs.demonstrations)]),
-        demonstrations_passed=_equal(outputs.demonstrations, demonstrated),
-        tests_passed=_equal(outputs.tests, expected),
+        candidate=candidate, outputs=outputs, demonstrated=demonstrated,
+        demonstrations_passed=sum(map(eq, outputs.demonstrations, demonstrated)),
+        tests_passed=sum(map(eq, outputs.tests, expected)),
     )  # fmt: skip
 
 
-def _equal(outputs: Sequence[Output], rights: Sequence[Grid]) -> int:
-    return sum(output == right for output, right in zip(outputs, rights, strict=False))
-
-
-def indicators(found: Sequence[Judged], *, tests: int, first: Sequence[Kept] = ()) -> dict[str, float]:
+def indicators(found: Sequence[Judged], *, tests: int, first: Sequence[ArcCandidate] = ()) -> dict[str, float]:
     """The columns of a task: solved by the first one, two and three candidates, and what they come near to.
 
     Args:
@@ -64,15 +77,19 @@ def indicators(found: Sequence[Judged], *, tests: int, first: Sequence[Kept] = (
     solved = [one.solves for one in found]
     solutions = [one.candidate for one in found if one.solves]
     passes = [one for one in found if one.passes_demonstrations]
+    shares = [
+        one.demonstrations_passed / len(one.outputs.demonstrations) for one in found if one.outputs.demonstrations
+    ]
+    best = found[0].candidate if found else None
     return {
         **{f"solved_{count}": float(any(solved[:count])) for count in (1, 2, 3)},
         "tests_right": max((one.tests_passed for one in found), default=0) / tests,
-        "demonstrations_passed": max(map(_share, found), default=0.0),
+        "demonstrations_passed": max(shares, default=0.0),
         "misled": float(bool(passes) and not any(one.solves for one in passes)),
         "errors": float(bool(found) and found[0].fails),
         "by_feedback": float(bool(solutions) and not any(_is_among(one, first) for one in solutions)),
-        **({"helpers": float(len(_helpers(found[0].candidate)))} if found and _is_run(found[0].candidate) else {}),
-        **{f"by_{track}": float(bool(found) and found[0].candidate.track is track) for track in Track},
+        **({"helpers": float(len(helpers_in(content_text(best.content))))} if best and best.is_run else {}),
+        **{f"by_{track}": float(best is not None and best.track is track) for track in Track},
     }
 
 
@@ -87,7 +104,12 @@ def helpers_in(text: str) -> frozenset[str]:
     return frozenset(_NAME.findall(text)) & frozenset(HELPERS)
 
 
-def _is_among(candidate: Kept, others: Sequence[Kept]) -> bool:
+def content_text(content: object) -> str:
+    """The content of a candidate as one text: a program, or the lines of steps."""
+    return "\n".join(map(str, content)) if isinstance(content, list) else str(content)
+
+
+def _is_among(candidate: ArcCandidate, others: Sequence[ArcCandidate]) -> bool:
     """Whether it is one of the others; a transcript has only the beginning of a long program."""
     if candidate in others:
         return True
@@ -95,48 +117,20 @@ def _is_among(candidate: Kept, others: Sequence[Kept]) -> bool:
     return candidate.track is Track.PROGRAM and any(str(candidate.content).startswith(one) for one in cut)
 
 
-def _is_run(candidate: Kept) -> bool:
-    return candidate.track is not Track.GRIDS
-
-
-def _helpers(candidate: Kept) -> frozenset[str]:
-    content = candidate.content
-    return helpers_in("\n".join(map(str, content)) if isinstance(content, list) else str(content))
-
-
-def _share(one: Judged) -> float:
-    return one.demonstrations_passed / len(one.outputs.demonstrations) if one.outputs.demonstrations else 0.0
-
-
-def shown(found: Sequence[Judged]) -> str:
+def answer_text(found: Sequence[Judged]) -> str:
     """The candidates with what they made, as the answer that readers of the record see: a JSON list of
     `{"track", "content", "demonstrations", "tests"}`. Outputs are rows of letters, or failures. A program and steps are
     content; output grids have none. Contents, and then outputs, that have no room are null; a record keeps only the
     beginning of a longer text."""
-    told = [_told(one) for one in found]
-    for name, place in ((name, place) for name in ("content", "tests") for place in reversed(range(len(told)))):
-        if len(dumps(told)) <= LONGEST_TEXT:
+    answer = [one.to_json() for one in found]
+    for name, place in ((name, place) for name in ("content", "tests") for place in reversed(range(len(answer)))):
+        if len(dumps(answer)) <= LONGEST_TEXT:
             break
-        told[place] |= {name: None}
-    return dumps(told)
-
-
-def _told(one: Judged) -> dict[str, JsonValue]:
-    rights = zip(one.outputs.demonstrations, one.demonstrated, strict=True)
-    return {
-        "track": str(one.candidate.track),
-        "content": None if one.candidate.track is Track.GRIDS else one.candidate.content,
-        "demonstrations": [_failure(output) or ("ok" if output == right else "wrong") for output, right in rights],
-        "tests": [_failure(output) or _rows(output) for output in one.outputs.tests],
-    }
+        answer[place] |= {name: None}
+    return dumps(answer)
 
 
 def _failure(output: Output) -> JsonValue:
     if not isinstance(output, Wrong):
         return None
     return {"failure": str(output.failure), "message": output.message, "line": output.line}
-
-
-def _rows(output: Output) -> JsonValue:
-    assert not isinstance(output, Wrong)
-    return ["".join(row) for row in letters_of(output)]

@@ -5,10 +5,10 @@ A result is a value: a helper that changes its argument changes a copy, and what
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from evaluator.core.process import parse_expression
-from evaluator.replies.turns.model import Action, Reference
+from evaluator.replies.turns.model import Action
 
 INPUT = "INPUT"
 """The name of the grid that a transformation is applied to."""
@@ -17,7 +17,6 @@ _MOST_STEPS = 200
 _MOST_DEPTH = 60
 """Of the syntax tree of an expression. A grid in brackets has four levels."""
 _MOST_BITS = 64
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _RESULT = re.compile(r"v([1-9][0-9]{0,3})")
 _ALLOWED = (
     ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Subscript, ast.Name, ast.Load, ast.keyword, ast.Call,
@@ -159,17 +158,6 @@ def program_of(expressions: Sequence[str]) -> str:
     """The program that takes the steps."""
     lines = [f"    v{number} = {expression}" for number, expression in enumerate(expressions, start=1)]
     return "\n".join([f"def {ENTRY}(grid):", *lines, f"    return v{len(expressions)}"])
-
-
-def referred(references: Sequence[Reference]) -> tuple[str, ...]:
-    """The names that arguments refer to, each once, in their order."""
-    return tuple(dict.fromkeys(one.name for one in references))
-
-
-def names_in(arguments: str, *, known: Iterable[str]) -> tuple[str, ...]:
-    """Those of the names that arguments have as words, in the order of the names."""
-    words = set(_WORD.findall(arguments))
-    return tuple(name for name in known if name in words)
 
 
 def _cut(text: str) -> str:

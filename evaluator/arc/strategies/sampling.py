@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from evaluator.arc.candidates import Kept, Output, Outputs, Track, Work, Wrong, run_all
+from evaluator.arc.candidates import ArcCandidate, Output, Outputs, Track, Work, Wrong, run_all
 from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.strategies.agents import Agent
@@ -219,7 +219,7 @@ class Trials:
 
     def _make(self, programs: Sequence[tuple[str, Sequence[Grid], int]]) -> list[Outputs]:
         works = [
-            Work(candidate=Kept(Track.PROGRAM, program), demonstrations=inputs[:count], tests=inputs[count:])
+            Work(candidate=ArcCandidate(Track.PROGRAM, program), demonstrations=inputs[:count], tests=inputs[count:])
             for program, inputs, count in programs
         ]
         if not works:

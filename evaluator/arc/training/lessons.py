@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from evaluator.arc.candidates import Kept, Outputs, Track, Work, run_all
+from evaluator.arc.candidates import ArcCandidate, Outputs, Track, Work, run_all
 from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.mini.draws import Drawn, Source, draw_family
 from evaluator.arc.mini.families import FAMILIES
@@ -120,7 +120,7 @@ def _with_feedback(drawn: Sequence[Drawn], *, runner: Runner) -> Iterator[dict[s
         if program is not None:
             wrong.append((task, program))
     works = [
-        Work(candidate=Kept(Track.PROGRAM, program), demonstrations=[one.input for one in task.demonstrations],
+        Work(candidate=ArcCandidate(Track.PROGRAM, program), demonstrations=[one.input for one in task.demonstrations],
              tests=[])
         for task, program in wrong
     ]  # fmt: skip

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.arc.candidates import Kept, Track, kept_of
+from evaluator.arc.candidates import ArcCandidate, Track, candidate_of_value
 from evaluator.arc.plan_forms import GRIDS, PROGRAM, STEPS, read_candidate
 from evaluator.arc.steps import StepError, expression_of, expressions_of, joined, program_of
 from evaluator.core.plans.model import PlanSyntaxError
@@ -112,10 +112,14 @@ def test_what_is_no_candidate_is_explained(subtests):
 
 
 def test_a_candidate_is_told_from_other_results():
-    for kept in (Kept(Track.PROGRAM, "x"), Kept(Track.STEPS, ["f(grid)"]), Kept(Track.GRIDS, [[[1]]])):
-        assert kept_of(kept.text()) == kept
-    assert kept_of('{"test":[],"train":[]}') is None
-    assert kept_of("7") is None
+    for candidate in (
+        ArcCandidate(Track.PROGRAM, "x"),
+        ArcCandidate(Track.STEPS, ["f(grid)"]),
+        ArcCandidate(Track.GRIDS, [[[1]]]),
+    ):
+        assert candidate_of_value(candidate.text()) == candidate
+    assert candidate_of_value('{"test":[],"train":[]}') is None
+    assert candidate_of_value("7") is None
 
 
 def test_steps_become_a_program():

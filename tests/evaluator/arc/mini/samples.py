@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evaluator.arc.candidates import Kept, Track, Work, run_all
+from evaluator.arc.candidates import ArcCandidate, Track, Work, run_all
 from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.mini.draws import Drawn, Source, draw_tasks
 from evaluator.miniature.seeds import Split
@@ -24,7 +24,7 @@ def drawn(split: str, *, count: int = 10) -> tuple[Drawn, ...]:
     return draw_tasks(SOURCES[split], count=count)
 
 
-def unsolved(tasks: Sequence[Drawn], candidates: Sequence[Kept]) -> list[str]:
+def unsolved(tasks: Sequence[Drawn], candidates: Sequence[ArcCandidate]) -> list[str]:
     """Keys of the tasks of which a candidate, run in its confined process, does not give every output."""
     works = [
         Work(
@@ -42,6 +42,6 @@ def unsolved(tasks: Sequence[Drawn], candidates: Sequence[Kept]) -> list[str]:
     ]
 
 
-def program(source: str) -> Kept:
+def program(source: str) -> ArcCandidate:
     """A program as a candidate."""
-    return Kept(Track.PROGRAM, source)
+    return ArcCandidate(Track.PROGRAM, source)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.arc.candidates import Kept, Track
+from evaluator.arc.candidates import ArcCandidate, Track
 from evaluator.arc.grids import Demonstration, grid_of_letters
 from evaluator.arc.mini.draws import explaining, is_determined, rivals
 from evaluator.arc.mini.families import FAMILIES
@@ -102,4 +102,4 @@ def test_steps_solve_the_tasks_of_the_rules_that_have_them():
     assert {task.family for task in tasks} == {"turn", "symmetry", "crop", "denoise"}
     candidates = [read_candidate(task.rule.steps()) for task in tasks]
     assert {candidate.tool for candidate in candidates} == {STEPS}
-    assert unsolved(tasks, [Kept(Track.STEPS, json.loads(one.arguments)) for one in candidates]) == []
+    assert unsolved(tasks, [ArcCandidate(Track.STEPS, json.loads(one.arguments)) for one in candidates]) == []

@@ -63,7 +63,7 @@ class TestEvaluation:
         html = evaluation_page(client, clumsy, why="invented_resource")
         assert tasks(html) == ["image_detection/0"]
         assert "1 of 120 shown" in html
-        # Kept from task to task.
+        # ArcCandidate from task to task.
         assert "/tasks/image_detection/0/?why=invented_resource" in html
 
         # Where all tasks are at the gold score it says so.
