@@ -284,7 +284,7 @@ def draw_annotator(rng: np.random.Generator) -> Annotator:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPlan:
-    """A plan as one branch per input and the names behind them, as `strategies.openagi.teaching.as_tree` has it."""
+    """A plan as one branch per input and the names behind them, as `lessons.as_tree` has it."""
 
     branches: tuple[tuple[str, ...], ...]
     """In the order of the inputs. With one input everything is in its branch."""
@@ -295,44 +295,33 @@ class WrittenPlan:
 
 def annotate(*, sampled: SampledRequest, annotator: Annotator, rng: np.random.Generator) -> WrittenPlan:
     """The plan that an annotator writes: its types agree, no branch has a name twice, and it is never empty."""
-    image = [_image_repairs(sampled, annotator, rng)] if sampled.resources[0] == "image" else []
-    texts = [_text_repairs(masked, annotator, rng) for masked in sampled.masked]
-    names = [] if sampled.base is None else [_base(sampled.base, annotator, rng)]
-    makes_text = sampled.kind not in ("restore", "draw")
-    if makes_text and _says(sampled.german, annotator, rng):
+    branches: list[tuple[str, ...]] = []
+    if sampled.resources[0] == "image":
+        chosen = [name for name in annotator.order if _says(name in sampled.restorers, annotator, rng)]
+        is_scattered = rng.random() < SCATTERED
+        branches.append(tuple(str(name) for name in rng.permutation(chosen)) if is_scattered else tuple(chosen))
+    for masked in sampled.masked:
+        branches.append(("Fill Mask",) if _says(masked, annotator, rng) else ())
+    names = []
+    if sampled.base is not None:
+        alike = next((group for group in (READERS, REWRITERS) if sampled.base in group), ())
+        is_confused = bool(alike) and rng.random() < annotator.confuses
+        names.append(alike[int(rng.integers(len(alike)))] if is_confused else sampled.base)
+    if sampled.kind not in ("restore", "draw") and _says(sampled.german, annotator, rng):
         names.append("Machine Translation")
-    branches = (*image, *texts)
     if len(branches) > 1:
-        return WrittenPlan(branches=branches, names=tuple(names), texts_first=annotator.texts_first)
-    return WrittenPlan(branches=((*branches[0], *names) or _fallback(sampled, rng),))
-
-
-def _image_repairs(sampled: SampledRequest, annotator: Annotator, rng: np.random.Generator) -> tuple[str, ...]:
-    chosen = [name for name in annotator.order if _says(name in sampled.restorers, annotator, rng)]
-    scattered = rng.random() < SCATTERED
-    return tuple(str(name) for name in rng.permutation(chosen)) if scattered else tuple(chosen)
-
-
-def _text_repairs(masked: bool, annotator: Annotator, rng: np.random.Generator) -> tuple[str, ...]:
-    return ("Fill Mask",) if _says(masked, annotator, rng) else ()
-
-
-def _base(right: str, annotator: Annotator, rng: np.random.Generator) -> str:
-    alike = next((group for group in (READERS, REWRITERS) if right in group), ())
-    if alike and rng.random() < annotator.confuses:
-        return alike[int(rng.integers(len(alike)))]
-    return right
+        return WrittenPlan(branches=tuple(branches), names=tuple(names), texts_first=annotator.texts_first)
+    written = (*branches[0], *names)
+    if not written:
+        # Everything was left out: one tool that is needed.
+        needed = sampled.restorers or (("Fill Mask",) if any(sampled.masked) else ("Machine Translation",))
+        written = (needed[int(rng.integers(len(needed)))],)
+    return WrittenPlan(branches=(written,))
 
 
 def _says(needed: bool, annotator: Annotator, rng: np.random.Generator) -> bool:
     """Whether a tool gets into the plan."""
     return bool(rng.random() < (1 - annotator.leaves_out if needed else annotator.adds))
-
-
-def _fallback(sampled: SampledRequest, rng: np.random.Generator) -> tuple[str, ...]:
-    """Where everything was left out: one tool that is needed."""
-    needed = sampled.restorers or (("Fill Mask",) if any(sampled.masked) else ("Machine Translation",))
-    return (needed[int(rng.integers(len(needed)))],)
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,19 +353,29 @@ def draw_paraphrase(*, annotator: Annotator, rng: np.random.Generator) -> Paraph
 
 def constrained_lesson(rng: np.random.Generator) -> Lesson:
     """One of the calls by which `openagi/nonlinear` finds a plan, of a random annotator's."""
-    found = draw_paraphrase(annotator=draw_annotator(rng), rng=rng)
-    lessons = constrained_lessons(found)
+    drawn = draw_paraphrase(annotator=draw_annotator(rng), rng=rng)
+    lessons = tree_lessons(
+        request=drawn.request, resources=drawn.sampled.resources, branches=drawn.plan.branches, names=drawn.plan.names
+    )
     return lessons[int(rng.integers(len(lessons)))]
 
 
-def constrained_lessons(found: Paraphrase) -> tuple[Lesson, ...]:
-    """All calls by which `openagi/nonlinear` finds a plan."""
-    request, branches, names = found.request, found.plan.branches, found.plan.names
+def tree_lessons(
+    *, request: str, resources: Sequence[str], branches: Sequence[Sequence[str]], names: Sequence[str]
+) -> tuple[Lesson, ...]:
+    """All calls by which `openagi/nonlinear` finds a plan; with one resource the one call of `openagi/constrained`.
+
+    Args:
+        request: its text.
+        resources: names of what it gives, in its order.
+        branches: the names of each resource's branch; with one resource the whole plan.
+        names: behind the branches.
+    """
     if len(branches) == 1:
         return (Lesson(sequence_prompt(request=request), comma_text(branches[0])),)
     lessons = [
         Lesson(branch_prompt(request=request, resource=resource), comma_text(branch))
-        for resource, branch in zip(found.sampled.resources, branches, strict=True)
+        for resource, branch in zip(resources, branches, strict=True)
     ]
     joining = sequence_prompt(request=request, so_far=tree_text(branches=branches))
     ending = sequence_prompt(request=request, so_far=tree_text(branches=branches, names=names))

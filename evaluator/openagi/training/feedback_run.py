@@ -4,12 +4,13 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from html import escape
 from pathlib import Path
 
 import torch
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.planner import PlannerRequest, request_for
+from evaluator.core.planner import request_for
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.openagi.strategies.constrained import Nonlinear
@@ -43,7 +44,8 @@ def curve_svg(points: Sequence[Point], *, title: str) -> str:
     if not points:
         raise ValueError("there is no curve to draw: no step was taken")
     values = [value for point in points for value in (point.reward, point.baseline)]
-    low, high = _range(values)
+    margin = 0.05 * (max(values) - min(values)) or 0.05
+    low, high = min(values) - margin, max(values) + margin
     last = max(1, points[-1].step)
 
     def x(step: float) -> float:
@@ -55,22 +57,17 @@ def curve_svg(points: Sequence[Point], *, title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'font-family="sans-serif" font-size="12" fill="{_TEXT}">',
-        f"<title>{_escaped(title)}</title>",
+        f"<title>{escape(title, quote=False)}</title>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
-        f'<text x="{_LEFT}" y="18" font-weight="bold">{_escaped(title)}</text>',
+        f'<text x="{_LEFT}" y="18" font-weight="bold">{escape(title, quote=False)}</text>',
         *_grid(low=low, high=high, last=last, x=x, y=y),
         _line([(x(p.step), y(p.reward)) for p in points], colour=_REWARD),
         _line([(x(p.step), y(p.baseline)) for p in points], colour=_BASELINE, dashes="5 3"),
-        *_legend(),
+        f'<text x="{_WIDTH - _RIGHT - 90}" y="18" text-anchor="end" fill="{_REWARD}">mean reward</text>',
+        f'<text x="{_WIDTH - _RIGHT}" y="18" text-anchor="end" fill="{_BASELINE}">baseline b</text>',
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
-
-
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    margin = 0.05 * (high - low) or 0.05
-    return low - margin, high + margin
 
 
 def _grid(*, low: float, high: float, last: int, x: Callable[[float], float], y: Callable[[float], float]) -> list[str]:
@@ -86,23 +83,11 @@ def _grid(*, low: float, high: float, last: int, x: Callable[[float], float], y:
     return lines
 
 
-def _legend() -> list[str]:
-    right = _WIDTH - _RIGHT
-    return [
-        f'<text x="{right - 90}" y="18" text-anchor="end" fill="{_REWARD}">mean reward</text>',
-        f'<text x="{right}" y="18" text-anchor="end" fill="{_BASELINE}">baseline b</text>',
-    ]
-
-
 def _line(places: Sequence[tuple[float, float]], *, colour: str, dashes: str = "none") -> str:
     written = " ".join(f"{across:.1f},{down:.1f}" for across, down in places)
     return (
         f'<polyline points="{written}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dashes}"/>'
     )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,18 +119,39 @@ def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] |
         LoraError: low-rank adaptation was asked for and cannot be had.
         SettingsError: the checkpoint is of another run.
     """
+    suite = order.evaluator.suite
+    facts: dict[str, JsonValue] = {
+        "kind": "rltf",
+        "suite": {"slug": suite.slug, "digest": suite.digest},
+        "tasks": list(order.tasks),
+        "data": order.data,
+        "schedule": asdict(order.schedule),
+        "lora": None if order.lora is None else asdict(order.lora),
+        "torch": torch.__version__,
+    }
     torch.manual_seed(order.schedule.seed)
     model = load_planner(order.model, device=order.device)
-    begin(checkpoint=checkpoint_of(order.out), settings=_settings(order), resume=order.resume)
+    # All that the weights depend on besides the code. How often a checkpoint is written changes nothing.
+    settings: dict[str, JsonValue] = {
+        **facts,
+        "from": weights_digest(order.model),
+        "profile": order.evaluator.profile.digest,
+        "schedule": {name: value for name, value in asdict(order.schedule).items() if name != "checkpoint_every"},
+    }
+    begin(checkpoint=checkpoint_of(order.out), settings=settings, resume=order.resume)
     module, merged = model.network.module, None
     if order.lora is not None:
         module, merged = adapt(module, settings=order.lora)
         model.network.module = module
     rewards = ExecutedRewards(order.evaluator, fault=PENALTY)
+    offered = frozenset(order.evaluator.profile.experts)
     curve = train_by_feedback(
         model=model,
         strategy=Nonlinear(),
-        requests=requests_of(evaluator=order.evaluator, tasks=order.tasks),
+        requests=[
+            request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered))
+            for task in map(suite.task, order.tasks)
+        ],
         rewards=rewards,
         schedule=order.schedule,
         checkpoint=checkpoint_of(order.out),
@@ -156,51 +162,14 @@ def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] |
     if len(curve) < order.schedule.steps:
         return None
     module = module if merged is None else merged()
-    record = _record(order=order, curve=curve, executed=rewards.executed)
-    write_planner(module=module.eval(), source=order.model, folder=order.out, record=record)
-    write_curve(curve=curve, folder=order.out, title=f"Task feedback, seed {order.schedule.seed}")
-    return order.out
-
-
-def requests_of(*, evaluator: ExecutionEvaluator, tasks: Sequence[str]) -> list[PlannerRequest]:
-    """What a planner is asked about tasks."""
-    suite, offered = evaluator.suite, frozenset(evaluator.profile.experts)
-    found = [suite.task(key) for key in tasks]
-    return [request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered)) for task in found]
-
-
-def write_curve(*, curve: Sequence[Point], folder: Path, title: str) -> None:
-    """Write `curve.csv` and `curve.svg`."""
-    (folder / "curve.csv").write_text(curve_csv(curve), encoding="utf-8")
-    (folder / "curve.svg").write_text(curve_svg(curve, title=title), encoding="utf-8")
-
-
-def _settings(order: FeedbackRun) -> dict[str, JsonValue]:
-    """All that the weights depend on besides the code."""
-    settings = {**_common(order), "from": weights_digest(order.model), "profile": order.evaluator.profile.digest}
-    schedule = asdict(order.schedule)
-    # How often a checkpoint is written changes nothing.
-    schedule.pop("checkpoint_every")
-    return {**settings, "schedule": schedule}
-
-
-def _common(order: FeedbackRun) -> dict[str, JsonValue]:
-    suite = order.evaluator.suite
-    return {
-        "kind": "rltf",
-        "suite": {"slug": suite.slug, "digest": suite.digest},
-        "tasks": list(order.tasks),
-        "data": order.data,
-        "schedule": asdict(order.schedule),
-        "lora": None if order.lora is None else asdict(order.lora),
-        "torch": torch.__version__,
-    }
-
-
-def _record(*, order: FeedbackRun, curve: Sequence[Point], executed: int) -> dict[str, JsonValue]:
-    return {
-        **_common(order),
+    record: dict[str, JsonValue] = {
+        **facts,
         "from": order.model.name,
-        "plans_executed": executed,
+        "plans_executed": rewards.executed,
         "reward": {"first": curve[0].reward, "last": curve[-1].reward},
     }
+    write_planner(module=module.eval(), source=order.model, folder=order.out, record=record)
+    (order.out / "curve.csv").write_text(curve_csv(curve), encoding="utf-8")
+    title = f"Task feedback, seed {order.schedule.seed}"
+    (order.out / "curve.svg").write_text(curve_svg(curve, title=title), encoding="utf-8")
+    return order.out

@@ -1,62 +1,18 @@
-"""What a model must write at each call of `openagi/nonlinear` for a given plan to come out, and the gold plans of tasks
-as such lessons.
-
-For a request of one input that is one example, the same as for `openagi/constrained`.
-"""
+"""The gold plans of tasks as lessons: what a model must write at each call of `openagi/nonlinear` for them to come
+out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from evaluator.core.language_model import Message
 from evaluator.core.plans.checks import execution_order
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import Suite, Task
-from evaluator.openagi.strategies.constraint import SEPARATOR, tree_text
-from evaluator.openagi.strategies.prompts import Demonstration, branch_prompt, sequence_prompt
-from evaluator.openagi.training.corpus import Lesson
+from evaluator.openagi.strategies.prompts import Demonstration
+from evaluator.openagi.training.corpus import Lesson, tree_lessons
 
 
 class NoTreeError(ValueError):
     """A plan that is no tree of one branch per resource, so that no search could find it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A prompt and the names that are to follow."""
-
-    messages: tuple[Message, ...]
-    names: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        """The names as a model writes them; empty where nothing is to follow."""
-        return SEPARATOR.join(self.names)
-
-
-def examples(*, request: str, resources: Sequence[str], plan: Plan) -> tuple[Example, ...]:
-    """The examples of one request.
-
-    Args:
-        request: its text.
-        resources: names of what it gives, in its order.
-        plan: a right plan for it.
-
-    Raises:
-        NoTreeError: no search could find the plan.
-    """
-    branches, names = as_tree(resources=resources, plan=plan)
-    if len(branches) == 1:
-        return (Example(messages=sequence_prompt(request=request), names=branches[0]),)
-    found = [
-        Example(messages=branch_prompt(request=request, resource=resource), names=branch)
-        for resource, branch in zip(resources, branches, strict=True)
-    ]
-    so_far = tree_text(branches=branches)
-    found.append(Example(messages=sequence_prompt(request=request, so_far=so_far), names=names))
-    so_far = tree_text(branches=branches, names=names)
-    found.append(Example(messages=sequence_prompt(request=request, so_far=so_far), names=()))
-    return tuple(found)
 
 
 def as_tree(*, resources: Sequence[str], plan: Plan) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
@@ -97,42 +53,37 @@ def gold_lessons(*, suite: Suite, tasks: Sequence[str]) -> tuple[Lesson, ...]:
     Raises:
         NoLessonsError: a task has no gold plan, or one that no search finds.
     """
-    return tuple(lesson for key in tasks for lesson in _lessons(suite.task(key)))
+    lessons: list[Lesson] = []
+    for task in map(suite.task, tasks):
+        branches, names = _gold_tree(task, verb="taught")
+        lessons += tree_lessons(request=task.text, resources=list(task.resources), branches=branches, names=names)
+    return tuple(lessons)
 
 
 def gold_demonstrations(*, suite: Suite, tasks: Sequence[str]) -> tuple[Demonstration, ...]:
-    """The gold plans of tasks as few-shot prompts show them.
+    """The gold plans of tasks as few-shot prompts show them. Repairs say on which input they work where there are
+    several inputs of one type.
 
     Raises:
         NoLessonsError: as above.
     """
-    return tuple(_demonstration(suite.task(key)) for key in tasks)
+    demonstrations = []
+    for task in map(suite.task, tasks):
+        branches, names = _gold_tree(task, verb="shown")
+        several = len(set(task.resources.values())) < len(task.resources)
+        repairs = [
+            f"{name} on the {resource}" if several else name
+            for resource, branch in zip(task.resources, branches, strict=True)
+            for name in branch
+        ]
+        demonstrations.append(Demonstration(request=task.text, steps=(*repairs, *names)))
+    return tuple(demonstrations)
 
 
-def _lessons(task: Task) -> tuple[Lesson, ...]:
-    try:
-        found = examples(request=task.text, resources=list(task.resources), plan=_gold(task))
-    except NoTreeError as error:
-        raise NoLessonsError(f"the gold plan of task {task.key} cannot be taught: {error}") from None
-    return tuple(Lesson(messages=example.messages, answer=example.text) for example in found)
-
-
-def _demonstration(task: Task) -> Demonstration:
-    """Repairs say on which input they work where there are several inputs of one type."""
-    try:
-        branches, names = as_tree(resources=list(task.resources), plan=_gold(task))
-    except NoTreeError as error:
-        raise NoLessonsError(f"the gold plan of task {task.key} cannot be shown: {error}") from None
-    several = len(set(task.resources.values())) < len(task.resources)
-    repairs = [
-        f"{name} on the {resource}" if several else name
-        for resource, branch in zip(task.resources, branches, strict=True)
-        for name in branch
-    ]
-    return Demonstration(request=task.text, steps=(*repairs, *names))
-
-
-def _gold(task: Task) -> Plan:
+def _gold_tree(task: Task, *, verb: str) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
     if task.gold is None:
         raise NoLessonsError(f"task {task.key} has no gold plan, so there is nothing to learn from it")
-    return task.gold
+    try:
+        return as_tree(resources=list(task.resources), plan=task.gold)
+    except NoTreeError as error:
+        raise NoLessonsError(f"the gold plan of task {task.key} cannot be {verb}: {error}") from None

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from evaluator.core.language_model import Beam, Completion, FailureKind, LanguageModelError
 from evaluator.core.plans.model import Plan, Step
 from evaluator.openagi.strategies.constrained import Constrained, Nonlinear
-from evaluator.openagi.training.lessons import NoTreeError, as_tree, examples
+from evaluator.openagi.training.corpus import tree_lessons
+from evaluator.openagi.training.lessons import NoTreeError, as_tree
 from tests.evaluator.openagi.strategies.openagi_tasks import (
     ALL,
     LINEAR,
@@ -27,11 +28,13 @@ BOTH = "Given {image} and {query} query, how to answer the question in {language
 
 
 def lessons(*tasks):
-    return {
-        example.messages[-1].content: example.names
-        for task in tasks
-        for example in examples(request=task.text, resources=tuple(task.resources), plan=task.gold)
-    }
+    found = {}
+    for task in tasks:
+        resources = tuple(task.resources)
+        branches, names = as_tree(resources=resources, plan=task.gold)
+        for lesson in tree_lessons(request=task.text, resources=resources, branches=branches, names=names):
+            found[lesson.messages[-1].content] = tuple(filter(None, lesson.answer.split(", ")))
+    return found
 
 
 def answer(task, *, strategy=None, scoring=None, offered=ALL):
