@@ -22,46 +22,40 @@ def labels(record: ResultRecord) -> Mapping[str, Sequence[str]]:
     transcript = record.transcripts[0] if record.transcripts else None
     if transcript is None or not record.indicators:
         return {}
-    candidates = list(_candidates(transcript.answer))
-    programs = [text for one in candidates if (text := _text(one.get("content")))]
-    seen = {name.partition(",")[0].strip(" '\"") for name in views_seen(transcript, tool=VIEW)}
-    noted = _noted_views(record.planner_notes, programs=frozenset(programs))
-    found = {
-        "failure": {failure for one in candidates for failure in _failures(one)},
+    try:
+        answer = json.loads(transcript.answer or "[]")
+    except (ValueError, RecursionError):
+        answer = []
+    candidates: list[Mapping[str, Any]] = [one for one in _list(answer) if isinstance(one, dict)]
+    programs = []
+    for content in (candidate.get("content") for candidate in candidates):
+        if isinstance(content, list):
+            programs.append("\n".join(map(str, content)))
+        elif isinstance(content, str):
+            programs.append(content)
+    outputs = [
+        one for candidate in candidates for part in ("demonstrations", "tests") for one in _list(candidate.get(part))
+    ]
+    views = {name.partition(",")[0].strip(" '\"") for name in views_seen(transcript, tool=VIEW)}
+    views.update(_noted_views(record.planner_notes, programs=frozenset(filter(None, programs))))
+    values = {
+        "failure": {one["failure"] for one in outputs if isinstance(one, dict) and isinstance(one.get("failure"), str)},
         "helper": {name for text in programs for name in helpers_in(text)},
-        "view": {name for name in (*seen, *noted) if name in set(View)},
+        "view": views & set(View),
     }
     reached = {"reached": [_reached(record.indicators)]} if candidates else {}
-    return {**reached, **{name: sorted(values) for name, values in found.items() if values}}
+    return {**reached, **{name: sorted(found) for name, found in values.items() if found}}
 
 
-def _candidates(answer: str | None) -> Iterable[Mapping[str, Any]]:
-    try:
-        value = json.loads(answer or "[]")
-    except (ValueError, RecursionError):
-        return
-    if isinstance(value, list):
-        yield from (one for one in value if isinstance(one, dict))
-
-
-def _text(content: Any) -> str:
-    return "\n".join(map(str, content)) if isinstance(content, list) else content if isinstance(content, str) else ""
-
-
-def _failures(candidate: Mapping[str, Any]) -> Iterable[str]:
-    for name in ("demonstrations", "tests"):
-        made = candidate.get(name)
-        for one in made if isinstance(made, list) else ():
-            if isinstance(one, dict) and isinstance(one.get("failure"), str):
-                yield one["failure"]
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _noted_views(notes: Mapping[str, Any], *, programs: frozenset[str]) -> Iterable[str]:
     """The views of the agents that wrote one of these programs, from the notes of the multi-expert system."""
-    agents = notes.get("agents")
-    for agent in agents if isinstance(agents, list) else ():
+    for agent in _list(notes.get("agents")):
         replies = agent.get("replies") if isinstance(agent, dict) else None
-        written = (one.get("program") for one in replies or () if isinstance(one, dict)) if replies else ()
+        written = (one.get("program") for one in replies or () if isinstance(one, dict))
         if any(isinstance(program, str) and program in programs for program in written):
             # Every agent sees the grid.
             yield from (View.GRID, *str(agent.get("view")).split(_AND))

@@ -86,17 +86,15 @@ def size_of(grid: Grid) -> tuple[int, int]:
 def difference(*, expected: Grid, actual: Grid) -> GridDifference:
     """How a grid differs from the expected one."""
     sizes = size_of(expected), size_of(actual)
-    cells = _wrong_cells(expected=expected, actual=actual) if sizes[0] == sizes[1] else ()
+    cells: tuple[CellDifference, ...] = ()
+    if sizes[0] == sizes[1]:
+        cells = tuple(
+            CellDifference(row=row, column=column, expected=right, actual=found)
+            for row, pair in enumerate(zip(expected, actual, strict=True))
+            for column, (right, found) in enumerate(zip(*pair, strict=True))
+            if right != found
+        )
     return GridDifference(expected_size=sizes[0], actual_size=sizes[1], cells=cells)
-
-
-def _wrong_cells(*, expected: Grid, actual: Grid) -> tuple[CellDifference, ...]:
-    return tuple(
-        CellDifference(row=row, column=column, expected=right, actual=found)
-        for row, (wanted, given) in enumerate(zip(expected, actual, strict=True))
-        for column, (right, found) in enumerate(zip(wanted, given, strict=True))
-        if right != found
-    )
 
 
 def _read(value: object, *, name: str, colour: Callable[[object], int | None], right: str) -> Grid:

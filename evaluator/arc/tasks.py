@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from evaluator.arc.grids import Demonstration, Grid, numbers_of, size_of
 from evaluator.arc.source import PAPER_TASKS, RELEASE, Split, defects_of, excluded_tasks, file_names
@@ -41,10 +42,9 @@ class ArcTask(Task):
     @property
     def values_given(self) -> dict[str, JsonValue]:
         """See `Task`: the grids, in the form of ARC's files."""
-        train: list[JsonValue] = [
-            {"input": _rows(pair.input), "output": _rows(pair.output)} for pair in self.demonstrations
-        ]
-        return {"train": train, "test": [{"input": _rows(grid)} for grid in self.test_inputs]}
+        train = [{"input": numbers_of(pair.input), "output": numbers_of(pair.output)} for pair in self.demonstrations]
+        test = [{"input": numbers_of(grid)} for grid in self.test_inputs]
+        return cast("dict[str, JsonValue]", {"train": train, "test": test})
 
     def to_json(self) -> dict[str, JsonValue]:
         """See `Task`. The grids are part of it, so that a suite's digest covers them."""
@@ -56,10 +56,13 @@ def arc_task(
     facts: Mapping[str, JsonValue] | None = None, gold: Plan | None = None,
 ) -> ArcTask:  # fmt: skip
     """A task of any suite of this family."""
+    shows = "1 demonstration shows" if len(demonstrations) == 1 else f"{len(demonstrations)} demonstrations show"
+    tests = "1 test input" if len(test_inputs) == 1 else f"{len(test_inputs)} test inputs"
+    text = f"Find the transformation of grids that {shows}, and apply it to {tests}."
     return ArcTask(
-        key=key, text=_text(demonstrations=len(demonstrations), tests=len(test_inputs)), structure="nonlinear",
-        metric=METRIC, resources=MappingProxyType({}), expects=ResourceType.TEXT, gold=gold,
-        demonstrations=demonstrations, test_inputs=test_inputs, facts=MappingProxyType(dict(facts or {})),
+        key=key, text=text, structure="nonlinear", metric=METRIC, resources=MappingProxyType({}),
+        expects=ResourceType.TEXT, gold=gold, demonstrations=demonstrations, test_inputs=test_inputs,
+        facts=MappingProxyType(dict(facts or {})),
     )  # fmt: skip
 
 
@@ -74,46 +77,23 @@ def tasks_of(split: Split, *, folder: Path | None = None) -> tuple[ArcTask, ...]
         LookupError: the files were not fetched, or were changed; the message says what to do.
         TaskFileError: a file in `folder` is no task.
     """
-    return _tasks(split, _fetched() if folder is None else folder)
+    if folder is None:
+        folder = RELEASE.folder
+        if (problem := RELEASE.problem_of(folder)) is not None:
+            raise LookupError(problem)
+    return _tasks(split, folder)
 
 
 @cache
 def _tasks(split: Split, folder: Path) -> tuple[ArcTask, ...]:
-    read = (read_task_file(folder / name) for name in file_names(split))
-    return tuple(
-        arc_task(
-            key=file.key,
-            demonstrations=file.demonstrations,
-            test_inputs=file.test_inputs,
-            facts=_facts(key=file.key),
+    tasks = []
+    for file in (read_task_file(folder / name) for name in file_names(split)):
+        if file.key in excluded_tasks():
+            continue
+        facts: dict[str, JsonValue] = {"defects": [str(defect.kind) for defect in defects_of(file.key)]}
+        if file.key in PAPER_TASKS:
+            facts["gpt4_2023"] = str(PAPER_TASKS[file.key].outcome)
+        tasks.append(
+            arc_task(key=file.key, demonstrations=file.demonstrations, test_inputs=file.test_inputs, facts=facts)
         )
-        for file in read
-        if file.key not in excluded_tasks()
-    )
-
-
-def _fetched() -> Path:
-    problem = RELEASE.problem_of(RELEASE.folder)
-    if problem is not None:
-        raise LookupError(problem)
-    return RELEASE.folder
-
-
-def _facts(*, key: str) -> dict[str, JsonValue]:
-    known: dict[str, JsonValue] = {"defects": [str(defect.kind) for defect in defects_of(key)]}
-    return {**known, "gpt4_2023": str(PAPER_TASKS[key].outcome)} if key in PAPER_TASKS else known
-
-
-def _text(*, demonstrations: int, tests: int) -> str:
-    return (
-        f"Find the transformation of grids that {_count(demonstrations, 'demonstration')} "
-        f"{'shows' if demonstrations == 1 else 'show'}, and apply it to {_count(tests, 'test input')}."
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _rows(grid: Grid) -> list[JsonValue]:
-    return [list(row) for row in numbers_of(grid)]
+    return tuple(tasks)
