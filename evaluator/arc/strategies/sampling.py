@@ -39,22 +39,21 @@ def composed(programs: Sequence[str]) -> str:
     """
     if len(programs) == 1:
         return programs[0]
-    names = [f"step_{number}" for number in range(1, len(programs) + 1)]
-    lines = [line for name, program in zip(names, programs, strict=True) for line in _enclosed(name, program)]
-    calls = [f"{_INDENT}grid = {name}(grid)" for name in names]
+    lines, calls = [], []
+    for number, program in enumerate(programs, start=1):
+        try:
+            body = ast.unparse(parse_module(program))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise ComposeError(f"one of the programs is no Python: {error}") from None
+        # Only docstrings have line breaks after that, so that no other text changes.
+        lines += [f"def step_{number}(grid):", *(_INDENT + line for line in body.split("\n"))]
+        lines.append(f"{_INDENT}return {ENTRY}(grid)")
+        calls.append(f"{_INDENT}grid = step_{number}(grid)")
     return "\n".join([*lines, f"def {ENTRY}(grid):", *calls, f"{_INDENT}return grid"])
 
 
-def _enclosed(name: str, program: str) -> list[str]:
-    try:
-        body = ast.unparse(parse_module(program))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ComposeError(f"one of the programs is no Python: {error}") from None
-    # Only docstrings have line breaks after that, so that no other text changes.
-    return [f"def {name}(grid):", *(_INDENT + line for line in body.split("\n")), f"{_INDENT}return {ENTRY}(grid)"]
-
-
-_MOST_KEPT = 4000
+_MOST_CHARACTERS = 4000
+"""Of an unreadable reply in the notes."""
 
 
 class End(StrEnum):
@@ -87,7 +86,7 @@ class Sample:
     """Those that ran and were not right: the next one goes on from their outputs."""
     _patterns: list[str] = field(default_factory=list)
     _inputs: tuple[Grid, ...] = ()
-    _written: Reply | None = None
+    _reply: Reply | None = None
     _text: str = ""
 
     @property
@@ -98,7 +97,12 @@ class Sample:
     @property
     def inputs(self) -> tuple[Grid, ...]:
         """What the next program is applied to: of the demonstrations, then of the tests."""
-        return self._inputs or (*(pair.input for pair in self.demonstrations), *self.test_inputs)
+        return self._inputs or self.own_inputs
+
+    @property
+    def own_inputs(self) -> tuple[Grid, ...]:
+        """The inputs of the demonstrations, then of the tests."""
+        return (*(pair.input for pair in self.demonstrations), *self.test_inputs)
 
     def messages(self) -> tuple[Message, ...]:
         """What the model is asked next."""
@@ -113,25 +117,28 @@ class Sample:
             )
         return self._messages
 
-    def hear(self, text: str) -> str | None:
+    def take_reply(self, text: str) -> str | None:
         """Take a reply. Returns the program to run on `inputs`; None where there is none."""
         self._text = text
         try:
-            self._written = read_reply(text)
+            self._reply = read_reply(text)
         except ReplyError as error:
             self._note(End.UNREADABLE, problem=str(error))
             self._correct(f"Your answer cannot be read: {error}.")
             return None
-        return self._written.program
+        return self._reply.program
 
-    def learn(self, outputs: Outputs) -> str | None:
+    def take_outputs(self, outputs: Outputs) -> str | None:
         """Take what the program made of `inputs`. Returns a program of all steps that is to be checked on the
         demonstrations' own inputs; None if it does not give their outputs."""
-        assert self._written is not None
+        assert self._reply is not None
         found = (*outputs.demonstrations, *outputs.tests)
-        wrong = next((one for one in found if isinstance(one, Wrong)), None)
+        wrong = next((output for output in found if isinstance(output, Wrong)), None)
         rights = [pair.output for pair in self.demonstrations]
-        whole = self._whole()
+        try:
+            whole = composed([*self._programs, self._reply.program])
+        except ComposeError:
+            whole = ""
         passed = sum(output == right for output, right in zip(outputs.demonstrations, rights, strict=True))
         if passed > self.best[0] and whole:
             self.best = (passed, whole)
@@ -146,7 +153,9 @@ class Sample:
         if not self.style.continues:
             self._correct("The program gives wrong outputs.", outputs=outputs.demonstrations)
             return None
-        self._go_on(tuple(one for one in found if not isinstance(one, Wrong)))
+        self._programs.append(self._reply.program)
+        self._patterns.append(self._reply.prose.get("overall_pattern", ""))
+        self._inputs, self._messages = tuple(grid for grid in found if not isinstance(grid, Wrong)), ()
         return None
 
     def confirm(self, program: str, *, outputs: Outputs) -> None:
@@ -161,32 +170,18 @@ class Sample:
             "The program fails where it is applied directly after the earlier ones.", outputs=outputs.demonstrations
         )
 
-    def _whole(self) -> str:
-        assert self._written is not None
-        try:
-            return composed([*self._programs, self._written.program])
-        except ComposeError:
-            return ""
-
-    def _go_on(self, outputs: tuple[Grid, ...]) -> None:
-        assert self._written is not None
-        self._programs.append(self._written.program)
-        self._patterns.append(self._written.prose.get("overall_pattern", ""))
-        self._inputs, self._messages = outputs, ()
-
     def _correct(self, problem: str, *, outputs: Sequence[Output] = ()) -> None:
         rights = [pair.output for pair in self.demonstrations]
-        told = self.style.correction(reply=self._text, problem=problem, outputs=outputs, rights=rights)
+        correction = self.style.correction(reply=self._text, problem=problem, outputs=outputs, rights=rights)
         # Of a long exchange only the request and the last reply: corrections do not pile up.
-        self._messages = (self.messages()[0], *told)
+        self._messages = (self.messages()[0], *correction)
 
     def _note(self, end: End, *, problem: str = "") -> None:
-        prose: dict[str, JsonValue] = dict(self._written.prose) if self._written and end is not End.UNREADABLE else {}
-        program = self._written.program if self._written and end is not End.UNREADABLE else self._text[:_MOST_KEPT]
-        self.replies.append(
-            {"end": str(end), "text" if end is End.UNREADABLE else "program": program, **prose}
-            | ({"problem": problem} if problem else {})
-        )
+        if self._reply is None or end is End.UNREADABLE:
+            note: dict[str, JsonValue] = {"end": str(end), "text": self._text[:_MOST_CHARACTERS]}
+        else:
+            note = {"end": str(end), "program": self._reply.program, **self._reply.prose}
+        self.replies.append(note | ({"problem": problem} if problem else {}))
 
 
 class ProgramsUnavailableError(Exception):
@@ -201,36 +196,25 @@ class Trials:
         self._runner: Runner | None = None
         self._starting = threading.Lock()
 
-    def run(self, written: Sequence[tuple[Sample, str]]) -> None:
+    def run(self, programs: Sequence[tuple[Sample, str]]) -> None:
         """Run each sample's new program on its inputs, and tell the sample; then those of all steps together.
 
         Raises:
             ProgramsUnavailableError: they cannot be run here.
         """
-        made = self._make([(program, sample.inputs, len(sample.demonstrations)) for sample, program in written])
-        whole = [
-            (sample, program)
-            for (sample, _), outputs in zip(written, made, strict=True)
-            if (program := sample.learn(outputs)) is not None
-        ]
-        own = [(program, _own_inputs(sample), len(sample.demonstrations)) for sample, program in whole]
-        for (sample, program), outputs in zip(whole, self._make(own), strict=True):
+        whole = []
+        for (sample, _), outputs in zip(
+            programs, self._outputs([(sample, program, sample.inputs) for sample, program in programs]), strict=True
+        ):
+            if (program := sample.take_outputs(outputs)) is not None:
+                whole.append((sample, program))
+        own = [(sample, program, sample.own_inputs) for sample, program in whole]
+        for (sample, program), outputs in zip(whole, self._outputs(own), strict=True):
             sample.confirm(program, outputs=outputs)
 
-    def _make(self, programs: Sequence[tuple[str, Sequence[Grid], int]]) -> list[Outputs]:
-        works = [
-            Work(candidate=ArcCandidate(Track.PROGRAM, program), demonstrations=inputs[:count], tests=inputs[count:])
-            for program, inputs, count in programs
-        ]
-        if not works:
+    def _outputs(self, programs: Sequence[tuple[Sample, str, Sequence[Grid]]]) -> list[Outputs]:
+        if not programs:
             return []
-        made = run_all(works, runner=self._running())
-        fault = next((outputs.fault for outputs in made if outputs.fault is not None), None)
-        if fault is not None:
-            raise ProgramsUnavailableError(fault.message)
-        return made
-
-    def _running(self) -> "Runner":
         with self._starting:
             if self._runner is None:
                 from evaluator.sandbox.programs.runner import Runner
@@ -238,8 +222,13 @@ class Trials:
 
                 support().require()
                 self._runner = self._open.enter_context(Runner(library=[library()]))
-            return self._runner
-
-
-def _own_inputs(sample: Sample) -> tuple[Grid, ...]:
-    return (*(pair.input for pair in sample.demonstrations), *sample.test_inputs)
+        works = []
+        for sample, program, inputs in programs:
+            count = len(sample.demonstrations)
+            candidate = ArcCandidate(Track.PROGRAM, program)
+            works.append(Work(candidate=candidate, demonstrations=inputs[:count], tests=inputs[count:]))
+        outputs = run_all(works, runner=self._runner)
+        fault = next((one.fault for one in outputs if one.fault is not None), None)
+        if fault is not None:
+            raise ProgramsUnavailableError(fault.message)
+        return outputs

@@ -172,17 +172,17 @@ def _converse(
     samples = _samples(request, options=options)
     while waiting := [sample for sample in samples if sample.is_open]:
         answers = yield [_call(sample, options=options) for sample in waiting]
-        heard = []
+        programs = []
         for sample, answer in zip(waiting, answers, strict=True):
             assert isinstance(answer, Completion)
-            heard.append((sample, sample.hear(answer.text)))
-        trials.run([(sample, program) for sample, program in heard if program is not None])
+            if (program := sample.take_reply(answer.text)) is not None:
+                programs.append((sample, program))
+        trials.run(programs)
     return _draft(request, samples=samples, options=options)
 
 
 def _samples(request: PlannerRequest, *, options: Options) -> list[Sample]:
-    given = request.task.given
-    train, test = given.get("train"), given.get("test")
+    train, test = request.task.given.get("train"), request.task.given.get("test")
     if not isinstance(train, list) or not isinstance(test, list):
         raise TypeError("ARC's requests give the grids under train and test")
     pairs = [
@@ -206,10 +206,11 @@ def _field(pair: JsonValue, name: str) -> JsonValue:
 
 def _call(sample: Sample, *, options: Options) -> GenerateCall:
     # Samples differ by their seeds; so do the replies of one.
-    seed = _number(f"{options.seed} {sample.agent.name} {sample.number} {len(sample.replies)}")
+    text = f"{options.seed} {sample.agent.name} {sample.number} {len(sample.replies)}"
     return GenerateCall(
-        messages=sample.messages(), max_tokens=options.style.most_tokens, temperature=options.temperature, seed=seed
-    )
+        messages=sample.messages(), max_tokens=options.style.most_tokens, temperature=options.temperature,
+        seed=int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1,
+    )  # fmt: skip
 
 
 def _draft(request: PlannerRequest, *, samples: Sequence[Sample], options: Options) -> Draft:
@@ -222,22 +223,13 @@ def _draft(request: PlannerRequest, *, samples: Sequence[Sample], options: Optio
         ],
     }  # fmt: skip
     if not fitting:
-        return _without_fitting(samples, notes=notes)
-    rng = random.Random(f"{options.seed} {request.task.id}")  # noqa: S311 - not for secrets
-    chosen = rng.sample(fitting, min(MOST_CANDIDATES, len(fitting)))
-    first, *others = ({"program": program} for program in chosen)
-    return Draft(plan=first, alternatives=tuple(others), notes=notes)
-
-
-def _without_fitting(samples: Sequence[Sample], *, notes: dict[str, JsonValue]) -> Draft:
-    """The program with the most right demonstrations: the paper's system has no answer then."""
-    passed, program = max((sample.best for sample in samples), key=lambda best: best[0])
-    if not program:
+        # The program with the most right demonstrations: the paper's system has no answer then.
+        passed, program = max((sample.best for sample in samples), key=lambda best: best[0])
+        if program:
+            return Draft(plan={"program": program}, notes={**notes, "demonstrations_right": passed})
         last = samples[0].replies[-1]
-        written = str(last.get("text") or last.get("program") or "")
-        return Draft(plan=written, unreadable="no reply holds a program that runs", notes=notes)
-    return Draft(plan={"program": program}, notes={**notes, "demonstrations_right": passed})
-
-
-def _number(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
+        text = str(last.get("text") or last.get("program") or "")
+        return Draft(plan=text, unreadable="no reply holds a program that runs", notes=notes)
+    rng = random.Random(f"{options.seed} {request.task.id}")  # noqa: S311 - not for secrets
+    first, *others = ({"program": program} for program in rng.sample(fitting, min(MOST_CANDIDATES, len(fitting))))
+    return Draft(plan=first, alternatives=tuple(others), notes=notes)
