@@ -5,6 +5,7 @@ The contents are the paper's (views, helpers with examples, rules, fields of the
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from typing import ClassVar, Protocol
 
@@ -63,59 +64,17 @@ _SHAPES: Mapping[str, str] = {
 }
 
 
-def first_messages(
-    *, agent: Agent, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid], before: Sequence[str] = ()
-) -> tuple[Message, ...]:
-    """What an agent is asked about a task, or about what is left of it.
-
-    Args:
-        agent: who is asked.
-        demonstrations: inputs and outputs.
-        test_inputs: their outputs are not part of a request.
-        before: what earlier programs of this sample do, in words; the inputs are then what these made.
-    """
-    views = [part for kind, part in _SHAPES.items() if any(view.startswith(kind) for view in agent.views)]
-    parts = [_TASK, *views, "", _RULES, "Helpers:", *_helper_lines(), "", "Examples of helpers:", *example_lines(), ""]
-    if before:
-        steps = [f"{number}. {words or 'It did not say.'}" for number, words in enumerate(before, start=1)]
-        parts += [
-            "Earlier programs were applied already. The inputs below are what they made; write the next program, which",
-            "goes on from there. What they did:", *steps, "",
-        ]  # fmt: skip
-    parts += [
-        "The task:",
-        json.dumps(_shown(agent, demonstrations=demonstrations, test_inputs=test_inputs)),
-        "",
-        _ASKED,
-    ]
-    return (Message("user", "\n".join(parts)),)
-
-
-def correction(*, reply: str, problem: str) -> tuple[Message, ...]:
-    """What follows on a program that does not run, or a reply without one."""
-    words = f"{problem}\n\nCorrect it, and answer with the whole JSON object again."
-    return (Message("assistant", reply), Message("user", words))
-
-
 @cache
 def example_lines() -> tuple[str, ...]:
     """A call of each helper with its result, which the helper itself gives."""
     return tuple(
-        f"{name}({', '.join(map(_text, arguments))}) == {_text(getattr(functions, name)(*_copied(arguments)))}"
+        # Helpers change their arguments.
+        f"{name}({', '.join(map(repr, arguments))}) == {getattr(functions, name)(*deepcopy(arguments))!r}"
         for name, arguments in _EXAMPLES
     )
 
 
-@cache
-def _helper_lines() -> tuple[str, ...]:
-    return tuple(
-        f"- {helper.signature}. {helper.description}" + (f" Changes {helper.changes}." if helper.changes else "")
-        for helper in HELPERS.values()
-        if helper.is_offered
-    )
-
-
-def _shown(
+def _in_views(
     agent: Agent, *, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid]
 ) -> dict[str, JsonValue]:
     """The task in the agent's views, with the field names of the released prompts."""
@@ -130,15 +89,6 @@ def _shown(
                 assert isinstance(row, dict)
                 pair.update(row)
     return {name: list(pairs) for name, pairs in merged.items()}
-
-
-def _copied(values: tuple[object, ...]) -> tuple[object, ...]:
-    """Helpers change their arguments."""
-    return tuple(functions.copy.deepcopy(value) for value in values)
-
-
-def _text(value: object) -> str:
-    return repr(value)
 
 
 _FIELDS = {
@@ -175,7 +125,14 @@ class Style(Protocol):
         self, *, agent: Agent, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid],
         before: Sequence[str],
     ) -> tuple[Message, ...]:  # fmt: skip
-        """What an agent is asked first; see `prompts.first_messages`."""
+        """What an agent is asked first; in its views.
+
+        Args:
+            agent: who is asked.
+            demonstrations: inputs and outputs.
+            test_inputs: their outputs are not part of a request.
+            before: what earlier programs of this sample do, in words; the inputs are then what these made.
+        """
         ...
 
     def correction(
@@ -206,16 +163,32 @@ class Paper:
         before: Sequence[str],
     ) -> tuple[Message, ...]:  # fmt: skip
         """See `Style`."""
-        return first_messages(
-            agent=agent, demonstrations=demonstrations, test_inputs=test_inputs, before=before
-        )  # fmt: skip
+        views = [part for kind, part in _SHAPES.items() if any(view.startswith(kind) for view in agent.views)]
+        helpers = [
+            f"- {helper.signature}. {helper.description}" + (f" Changes {helper.changes}." if helper.changes else "")
+            for helper in HELPERS.values()
+            if helper.is_offered
+        ]
+        parts = [_TASK, *views, "", _RULES, "Helpers:", *helpers, "", "Examples of helpers:", *example_lines(), ""]
+        if before:
+            steps = [f"{number}. {words or 'It did not say.'}" for number, words in enumerate(before, start=1)]
+            parts += [
+                "Earlier programs were applied already. The inputs below are what they made; write the next program, "
+                "which",
+                "goes on from there. What they did:",
+                *steps,
+                "",
+            ]
+        task = _in_views(agent, demonstrations=demonstrations, test_inputs=test_inputs)
+        return (Message("user", "\n".join([*parts, "The task:", json.dumps(task), "", _ASKED])),)
 
     def correction(
         self, *, reply: str, problem: str, outputs: Sequence[Output], rights: Sequence[Grid]
     ) -> tuple[Message, ...]:
         """See `Style`."""
         del outputs, rights
-        return correction(reply=reply, problem=problem)
+        words = f"{problem}\n\nCorrect it, and answer with the whole JSON object again."
+        return (Message("assistant", reply), Message("user", words))
 
 
 class Compact:
