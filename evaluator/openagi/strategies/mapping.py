@@ -14,7 +14,7 @@ where that similarity is below the measure's threshold: an unmapped line is show
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluator.core.canonical_json import JsonValue
@@ -138,15 +138,28 @@ class MappedLine:
 def map_text(*, text: str, request: PlannerRequest, similarity: Similarity) -> tuple[MappedLine, ...]:
     """The lines of a free text, each with its tool."""
     lines = step_lines(text)
-    names = [_only_name(line, tools=request.tools) for line in lines]
-    unnamed = [line for line, name in zip(lines, names, strict=True) if name is None]
-    compared = (
-        dict(zip(unnamed, similarity.compare(lines=unnamed, tools=request.tools), strict=True)) if unnamed else {}
-    )
-    return tuple(
-        _mapped(line=line, name=name, compared=compared, request=request, similarity=similarity)
-        for line, name in zip(lines, names, strict=True)
-    )
+    names = {line: _only_name(line, tools=request.tools) for line in lines}
+    unnamed = [line for line in lines if names[line] is None]
+    rows = similarity.compare(lines=unnamed, tools=request.tools) if unnamed else []
+    compared = dict(zip(unnamed, rows, strict=True))
+    mapped = []
+    for line in lines:
+        best, value, mapper = names[line], 1.0, BY_NAME
+        is_named = best is not None
+        if not is_named:
+            # The most similar tool, of equals the one that is offered first.
+            values = compared[line]
+            value, mapper = max(values, default=0.0), similarity.name
+            best = request.tools[values.index(value)].name if value > 0 else None
+            value = max(value, 0.0)
+        mapped.append(
+            MappedLine(
+                text=line, best=best, similarity=value, mapper=mapper,
+                is_mapped=is_named or (best is not None and value >= similarity.threshold),
+                mentioned=tuple(resource for resource in request.task.resources if _holds(line, resource)),
+            )
+        )  # fmt: skip
+    return tuple(mapped)
 
 
 def calls_of(lines: Sequence[MappedLine], *, drops_repeats: bool) -> tuple[NamedCall, ...]:
@@ -161,34 +174,6 @@ def calls_of(lines: Sequence[MappedLine], *, drops_repeats: bool) -> tuple[Named
         if line.is_mapped and line.best is not None
     ]
     return tuple(dict.fromkeys(calls)) if drops_repeats else tuple(calls)
-
-
-def _mapped(
-    *,
-    line: str,
-    name: str | None,
-    compared: Mapping[str, Sequence[float]],
-    request: PlannerRequest,
-    similarity: Similarity,
-) -> MappedLine:
-    mentioned = tuple(resource for resource in request.task.resources if _holds(line, resource))
-    if name is not None:
-        return MappedLine(text=line, best=name, similarity=1.0, mapper=BY_NAME, is_mapped=True, mentioned=mentioned)
-    best, value = _best(similarities=compared[line], tools=request.tools)
-    return MappedLine(
-        text=line,
-        best=best,
-        similarity=value,
-        mapper=similarity.name,
-        is_mapped=best is not None and value >= similarity.threshold,
-        mentioned=mentioned,
-    )
-
-
-def _best(*, similarities: Sequence[float], tools: Sequence[OfferedTool]) -> tuple[str | None, float]:
-    """The most similar tool, of equals the one that is offered first."""
-    value, index = max(((value, -index) for index, value in enumerate(similarities)), default=(0.0, 0))
-    return (tools[-index].name, value) if value > 0 else (None, max(value, 0.0))
 
 
 def _only_name(line: str, *, tools: Sequence[OfferedTool]) -> str | None:
