@@ -206,8 +206,7 @@ class BoardState(NamedTuple):
 
 
 _states: SharedCache[tuple[object, ...], BoardState] = SharedCache(maxsize=_MOST_STATES)
-"""For strangers, who all see the same. A proxy keeps whole pages for as long, but each new query is another page: read
-anew each time, it costs half as much again (docs/operating.md, "Page load test")."""
+"""For strangers, who all see the same: a proxy keeps whole pages for as long, but each new query is another page."""
 
 
 def board_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
