@@ -121,7 +121,11 @@ def matrix_of(*, suite: Suite, snapshot: Snapshot, rows: Rows, page: int = 1, si
         made = _matrix(suite=suite, ranked=ranked, shown=slice(first, first + size))
         if snapshot.split == HIDDEN:
             made = made._replace(tasks=tuple(task._replace(text="") for task in made.tasks))
-        return made._replace(order=_kept_order(snapshot)) if (first, size) == (0, MOST_PLANNERS) else made
+        if (first, size) != (0, MOST_PLANNERS):
+            return made
+        packed = Snapshot.objects.values_list("task_order", flat=True).get(pk=snapshot.pk)
+        order = () if packed is None else np.frombuffer(zlib.decompress(packed), dtype=_PLACE).tolist()
+        return made._replace(order=order)
 
     return _matrices.get_or_make((snapshot.pk, snapshot.digest, first, size), make)
 
@@ -134,11 +138,6 @@ def packed_order(*, suite: Suite, rows: Rows) -> bytes:
     return zlib.compress(np.array(places, dtype=_PLACE).tobytes())
 
 
-def _kept_order(snapshot: Snapshot) -> Sequence[int]:
-    packed = Snapshot.objects.values_list("task_order", flat=True).get(pk=snapshot.pk)
-    return () if packed is None else np.frombuffer(zlib.decompress(packed), dtype=_PLACE).tolist()
-
-
 def _ranked(rows: Rows) -> Rows:
     return [row for row in rows if row["rank"] is not None]
 
@@ -147,7 +146,8 @@ def _matrix(*, suite: Suite, ranked: Rows, shown: slice) -> TaskMatrix:
     column, rows = suite.ranking_column, ranked[shown]
     values = _values(suite=suite, rows=rows)
     planners = tuple(map(_planner, rows))
-    solved, rule = solved_by(values=values, planners=planners, column=column, gold=_gold_of(rows))
+    answers_gold = (n for n, row in enumerate(rows) if is_bundled(row["kind"]) and row.get("strategy") == GOLD)
+    solved, rule = solved_by(values=values, planners=planners, column=column, gold=next(answers_gold, None))
     return TaskMatrix(
         values=values,
         tasks=tuple(HeatTask(task.key, task.text) for task in task_facts(suite)),
@@ -184,12 +184,6 @@ def _planner(row: Mapping[str, Any]) -> HeatPlanner:
         rank=row["rank"],
         knows_gold=is_bundled(row["kind"]) and row.get("strategy") in KNOW_GOLD,
     )
-
-
-def _gold_of(rows: Rows) -> int | None:
-    """Place of the row whose answers are the gold plans."""
-    found = (place for place, row in enumerate(rows) if is_bundled(row["kind"]) and row.get("strategy") == GOLD)
-    return next(found, None)
 
 
 def solved_by(

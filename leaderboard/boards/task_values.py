@@ -57,7 +57,10 @@ def keep_values(*, suite: Suite, evaluations: Sequence[UUID]) -> int:
     there = set(TaskValues.objects.filter(pk__in=evaluations, column=digest).values_list("pk", flat=True))
     missing = [pk for pk in evaluations if pk not in there][:MOST_AT_ONCE]
     made = _computed(suite=suite, evaluations=missing)
-    rows = [TaskValues(evaluation_id=pk, column=digest, packed=_packed(values)) for pk, values in made.items()]
+    rows = [
+        TaskValues(evaluation_id=pk, column=digest, packed=zlib.compress(values.astype(_TYPE).tobytes()))
+        for pk, values in made.items()
+    ]
     TaskValues.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["evaluation"], update_fields=["column", "packed"]
     )
@@ -71,17 +74,9 @@ def values_of(*, suite: Suite, evaluations: Sequence[UUID]) -> dict[UUID, Values
         (tasks,) in the suite's order by evaluation: the mean over the task's samples; NaN where it does not count.
     """
     rows = TaskValues.objects.filter(pk__in=evaluations, column=_digest(_column(suite))).values_list("pk", "packed")
-    found = {pk: _unpacked(bytes(packed)) for pk, packed in rows}
+    found = {pk: np.frombuffer(zlib.decompress(packed), dtype=_TYPE) for pk, packed in rows}
     missing = [pk for pk in evaluations if pk not in found]
     return {**found, **_computed(suite=suite, evaluations=missing)}
-
-
-def _packed(values: Values) -> bytes:
-    return zlib.compress(values.astype(_TYPE).tobytes())
-
-
-def _unpacked(packed: bytes) -> Values:
-    return np.frombuffer(zlib.decompress(packed), dtype=_TYPE)
 
 
 def _column(suite: Suite) -> Column:

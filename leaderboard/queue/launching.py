@@ -33,7 +33,9 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
-
+    memory = settings.LOCAL_WORKER_MEMORY
+    if memory is None:
+        memory = default_worker_memory(workers=settings.LOCAL_WORKERS)
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
         api_url=settings.API_URL,
@@ -43,14 +45,8 @@ def local_launcher() -> LocalLauncher:
         enrolments=LocalEnrolments(),
         secrets=proxies_in(os.environ),
         home=settings.BASE_DIR,
-        limits=Limits(memory_bytes=_worker_memory(), seconds=settings.LOCAL_WORKER_SECONDS),
+        limits=Limits(memory_bytes=int(memory), seconds=settings.LOCAL_WORKER_SECONDS),
     )
-
-
-def _worker_memory() -> int:
-    if settings.LOCAL_WORKER_MEMORY is not None:
-        return int(settings.LOCAL_WORKER_MEMORY)
-    return default_worker_memory(workers=settings.LOCAL_WORKERS)
 
 
 def no_launcher() -> NoLauncher:

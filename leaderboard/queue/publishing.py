@@ -88,7 +88,9 @@ def publish_ready(evaluation: Evaluation) -> None:
         raise
     except Exception:  # one that cannot be published must not keep all others from it
         logger.exception("evaluations of %s could not be published together", evaluation.suite.slug)
-        _publish_alone(evaluation)
+        with transaction.atomic():
+            if lock_for_publishing(evaluation.suite.slug):
+                _complete_together(list(_ready().filter(pk=evaluation.pk)))
 
 
 def _publish_some(slug: str) -> bool:
@@ -102,12 +104,6 @@ def _publish_some(slug: str) -> bool:
         # What somebody else is changing comes later: whoever holds the suite waits for nobody.
         found = ready.select_for_update(no_key=True, skip_locked=True, of=("self",))
         return _complete_together(list(found[:_TOGETHER]))
-
-
-def _publish_alone(evaluation: Evaluation) -> None:
-    with transaction.atomic():
-        if lock_for_publishing(evaluation.suite.slug):
-            _complete_together(list(_ready().filter(pk=evaluation.pk)))
 
 
 def _ready() -> QuerySet[Evaluation]:

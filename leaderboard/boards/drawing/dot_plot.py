@@ -79,7 +79,11 @@ def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band], s
         for number, value in enumerate(band.values, start=1):
             if value is not None:
                 at = y + _GAP / 2 + _LINE * (number - 0.5)
-                items += _value(value, number=number, x=x.at(value.mean), y=at, ends=_ends(value, x=x))
+                if value.low is not None and value.high is not None:
+                    items.append(Line(f"whisker-{number}", ((x.at(value.low), at), (x.at(value.high), at))))
+                items.append(
+                    Link(value.address, value.words, (Mark(f"series-{number}", x.at(value.mean), at, number),))
+                )
         y += height
     lines = sum(isinstance(item, Text) for item in below)
     return Picture(key, title, description, WIDTH, bottom + BOTTOM + _BELOW * lines, tuple(items))
@@ -97,12 +101,3 @@ def _below(scale: Scale, *, x: Axis, bottom: float) -> list[Item]:
     if scale.label:
         items.append(Text("label", (LEFT + WIDTH - RIGHT) / 2, y, scale.label, "middle"))
     return items
-
-
-def _ends(value: Value, *, x: Axis) -> tuple[float, float] | None:
-    return None if value.low is None or value.high is None else (x.at(value.low), x.at(value.high))
-
-
-def _value(value: Value, *, number: int, x: float, y: float, ends: tuple[float, float] | None) -> list[Item]:
-    whisker: list[Item] = [] if ends is None else [Line(f"whisker-{number}", ((ends[0], y), (ends[1], y)))]
-    return [*whisker, Link(value.address, value.words, (Mark(f"series-{number}", x, y, number),))]

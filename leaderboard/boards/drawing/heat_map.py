@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leaderboard.boards.drawing.picture import Area, Cells, Item, Line, Link, Picture, Text, shortened, text_width
-from leaderboard.boards.matrix import Band, HeatPlanner, Solved, TaskMatrix, Values
+from leaderboard.boards.matrix import Band, Solved, TaskMatrix, Values
 
 LEVELS = 10
 """Shades above the lowest."""
@@ -65,10 +65,22 @@ def heat_map(
     cell = min(_CELL, _WIDEST * together / max(1, len(order)))
     width, height = LEFT + len(order) * cell / together + RIGHT, TOP + ROW * len(columns) + BOTTOM
     items: list[Item] = [*_cells(merged, matrix=matrix, cell=cell)]
-    items += [_name(matrix.planners[place], row=row, address=addresses[place]) for row, place in enumerate(columns)]
+    for row, place in enumerate(columns):
+        name = shortened(matrix.planners[place].planner, most=_LETTERS)
+        text = Text("tick", LEFT - 8, TOP + ROW * (row + 0.5) + 4, name, "end")
+        words = f"{matrix.planners[place].planner} by {matrix.planners[place].owner}"
+        items.append(Link(addresses[place], words, (text,)))
     items += _band_heads(bands, each=cell / together, bottom=height - BOTTOM)
-    items += [_block(block, each=cell / together, bottom=height - BOTTOM) for block in blocks]
-    return Picture("tasks", title, _described(matrix), max(width, LEFT + 260), height, tuple(items))
+    each = cell / together
+    for block in blocks:
+        area = Area("block", LEFT + block.first * each, TOP, block.count * each, height - BOTTOM - TOP)
+        items.append(Link(block.address, block.words, (area,)))
+    description = (
+        f"{len(matrix.tasks):,} tasks to the right, {len(matrix.planners)} planners downwards; the stronger the "
+        f"colour, the higher the score. {matrix.solved.count(Solved.NONE):,} tasks are solved by no planner, "
+        f"{matrix.solved.count(Solved.ALL):,} by all. {matrix.rule}"
+    )
+    return Picture("tasks", title, description, max(width, LEFT + 260), height, tuple(items))
 
 
 def _merged(values: Values, *, together: int) -> Values:
@@ -104,11 +116,6 @@ def _cells(values: Values, *, matrix: TaskMatrix, cell: float) -> list[Cells]:
     return [Cells(names[level], ROW - 1, tuple(runs[level])) for level in names]
 
 
-def _name(planner: HeatPlanner, *, row: int, address: str) -> Link:
-    text = Text("tick", LEFT - 8, TOP + ROW * (row + 0.5) + 4, shortened(planner.planner, most=_LETTERS), "end")
-    return Link(address, f"{planner.planner} by {planner.owner}", (text,))
-
-
 def _band_heads(bands: Sequence[Band], *, each: float, bottom: float) -> list[Item]:
     items: list[Item] = []
     first, end = 0, 0.0
@@ -123,15 +130,3 @@ def _band_heads(bands: Sequence[Band], *, each: float, bottom: float) -> list[It
             items.append(Line("edge", ((x, TOP - 8), (x, bottom))))
         first += len(band.tasks)
     return items
-
-
-def _block(block: Block, *, each: float, bottom: float) -> Link:
-    area = Area("block", LEFT + block.first * each, TOP, block.count * each, bottom - TOP)
-    return Link(block.address, block.words, (area,))
-
-
-def _described(matrix: TaskMatrix) -> str:
-    counts = {solved: sum(one is solved for one in matrix.solved) for solved in Solved}
-    shape = f"{len(matrix.tasks):,} tasks to the right, {len(matrix.planners)} planners downwards"
-    solved = f"{counts[Solved.NONE]:,} tasks are solved by no planner, {counts[Solved.ALL]:,} by all"
-    return f"{shape}; the stronger the colour, the higher the score. {solved}. {matrix.rule}"

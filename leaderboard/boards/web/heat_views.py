@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.drawing.heat_map import BAND_WORDS, Block, heat_map, level_of
-from leaderboard.boards.drawing.picture import Picture
+from leaderboard.boards.drawing.picture import Picture, shortened
 from leaderboard.boards.matrix import (
     AS_IN_SUITE,
     CLUSTERED,
@@ -214,7 +214,7 @@ def _rows(*, matrix: TaskMatrix, arranged: Arranged, places: list[int]) -> list[
     return [
         HeatRow(
             task=matrix.tasks[place],
-            words=_words(matrix.tasks[place].text),
+            words=shortened(matrix.tasks[place].text, most=MOST_WORDS),
             heading=heads.get(place, ""),
             cells=_cells(matrix=matrix, place=place, columns=columns),
         )
@@ -265,7 +265,3 @@ def _short(value: float) -> str:
         return "\N{EN DASH}"
     text = f"{value:.2f}"
     return text.removesuffix(".00") if text.endswith(".00") else text.replace("0.", ".", 1)
-
-
-def _words(text: str) -> str:
-    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 1]}…"

@@ -141,7 +141,14 @@ def board_picture(request: HttpRequest, suite: str, number: int) -> HttpResponse
 
 def board_preview(*, suite: Suite, content: BoardContent, footer: str) -> Preview:
     """What the picture of a board says."""
-    lines = [line_of(row=row, suite=suite, label=_label(row)) for row in content.rows[:MOST_ROWS]]
+    lines = [
+        line_of(
+            row=row,
+            suite=suite,
+            label=row["planner"] if row["rank"] is None else f"{row['rank']}.  {row['planner']}",
+        )
+        for row in content.rows[:MOST_ROWS]
+    ]
     count = len(content.rows)
     subtitle = f"{count} planner{'' if count == 1 else 's'}, ranked by {suite.ranking_column.label}"
     return Preview(suite.title, subtitle, tuple(lines), footer)
@@ -173,8 +180,3 @@ def picture_response(*, request: HttpRequest, preview: Preview, seconds: int) ->
         response["ETag"] = etag
     response["Cache-Control"] = f"public, max-age={seconds}"
     return response
-
-
-def _label(row: Mapping[str, Any]) -> str:
-    rank = "" if row["rank"] is None else f"{row['rank']}.  "
-    return f"{rank}{row['planner']}"
