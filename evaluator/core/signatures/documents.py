@@ -4,19 +4,17 @@ and digests count."""
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, Field
 
 from evaluator.core import canonical_json
 from evaluator.core.signatures.envelope import Envelope
-from evaluator.core.signatures.statements import Digest, Digested, RowDigests, TaskEntry
+from evaluator.core.signatures.statements import Digest, Digested, RowDigests, Shape, TaskEntry
 
 _Text = Annotated[str, Field(max_length=1000)]
 
 
-class Served(BaseModel):
-    """A document that has exactly these fields, in the form in which it is written."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Served(Shape):
+    """A document that a site serves."""
 
 
 class KeyEntry(Served):

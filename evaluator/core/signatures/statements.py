@@ -33,14 +33,19 @@ _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
 _USUAL_PLACEHOLDER = "withdrawn"
 
 
-class _Shape(BaseModel):
+class Shape(BaseModel):
+    """Exactly these fields, in the form in which they are written."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Statement(_Shape):
-    """Something that is signed. Subclasses have a `type` and a `version` of their own."""
+class Statement(Shape):
+    """Something that is signed. Subclasses have a `kind` and a `type` of their own."""
 
     kind: ClassVar[str]
+    version: Literal[1] = 1
+    key: KeyId
+    """The key that signs it."""
 
     @classmethod
     def media_type(cls) -> str:
@@ -48,7 +53,7 @@ class Statement(_Shape):
         return f"application/vnd.planarena.{cls.kind}+json"
 
 
-class ColumnFacts(_Shape):
+class ColumnFacts(Shape):
     """One column of a board, as far as its figures depend on it (`evaluator.core.suites.base.Column`)."""
 
     key: _Text
@@ -69,7 +74,7 @@ class ColumnFacts(_Shape):
     """Range of a task's value; None: unbounded."""
 
 
-class SuiteFacts(_Shape):
+class SuiteFacts(Shape):
     """The suite that was evaluated, and how its board is computed."""
 
     slug: _Text
@@ -80,7 +85,7 @@ class SuiteFacts(_Shape):
     higher_is_better: bool
 
 
-class Conditions(_Shape):
+class Conditions(Shape):
     """What evaluations of one board share."""
 
     profile: _Text
@@ -95,14 +100,14 @@ class Conditions(_Shape):
     """To the seed of these data."""
 
 
-class Digested(_Shape):
+class Digested(Shape):
     """A list, by its digest."""
 
     count: _Count
     digest: Digest
 
 
-class Previous(_Shape):
+class Previous(Shape):
     """The snapshot before this one, over all boards of the suite."""
 
     number: _Count
@@ -112,7 +117,7 @@ class Previous(_Shape):
     """Digest of its content, as exports name it, if it was not signed. Otherwise None: this digest has no salt."""
 
 
-class Withdrawals(_Shape):
+class Withdrawals(Shape):
     """The withdrawals of a suite up to some time, by the newest of them."""
 
     count: _Count
@@ -125,8 +130,6 @@ class SnapshotStatement(Statement):
 
     kind: ClassVar[str] = "snapshot.v1"
     type: Literal["planarena/snapshot"] = "planarena/snapshot"
-    version: Literal[1] = 1
-    key: KeyId
     suite: SuiteFacts
     conditions: Conditions
     number: _Count
@@ -148,8 +151,6 @@ class EvaluationStatement(Statement):
 
     kind: ClassVar[str] = "evaluation.v1"
     type: Literal["planarena/evaluation"] = "planarena/evaluation"
-    version: Literal[1] = 1
-    key: KeyId
     evaluation: _Text
     suite: SuiteFacts
     conditions: Conditions
@@ -158,7 +159,7 @@ class EvaluationStatement(Statement):
     tasks: Digested
 
 
-class SuiteCommitment(_Shape):
+class SuiteCommitment(Shape):
     """The commitment to the seed of one suite's hidden data."""
 
     suite: _Text
@@ -172,8 +173,6 @@ class SeasonStatement(Statement):
 
     kind: ClassVar[str] = "season.v1"
     type: Literal["planarena/season"] = "planarena/season"
-    version: Literal[1] = 1
-    key: KeyId
     season: _Text
     number: Annotated[int, Field(ge=1, le=10**6)]
     """Of this announcement among those of the season, from 1."""
@@ -193,8 +192,6 @@ class KeysStatement(Statement):
 
     kind: ClassVar[str] = "keys.v1"
     type: Literal["planarena/keys"] = "planarena/keys"
-    version: Literal[1] = 1
-    key: KeyId
     keys: Digested
     """The list as it is served."""
     signed: AwareDatetime
@@ -205,8 +202,6 @@ class WithdrawalStatement(Statement):
 
     kind: ClassVar[str] = "withdrawal.v1"
     type: Literal["planarena/withdrawal"] = "planarena/withdrawal"
-    version: Literal[1] = 1
-    key: KeyId
     suite: _Text
     """Slug."""
     number: Annotated[int, Field(ge=1, le=10**9)]
@@ -240,20 +235,17 @@ class WithdrawalStatement(Statement):
 
 
 class KeyStatement(Statement):
-    """A new key, introduced by the one before it."""
+    """A new key, introduced by the one before it, which signs this."""
 
     kind: ClassVar[str] = "key.v1"
     type: Literal["planarena/key"] = "planarena/key"
-    version: Literal[1] = 1
-    key: KeyId
-    """The key before, which signs this."""
     introduces: _Text
     """The new public key in base64."""
     created: AwareDatetime
     """From when on the new key signs, and the one before it no more."""
 
 
-class TaskEntry(_Shape):
+class TaskEntry(Shape):
     """How one task ended."""
 
     task: _Text
@@ -275,7 +267,7 @@ class TaskEntry(_Shape):
     """`record_commitment` of the task's record; None if the task never ran."""
 
 
-class RowDigests(_Shape):
+class RowDigests(Shape):
     """What binds a row of a snapshot."""
 
     evaluation: _Text
