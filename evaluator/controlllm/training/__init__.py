@@ -1,7 +1,7 @@
 """Training the networks of `controlllm/trained`: `planarena train controlllm`.
 
-- `wording`, `vocabulary`, `phrasebook`, `frames`, `questions`: how requests are worded
-- `drafting`, `acts`, `corpus`: requests with their decompositions
+- `corpus.toml`, `wording`: how requests are worded
+- `drafting`, `corpus`: requests with their decompositions
 - `decomposer`, `scorer`: lessons and training of the networks
 - `command`: held-out quality, cards, the command
 

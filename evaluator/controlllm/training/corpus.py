@@ -1,22 +1,30 @@
 """The corpus of the decomposer: worded requests with their decompositions, one for each number, always the same.
 
-A request is one to four clauses. A clause asks for one thing (`acts`), of an image or a video of its own, of the one
-before, of several at once, or of what an earlier clause made.
+A request is one to four clauses. A clause asks for one thing (an act of `corpus.toml`), of an image or a video of its
+own, of the one before, of several at once, or of what an earlier clause made.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from evaluator.controlllm.strategies.trained.kinds import GUIDES, MAPS, Form
-from evaluator.controlllm.training import frames, phrasebook
-from evaluator.controlllm.training.acts import ACTS, Act, Words
 from evaluator.controlllm.training.drafting import Draft, Pair, Said, Source, UnreadableError, finished
-from evaluator.controlllm.training.vocabulary import OBJECTS, pick, with_article
-from evaluator.controlllm.training.wording import expand
+from evaluator.controlllm.training.wording import (
+    TABLE,
+    WORDS,
+    expand,
+    invented,
+    patterns,
+    pick,
+    plural,
+    with_article,
+)
 from evaluator.core.tools.types import ResourceType
 
+_MENTIONS: Mapping[str, Sequence[str]] = TABLE["mentions"]
 SIZE = 100_000
 """Pairs that are learnt from: the numbers below it. Those from it on are held out."""
 _STREAM = 41
@@ -24,6 +32,170 @@ _OPENED = 0.25
 """Share of clauses whose files are named before them."""
 _SHARES = (0.52, 0.13, 0.25, 0.07, 0.03)
 """Of requests with one clause, one about several files, several clauses, a result that is used, and a comparison."""
+_INVENTED = 0.12
+"""Share of texts that hold a word that no language has."""
+
+
+_LEFT_OUT = 0.3
+
+
+@dataclass(slots=True)
+class Words:
+    """What fills the slots of one clause, each drawn when it is first asked for."""
+
+    draft: Draft
+    where: str
+    """The image or video, as the clause calls it."""
+    is_mentioned: bool = False
+    """Whether it is named before the clause, which then need not say where."""
+    map: str = ""
+    guide: str = ""
+    mask: str = ""
+    marks: dict[str, Said] = field(default_factory=dict)
+    _drawn: dict[str, str] = field(default_factory=dict)
+
+    def fill(self, slot: str) -> str:
+        """The text of a slot; the same each time."""
+        if slot not in self._drawn:
+            self._drawn[slot] = self._draw(slot)
+        return self._drawn[slot]
+
+    def _draw(self, slot: str) -> str:
+        rng = self.draft.rng
+        if slot in {"img", "vid"}:
+            return self.where
+        if slot == "in":
+            if self.is_mentioned and rng.random() < _LEFT_OUT:
+                return ""
+            return f"{pick(rng, ('in', 'in', 'in', 'in', 'in', 'from', 'on', 'within', 'of'))} {self.where}"
+        if slot in {"map", "guide", "mask"}:
+            return {"map": self.map, "guide": self.guide, "mask": self.mask}[slot]
+        if slot == "map_name":
+            return expand(TABLE["map_names"][self.map], rng=rng, fill=self.fill)
+        if slot in _MARKED:
+            words, form = _MARKED[slot](self.draft)
+            text, mark = self.draft.marked(words)
+            self.marks["text"] = Said(form, mark)
+            return text
+        return _unmarked(self.draft, slot)
+
+
+def _object(draft: Draft) -> str:
+    draw = draft.rng.random()
+    if draw < _INVENTED:
+        return invented(draft.rng)
+    name = pick(draft.rng, WORDS["objects"] if draw < 0.75 else WORDS["nouns"])
+    return f"{pick(draft.rng, WORDS['adjectives'])} {name}" if draft.rng.random() < 0.08 else name
+
+
+def _category(draft: Draft) -> str:
+    return invented(draft.rng) if draft.rng.random() < _INVENTED else pick(draft.rng, WORDS["nouns"])
+
+
+def _action(draft: Draft) -> str:
+    if draft.rng.random() < _INVENTED:
+        return f"{invented(draft.rng)}ing {pick(draft.rng, WORDS['nouns'])}"
+    return pick(draft.rng, WORDS["actions"])
+
+
+def _scene(draft: Draft) -> tuple[str, Form]:
+    """A scene in words: mostly what a picture "shows", else a sentence of its own."""
+    rng = draft.rng
+    who = pick(rng, (*WORDS["beings"], *WORDS["nouns"], invented(rng)))
+    named = f"{pick(rng, WORDS['adjectives'])} {who}" if rng.random() < 0.5 else who
+    number = rng.random()
+    subject = with_article(named) if number < 0.7 else f"{pick(rng, ('two', 'three', 'many', 'some'))} {plural(named)}"
+    place = pick(rng, WORDS["places"])
+    if rng.random() < 0.15:
+        subject = subject[0].upper() + subject[1:]
+        return f"{subject} {'is' if number < 0.7 else 'are'} {place}", Form.SAY
+    parts = [subject]
+    if rng.random() < 0.35:
+        parts.append(pick(rng, WORDS["doing"]))
+    if rng.random() < 0.2:
+        parts.append(f"and {with_article(_category(draft))}")
+    if rng.random() < 0.55:
+        parts.append(place)
+    if rng.random() < 0.15:
+        parts.append(pick(rng, WORDS["styles"]))
+    return " ".join(parts), Form.SHOWS
+
+
+_MARKED: dict[str, Callable[[Draft], tuple[str, Form]]] = {
+    "thing": lambda draft: (_object(draft), Form.SAY),
+    "things": lambda draft: (plural(_object(draft)), Form.ONE),
+    # Only these names tell a question for a detector from one for a classifier.
+    "coco": lambda draft: (pick(draft.rng, WORDS["objects"]), Form.SAY),
+    "cocos": lambda draft: (plural(pick(draft.rng, WORDS["objects"])), Form.ONE),
+    "category": lambda draft: (_category(draft), Form.SAY),
+    "action": lambda draft: (_action(draft), Form.SAY),
+    "scene": _scene,
+}
+
+
+def _unmarked(draft: Draft, slot: str) -> str:
+    """Words that no subtask takes by themselves."""
+    rng = draft.rng
+    if slot.startswith("number"):
+        return str(int(rng.integers(2, 1000)))
+    lists = {
+        "noun": (*WORDS["objects"], *WORDS["nouns"]), "nouns": (*WORDS["objects"], *WORDS["nouns"]),
+        "being": WORDS["beings"], "doing": WORDS["doing"], "adj": WORDS["adjectives"],
+        "topic": (*WORDS["topics"], *WORDS["actions"]), "topic2": WORDS["topics"], "code": WORDS["code"],
+        "language": WORDS["languages"],
+    }  # fmt: skip
+    if slot.startswith("place") or rng.random() < _INVENTED:
+        return invented(rng).capitalize() if slot.startswith("place") else invented(rng)
+    drawn = pick(rng, lists[slot])
+    return plural(drawn) if slot == "nouns" else drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Something that may be asked of an image, a video, or nothing."""
+
+    name: str
+    patterns: Sequence[str]
+    subtasks: Sequence[Sequence[str]]
+    """Kinds of subtasks with their arguments."""
+    medium: ResourceType | None
+    is_question: bool
+    """Whether the sentence itself is what a subtask takes, as the mark `sentence`."""
+    weight: float
+    gives_image: bool
+
+    def add(self, draft: Draft, source: Source, words: "Words") -> None:
+        """Add the subtasks to a draft."""
+        for kind, *arguments in self.subtasks:
+            own = [self._argument(name, draft=draft, source=source, words=words) for name in arguments]
+            is_segmented = kind == "{map}-map" and words.map == "segmentation"
+            draft.add("segment" if is_segmented else kind.format(map=words.map), *own)
+
+    @staticmethod
+    def _argument(name: str, *, draft: Draft, source: Source, words: "Words") -> Source | Said:
+        if name == "how many":
+            return words.marks.get("sentence") or Said(Form.HOW_MANY, words.marks["text"].mark)
+        if name in words.marks:
+            return words.marks[name]
+        if name == "describe":
+            return Said(Form.DESCRIBE)
+        return {"source": source, "made": len(draft.subtasks) - 1, "mask": words.mask, "guide": words.guide}[name]
+
+
+def _read_act(name: str, row: Mapping[str, Any]) -> Act:
+    medium = row.get("medium", "image")
+    return Act(
+        name=name,
+        patterns=patterns(row["patterns"]),
+        subtasks=row["subtasks"],
+        medium=ResourceType(medium) if medium else None,
+        is_question=row.get("is_question", False),
+        weight=row.get("weight", 1.0),
+        gives_image=row.get("gives_image", False),
+    )
+
+
+ACTS = tuple(_read_act(name, row) for name, row in TABLE["acts"].items())
 
 
 def pair_of(number: int, *, seed: int = 0) -> Pair:
@@ -73,7 +245,7 @@ def _made_then(draft: Draft) -> str:
     made = len(draft.subtasks) - 1
     for _ in range(1 + (draft.rng.random() < 0.15)):
         act = pick(draft.rng, [one for one in ACTS if one.medium is ResourceType.IMAGE])
-        clause = _clause(draft, act=act, sources=[made], name=pick(draft.rng, frames.RESULTS))
+        clause = _clause(draft, act=act, sources=[made], name=pick(draft.rng, _MENTIONS["results"]))
         said = _joined(draft, said, clause)
     return said
 
@@ -81,11 +253,11 @@ def _made_then(draft: Draft) -> str:
 def _which(draft: Draft) -> str:
     """Which of several images holds a thing: a question about each."""
     files = [draft.file(ResourceType.IMAGE) for _ in range(int(draft.rng.choice((2, 3))))]
-    text, mark = draft.marked(pick(draft.rng, OBJECTS))
+    text, mark = draft.marked(pick(draft.rng, WORDS["objects"]))
     for name in files:
         draft.add("ask", name, Said(Form.IS_THERE, mark))
     listed, article = _listed(draft, files), with_article(text[2:]).split(" ")[0]
-    wording = pick(draft.rng, frames.COMPARISONS)
+    wording = pick(draft.rng, _MENTIONS["comparisons"])
     slots = {"files": listed, "article": article, "thing": text}
     return expand(wording, rng=draft.rng, fill=slots.__getitem__)
 
@@ -125,7 +297,7 @@ def _clause(
     )
     own = words
     for source in sources:
-        if several and act.patterns is phrasebook.COUNT:
+        if several and act.name == "count":
             own = replace(words, marks={"text": words.marks["text"]})
         act.add(draft, source if source is not None else "", own)
     return sentence
@@ -133,41 +305,38 @@ def _clause(
 
 def _mentioned(draft: Draft, *, files: list[str], spoken: bool) -> tuple[str, str]:
     """An opener that names the files, mostly none, and how the clause itself calls them."""
-    rng, medium = draft.rng, pick(draft.rng, frames.MEDIA[draft.files[files[0]]])
+    rng, medium = draft.rng, pick(draft.rng, TABLE["media"][draft.files[files[0]]])
     several = len(files) > 1
     listed = _listed(draft, files) if several else files[0]
     if spoken:
-        return "", pick(rng, frames.SPOKEN).format(medium=medium)
+        return "", pick(rng, _MENTIONS["spoken"]).format(medium=medium)
     if rng.random() < _OPENED:
-        opener = pick(rng, frames.OPENERS_OF_SEVERAL if several else frames.OPENERS)
-        called = pick(rng, frames.SPOKEN_OF_SEVERAL if several else frames.SPOKEN)
+        opener = pick(rng, _MENTIONS["openers_of_several"] if several else _MENTIONS["openers"])
+        called = pick(rng, _MENTIONS["spoken_of_several"] if several else _MENTIONS["spoken"])
         return opener.format(file=listed, medium=medium), called.format(medium=medium)
-    named = pick(rng, frames.NAMED_SEVERAL if several else frames.NAMED)
+    named = pick(rng, _MENTIONS["named_several"] if several else _MENTIONS["named"])
     return "", named.format(file=listed, medium=medium)
 
 
 def _words(draft: Draft, *, act: Act, where: str) -> Words:
-    kinds = MAPS if act.patterns is phrasebook.MAKE_MAP else GUIDES
+    kinds = MAPS if act.name == "make_map" else GUIDES
     kind = pick(draft.rng, kinds)
     words = Words(draft=draft, where=where, map=str(kind))
-    if act.patterns is phrasebook.FOLLOW_GIVEN:
+    if act.name == "follow_given":
         words.guide = draft.file(kind)
-    if act.patterns is phrasebook.ERASE_MASKED:
+    if act.name == "erase_masked":
         words.mask = draft.file(ResourceType.MASK)
     return words
-
-
-_FRAMES = {"!": frames.COMMANDS, "@": frames.WANTS, "?": frames.QUESTIONS, "=": ("{C}.",)}
 
 
 def _framed(draft: Draft, *, act: Act, sign: str, body: str, words: Words, opener: str, marks: bool) -> str:
     """The clause as a sentence; where it is itself a question for a tool it is marked as one."""
     rng = draft.rng
-    frame = pick(rng, _FRAMES[sign])
+    frame = pick(rng, TABLE["frames"][sign])
     if opener and not opener.endswith(". "):
         frame = frame.replace("{C}", "{c}")
     is_whole = not (sign == "?" and frame.startswith(("tell", "please", "a question", "I wonder", "quick", "and")))
-    if not act.is_question or (not marks and act.patterns is phrasebook.COUNT):
+    if not act.is_question or (not marks and act.name == "count"):
         return opener + _capital(frame.format(c=body, C=_capital(body)), keep=bool(opener) and opener[-2] in ",:")
     if is_whole:
         text = _capital(frame.format(c=body, C=_capital(body)), keep=bool(opener) and opener[-2] in ",:")
@@ -182,7 +351,7 @@ def _framed(draft: Draft, *, act: Act, sign: str, body: str, words: Words, opene
 
 
 def _joined(draft: Draft, said: str, clause: str) -> str:
-    joint = pick(draft.rng, frames.JOINTS)
+    joint = pick(draft.rng, _MENTIONS["joints"])
     before = said.rstrip(".?! ")
     if said[len(before) :].strip() not in {"", "."} or joint[0] not in ".,; ":
         joint = f"{said[len(before) :].strip() or '.'}{joint.lstrip('.,;')}"

@@ -7,7 +7,7 @@ import numpy as np
 from evaluator.controlllm.strategies.trained.kinds import KINDS, Form
 from evaluator.controlllm.strategies.trained.linear import LinearSubtask, Text
 from evaluator.controlllm.strategies.trained.reading import Reading, read_request
-from evaluator.controlllm.training.vocabulary import NOUNS, invented, pick
+from evaluator.controlllm.training.wording import WORDS, invented, pick
 from evaluator.core.tools.types import ResourceType
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -45,7 +45,7 @@ class Draft:
         """Give a new file of a type, and return its name."""
         rng = self.rng
         while True:
-            stem = pick(rng, (*NOUNS, invented(rng), "img", "photo", "file", "input", "data", "frame", "clip"))
+            stem = pick(rng, (*WORDS["nouns"], invented(rng), "img", "photo", "file", "input", "data", "frame", "clip"))
             serial = f"{int(rng.integers(10 ** int(rng.integers(1, 7)))):x}"
             parts = [part for part in (stem.replace(" ", "_"), serial) if part]
             suffix = f"_{kind}" if kind not in {ResourceType.IMAGE, ResourceType.VIDEO} else ""

@@ -29,7 +29,7 @@ from evaluator.controlllm.strategies.trained.linear import written
 from evaluator.controlllm.strategies.trained.networks import LONGEST, SPECIAL, solution_text, token_ids, tool_text
 from evaluator.controlllm.training.decomposer import distinct_pairs, padded
 from evaluator.controlllm.training.drafting import Pair
-from evaluator.controlllm.training.vocabulary import Item, pick
+from evaluator.controlllm.training.wording import Item, pick
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType, Tool

@@ -1,12 +1,31 @@
-"""Patterns of sentences: `(a|b)` is one of several, `[a]` is there or not, `{slot}` is filled in."""
+"""Wordings of the corpus (`corpus.toml`): its words, and patterns of sentences.
+
+In a pattern `(a|b)` is one of several, `[a]` is there or not, `{slot}` is filled in.
+"""
 
 import re
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
+TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("corpus.toml").read_text(encoding="utf-8"))
+WORDS: Mapping[str, Sequence[str]] = {
+    name: tuple(item.strip() for item in text.replace("\n", " ").split(",") if item.strip())
+    for name, text in TABLE["words"].items()
+}
+"""Lists of words by name."""
+Item = TypeVar("Item")
 _SLOT = re.compile(r"\{(\w+)\}")
+_MACRO = re.compile(r"<(\w+)>")
+
+
+def patterns(rows: Sequence[str]) -> tuple[str, ...]:
+    """Patterns without macros."""
+    return tuple(_MACRO.sub(lambda macro: TABLE["macros"][macro[1]], row) for row in rows)
 
 
 def expand(pattern: str, *, rng: np.random.Generator, fill: Callable[[str], str]) -> str:
@@ -59,3 +78,34 @@ def _choose(alternatives: tuple[object, ...], rng: np.random.Generator) -> str:
     chosen = alternatives[int(rng.integers(len(alternatives)))]
     assert isinstance(chosen, tuple)
     return "".join(part if isinstance(part, str) else _choose(part, rng) for part in chosen)
+
+
+def pick(rng: np.random.Generator, items: Sequence[Item]) -> Item:
+    """One of them, all equally likely."""
+    return items[int(rng.integers(len(items)))]
+
+
+def invented(rng: np.random.Generator) -> str:
+    """A word that no language has."""
+    return "".join(pick(rng, WORDS["syllables"]) for _ in range(int(rng.integers(2, 4))))
+
+
+def plural(noun: str) -> str:
+    """Several of what a noun names."""
+    irregular = {"person": "people", "mouse": "mice", "knife": "knives", "sheep": "sheep", "skis": "skis",
+                 "scissors": "scissors", "leaf": "leaves", "broccoli": "broccoli", "stairs": "stairs",
+                 "binoculars": "binoculars", "goldfish": "goldfish", "trout": "trout", "jellyfish": "jellyfish",
+                 "starfish": "starfish", "corn": "corn"}  # fmt: skip
+    before, _, last = noun.rpartition(" ")
+    if last in irregular:
+        several = irregular[last]
+    elif last.endswith("y") and last[-2:-1] not in set("aeiou"):
+        several = f"{last[:-1]}ies"
+    else:
+        several = f"{last}es" if last.endswith(("s", "x", "ch", "sh", "z")) else f"{last}s"
+    return f"{before} {several}" if before else several
+
+
+def with_article(noun: str) -> str:
+    """A noun behind its indefinite article."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
