@@ -293,6 +293,8 @@ def _is_count(subtask: Subtask) -> bool:
     return subtask.description.lower().startswith("count ")
 
 
+_Rule = Callable[[_Derivation, Subtask], Part]
+
 # --- rules by what a subtask takes and gives -------------------------------------------------------------------------
 
 
@@ -402,26 +404,6 @@ def _describing(made: _Derivation, subtask: Subtask) -> Part:
     return made.new(kind, source=made.source(subtask))
 
 
-def _classified(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.PRESENCE, source=made.source(subtask), target=made.target(subtask))
-
-
-def _masking(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.MASK, source=made.source(subtask), target=made.target(subtask))
-
-
-def _segmenting(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.SEGMENT_ALL, source=made.source(subtask))
-
-
-def _acting(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.ACTION, source=made.source(subtask, "video"), target=made.target(subtask))
-
-
-def _watching(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.ACTIONS, source=made.source(subtask, "video"))
-
-
 def _annotating(made: _Derivation, subtask: Subtask) -> Part:
     """What is said about a text: one of the request, or one that is made of a picture or a clip."""
     kind, before = annotation_of(subtask), made._annotated(subtask)
@@ -439,18 +421,7 @@ def _asking(made: _Derivation, subtask: Subtask) -> Part:
     return made.new(Kind.ASK_TEXT, target=made._value(subtask, "text") or "")
 
 
-def _imagining(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.GENERATE, target=made._value(subtask, "text") or "")
-
-
-def _mapping(map_type: str) -> Callable[[_Derivation, Subtask], Part]:
-    def rule(made: _Derivation, subtask: Subtask) -> Part:
-        return made.new(Kind.MAP, source=made.source(subtask), map_type=map_type)
-
-    return rule
-
-
-def _following(map_type: str) -> Callable[[_Derivation, Subtask], Part]:
+def _following(map_type: str) -> _Rule:
     def rule(made: _Derivation, subtask: Subtask) -> Part:
         prompt = made._value(subtask, "text") or ""
         given = made.given(subtask, map_type)
@@ -460,7 +431,21 @@ def _following(map_type: str) -> Callable[[_Derivation, Subtask], Part]:
     return rule
 
 
-_RULES: dict[tuple[tuple[str, ...], str], Callable[[_Derivation, Subtask], Part]] = {
+def _simple(kind: Kind, *, medium: str = "image", has_target: bool = False, map_type: str = "") -> _Rule:
+    """A rule for subtasks whose types alone say what is wanted."""
+
+    def rule(made: _Derivation, subtask: Subtask) -> Part:
+        target = made.target(subtask) if has_target else ""
+        return made.new(kind, source=made.source(subtask, medium), target=target, map_type=map_type)
+
+    return rule
+
+
+def _imagining(made: _Derivation, subtask: Subtask) -> Part:
+    return made.new(Kind.GENERATE, target=made._value(subtask, "text") or "")
+
+
+_RULES: dict[tuple[tuple[str, ...], str], _Rule] = {
     (("image", "text"), "bbox"): _finding,
     (("image", "text"), "image"): _image_and_text_to_image,
     (("image",), "image"): _image_to_image,
@@ -471,15 +456,15 @@ _RULES: dict[tuple[tuple[str, ...], str], Callable[[_Derivation, Subtask], Part]
     (("image", "text"), "text"): _image_and_text_to_text,
     (("image",), "text"): _describing,
     (("image",), "category"): _recognising,
-    (("image", "text"), "category"): _classified,
-    (("image", "text"), "mask"): _masking,
-    (("image",), "segmentation"): _segmenting,
-    (("text", "video"), "category"): _acting,
-    (("video",), "category"): _watching,
-    (("video",), "text"): _watching,
+    (("image", "text"), "category"): _simple(Kind.PRESENCE, has_target=True),
+    (("image", "text"), "mask"): _simple(Kind.MASK, has_target=True),
+    (("image",), "segmentation"): _simple(Kind.SEGMENT_ALL),
+    (("text", "video"), "category"): _simple(Kind.ACTION, medium="video", has_target=True),
+    (("video",), "category"): _simple(Kind.ACTIONS, medium="video"),
+    (("video",), "text"): _simple(Kind.ACTIONS, medium="video"),
     (("text",), "text"): _asking,
     **{(("text",), said): _annotating for said in ("title", "tags", "location")},
     (("text",), "image"): _imagining,
-    **{(("image",), kind): _mapping(kind) for kind in MAPS},
+    **{(("image",), kind): _simple(Kind.MAP, map_type=kind) for kind in MAPS},
     **{(tuple(sorted((kind, "text"))), "image"): _following(kind) for kind in (*MAPS, "segmentation")},
 }
