@@ -194,14 +194,17 @@ def measure_search(
         prior_knowledge: whether descriptions stay as they are; else each is the request, as in the paper's Table 4.
         strategies: names of `STRATEGIES`.
         thresholds: of the adaptive strategy, which has a row for each; the default's row has no number in its name.
-        per_step: whether scores depend on the node of the search (`assessment.assess_step`).
+        per_step: whether scores depend on the node of the search (`ranking.assess_step`).
     """
     rows = [row for name in strategies for row in _rows(name=name, thresholds=thresholds)]
     toolbox = Toolbox.of(tuple(suite.catalogue.tools.values()))
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask)]
-    cases = [case for task in tasks if (case := _case(task=task, suite=suite, toolbox=toolbox, gold=gold)) is not None]
-    if not prior_knowledge:
-        cases = [_without_knowledge(case) for case in cases]
+    cases = [
+        _Case(task, subtasks)
+        for task in tasks
+        if (subtasks := _subtasks(task=task, suite=suite, toolbox=toolbox, gold=gold, prior_knowledge=prior_knowledge))
+        is not None
+    ]
     judged = {case.task.key for case in cases}
     return SearchReport(
         suite=suite.slug,
@@ -214,26 +217,23 @@ def measure_search(
     )  # fmt: skip
 
 
-def _case(*, task: ToolTask, suite: Suite, toolbox: Toolbox, gold: bool) -> _Case | None:
+def _subtasks(
+    *, task: ToolTask, suite: Suite, toolbox: Toolbox, gold: bool, prior_knowledge: bool
+) -> tuple[TypedSubtask, ...] | None:
+    """The subtasks to search for; None for a task to leave out."""
     if task.goal is None or not task.goal.parts:
         return None
-    if gold:
-        return _gold_case(task)
-    request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
-    return _Case(task, decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon))
-
-
-def _gold_case(task: ToolTask) -> _Case | None:
-    if task.decomposition is None:
+    if not gold:
+        request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
+        subtasks = decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon)
+    elif task.decomposition is None:
         return None
-    try:
-        return _Case(task, typed_subtasks(task.decomposition))
-    except PlanSyntaxError:
-        return None
-
-
-def _without_knowledge(case: _Case) -> _Case:
-    return replace(case, subtasks=tuple(replace(subtask, description=case.task.text) for subtask in case.subtasks))
+    else:
+        try:
+            subtasks = typed_subtasks(task.decomposition)
+        except PlanSyntaxError:
+            return None
+    return subtasks if prior_knowledge else tuple(replace(one, description=task.text) for one in subtasks)
 
 
 def _rows(*, name: str, thresholds: Sequence[float]) -> list["_Row"]:
@@ -273,19 +273,17 @@ def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, row: "_R
         search_cpu=Times.of([one.searching.cpu_seconds for one in planned]),
         search_wall=Times.of([one.searching.seconds for one in planned]),
         planning_cpu=Times.of(seconds),
-        solutions=median(len(one.searching.found.paths) for one in planned),
+        solutions=median(len(one.searching.result.paths) for one in planned),
         unsolved=tuple(case.task.key for case, row in zip(cases, rows, strict=True) if not row["SE"]),
     )
 
 
 def _indicators(*, suite: Suite, task: ToolTask, planned: Sequence[Planned]) -> dict[str, float]:
-    judged = [_judged(suite=suite, task=task, plan=plan) for plan in plans_of(planned)]
-    return {**judged[0], "SE_best": max(one["SE"] for one in judged)}
-
-
-def _judged(*, suite: Suite, task: ToolTask, plan: object) -> dict[str, float]:
-    try:
-        found = judge(suite=suite, task=task, value=plan).judgement
-    except PlanSyntaxError as error:
-        found = missing_plan(str(error))
-    return {name: float(value) for name, value in found.indicators().items()}
+    judgements = []
+    for plan in plans_of(planned):
+        try:
+            judgements.append(judge(suite=suite, task=task, value=plan).judgement)
+        except PlanSyntaxError as error:
+            judgements.append(missing_plan(str(error)))
+    best = max(judgement.SE for judgement in judgements)
+    return {**{name: float(value) for name, value in judgements[0].indicators().items()}, "SE_best": float(best)}

@@ -152,7 +152,7 @@ class Ran:
     made: tuple[Entry, ...]
 
 
-class Way(StrEnum):
+class CorrectionKind(StrEnum):
     """What a correction changes."""
 
     ARGUMENTS = "arguments"
@@ -165,7 +165,7 @@ class Correction:
     """A change at run time, its reason, and its outcome."""
 
     subtask: int
-    way: Way
+    way: CorrectionKind
     tool: str
     problem: str
     message: str
@@ -317,7 +317,7 @@ class _Execution:
         """Record the outcome of corrections, and which subtasks produced their result."""
         for number, correction in self.waiting.items():
             problem = problems.get(number)
-            correction.helped = problem is None and correction.way is not Way.BACK
+            correction.helped = problem is None and correction.way is not CorrectionKind.BACK
             correction.outcome = "it ran" if problem is None else f"{problem.kind}: {problem.message}"
         self.waiting.clear()
         for number, one in enumerate(self.progress):
@@ -367,7 +367,7 @@ class _Execution:
             one.fallback = (one.choice, one.solution)
         old = one.solution[problem.place.action].inputs
         what = ", ".join(f"{name}: {old.get(name)} -> {value}" for name, value in change.inputs.items())
-        self._record(number, problem=problem, way=Way.ARGUMENTS, what=what, why=change.why, by=change.by)
+        self._record(number, problem=problem, way=CorrectionKind.ARGUMENTS, what=what, why=change.why, by=change.by)
         one.change(action=problem.place.action, problem=str(problem.kind), inputs=change.inputs)
 
     def _next_solution(self, number: int, *, problem: Problem) -> None:
@@ -379,19 +379,23 @@ class _Execution:
         if after < len(one.planned.candidates) and not problem.is_result:
             tools = ", ".join(one.planned.candidates[after].path)
             what = f"solution {after + 1}: {tools}"
-            self._record(number, problem=problem, way=Way.SOLUTION, what=what, why="no argument is left to change")
+            self._record(
+                number, problem=problem, way=CorrectionKind.SOLUTION, what=what, why="no argument is left to change"
+            )
             one.take(after)
         elif one.fallback is not None:
             choice, solution = one.fallback
             if (choice, solution) != (one.choice, one.solution):
                 what = f"solution {choice + 1}, as it ran"
-                self._record(number, problem=problem, way=Way.BACK, what=what, why="nothing else finds more")
+                self._record(number, problem=problem, way=CorrectionKind.BACK, what=what, why="nothing else finds more")
             one.take(choice, solution=solution)
             one.content = True
         else:
             self._fail(one, problem=problem)
 
-    def _record(self, number: int, *, problem: Problem, way: Way, what: str, why: str, by: str = "rules") -> None:
+    def _record(
+        self, number: int, *, problem: Problem, way: CorrectionKind, what: str, why: str, by: str = "rules"
+    ) -> None:
         one = self.progress[number]
         correction = Correction(
             subtask=one.subtask_id, way=way, tool=one.solution[problem.place.action].tool.name,

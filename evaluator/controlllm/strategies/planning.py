@@ -12,7 +12,7 @@ from evaluator.controlllm.strategies.binding import Solution, bind, solution_jso
 from evaluator.controlllm.strategies.ranking import Ranked
 from evaluator.controlllm.strategies.search import (
     CandidateFunction,
-    Found,
+    SearchResult,
     SearchStep,
     exhaustive,
     reachable_tools,
@@ -47,7 +47,7 @@ class Searching:
 
     subtask: TypedSubtask
     scores: Scores
-    found: Found
+    result: SearchResult
     seconds: float
     """Wall time of the search alone."""
     cpu_seconds: float
@@ -79,17 +79,17 @@ class Planned:
 
     def notes(self) -> dict[str, JsonValue]:
         """How it came about, for the task's page."""
-        found = self.searching.found
+        result = self.searching.result
         return {
             "subtask": self.searching.subtask.id,
             "description": self.searching.subtask.description,
             "tool_scores": {name: round(score, 2) for name, score in sorted(_by_score(self.searching.scores))},
             "unread_assessments": list(self.searching.unread),
-            "solutions_found": len(found.paths),
-            "tools_entered": found.nodes,
+            "solutions_found": len(result.paths),
+            "tools_entered": result.nodes,
             "solutions_judged": self.judged,
-            "longest_path_searched": found.most,
-            "all_arguments_used": found.all_arguments,
+            "longest_path_searched": result.most,
+            "all_arguments_used": result.all_arguments,
             "candidates": [
                 {
                     "tools": list(candidate.path),
@@ -112,7 +112,7 @@ Asking = Generator[Sequence[Call], Sequence[Answer], tuple[Planned, ...]]
 def plan_offline(
     *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox, choose: CandidateFunction, per_step: bool = False
 ) -> tuple[Planned, ...]:
-    """Plan without a language model; `per_step`: with scores that depend on the node (`assessment.assess_step`)."""
+    """Plan without a language model; `per_step`: with scores that depend on the node (`ranking.assess_step`)."""
     return tuple(
         kept(searching=searching, ranked=searching.ranked)
         for searching in (
@@ -156,16 +156,16 @@ def search_subtask(
     used = scores or ranking.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
     step_scores = partial(_step_scores, scores=used, tools=tools) if per_step else None
     wall, cpu = perf_counter(), process_time()
-    found = search(
+    result = search(
         tools=tools, args=subtask.arg_types, returns=subtask.return_types, choose=choose, scores=used,
         step_scores=step_scores,
     )  # fmt: skip
     wall, cpu = perf_counter() - wall, process_time() - cpu
-    ranked = ranking.score_offline(subtask=subtask, paths=found.paths, scores=used, lexicon=toolbox.lexicon)
+    ranked = ranking.score_offline(subtask=subtask, paths=result.paths, scores=used, lexicon=toolbox.lexicon)
     return Searching(
         subtask=subtask,
         scores=used,
-        found=found,
+        result=result,
         seconds=wall,
         cpu_seconds=cpu,
         ranked=tuple(ranked),

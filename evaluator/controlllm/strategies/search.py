@@ -76,7 +76,7 @@ def exhaustive(tools: Sequence[Tool], scores: Mapping[str, float]) -> Sequence[T
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found."""
 
     paths: tuple[Chain, ...]
@@ -116,7 +116,7 @@ def search(
     most: int = MAX_TOOLS,
     prune: bool = True,
     budget: int = MAX_NODES,
-) -> Found:
+) -> SearchResult:
     """All solutions of a subtask that the candidate function leaves.
 
     Args:
@@ -142,7 +142,7 @@ def search(
                 break
         if not walk.exhausted:
             break
-    return Found(paths=paths, nodes=nodes, all_arguments=all_arguments, most=length)
+    return SearchResult(paths=paths, nodes=nodes, all_arguments=all_arguments, most=length)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from statistics import fmean
 from time import perf_counter
 from typing import Any
 
-from evaluator.controlllm.chain.conversation import Finished
-from evaluator.controlllm.chain.conversation import Way as Change
+from evaluator.controlllm.chain.conversation import CorrectionKind, Finished
 from evaluator.controlllm.chain.requests import request_of_task
 from evaluator.controlllm.chain.running import ChainRunner, chain_planner
 from evaluator.controlllm.chain.state import Entry
@@ -176,5 +175,7 @@ def _corrections(finished: Sequence[Finished]) -> Counter[str]:
     for one in finished:
         for correction in one.corrections:
             helped = ": helped" if correction.helped else ": did not help"
-            counted[f"{correction.problem}, {correction.way}{'' if correction.way is Change.BACK else helped}"] += 1
+            counted[
+                f"{correction.problem}, {correction.way}{'' if correction.way is CorrectionKind.BACK else helped}"
+            ] += 1
     return counted

@@ -24,7 +24,7 @@ MASK = subtask("Segment the otter and select its mask.", returns="mask", image="
 
 
 def paths(planned):
-    return {tuple(tool.name for tool in path) for path in planned.searching.found.paths}
+    return {tuple(tool.name for tool in path) for path in planned.searching.result.paths}
 
 
 def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
@@ -101,12 +101,12 @@ def judged_by_model(choose):
 
 def test_the_exhaustive_strategy_has_all_solutions_judged_in_one_round():
     asked, planned, rounds = judged_by_model(exhaustive)
-    assert len(asked) == len(planned.searching.found.paths) > ranking.MOST_JUDGED
+    assert len(asked) == len(planned.searching.result.paths) > ranking.MOST_JUDGED
     assert planned.judged == planned.notes()["solutions_judged"] == len(asked)
     assert len(asked) == len(set(asked)) == len(rounds[0])
 
 
 def test_the_others_have_15_judged():
     asked, planned, _ = judged_by_model(partial(adaptive, least=1))
-    assert len(planned.searching.found.paths) > ranking.MOST_JUDGED
+    assert len(planned.searching.result.paths) > ranking.MOST_JUDGED
     assert len(asked) == planned.judged == ranking.MOST_JUDGED
