@@ -8,8 +8,7 @@ from django.db import transaction
 
 from evaluator.network.secret_header import SecretHeader, problem_of_name, problem_of_value
 from leaderboard.people.models import User
-from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER, PlannerData
 from leaderboard.planners.models import EndpointSecret, Planner
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt

@@ -11,8 +11,17 @@ from urllib.parse import unquote, urlsplit
 from django.db import IntegrityError, transaction
 
 from leaderboard.people.models import User
-from leaderboard.planners import declared
-from leaderboard.planners.data import COMMON, DESCRIPTION, NAME, Errors, PlannerData
+from leaderboard.planners.data import (
+    COMMON,
+    DECLARED,
+    DESCRIPTION,
+    NAME,
+    Errors,
+    PlannerData,
+    declare,
+    differing_declarations,
+    price_problems,
+)
 from leaderboard.planners.fields import Field
 from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.base import Facts, Kind
@@ -74,7 +83,7 @@ def check_planner(data: PlannerData) -> Errors:
         return {**errors, "kind": [f"Choose one of {', '.join(KINDS)}."]}
     errors |= _foreign(data=data, kind=kind)
     if kind.declares and not errors:
-        errors |= declared.check_prices(data)
+        errors |= price_problems(data)
     return {**errors, **kind.check(data)}
 
 
@@ -101,7 +110,7 @@ def check_name(*, data: PlannerData, planner: Planner | None) -> Errors:
     # What is empty may be filled in from the facts.
     known = [field for field in _compared(data) if field in COMMON or field.is_given(data[field])]
     wanted = _columns(data=data, facts=Facts())
-    differing = _differences(planner=planner, wanted=wanted, fields=known) or declared.differing(
+    differing = _differences(planner=planner, wanted=wanted, fields=known) or differing_declarations(
         planner=planner, data=data
     )
     return _another(planner, differing[0]) if differing else {}
@@ -135,9 +144,9 @@ def _found_or_made(valid: ValidPlanner) -> Planner:
     differing = _differences(planner=found, wanted=wanted, fields=_compared(data))
     if found.commit != wanted.get("commit", ""):
         differing.append("commit")
-    if differing := differing + declared.differing(planner=found, data=data):
+    if differing := differing + differing_declarations(planner=found, data=data):
         raise FieldErrors(_another(found, differing[0]))
-    declared.add(planner=found, data=data)
+    declare(planner=found, data=data)
     return found
 
 
@@ -169,7 +178,7 @@ def _columns(*, data: PlannerData, facts: Facts) -> dict[str, Any]:
 
 def _compared(data: PlannerData) -> list[Field[Any]]:
     """The fields in which planners of one name must agree; an omitted description keeps the stored one."""
-    compared = [field for field in _KEPT if field is not NAME and field not in declared.DECLARED]
+    compared = [field for field in _KEPT if field is not NAME and field not in DECLARED]
     return [field for field in compared if field is not DESCRIPTION or field.is_given(data[field])]
 
 

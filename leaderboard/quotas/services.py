@@ -100,7 +100,8 @@ def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> N
     slug = evaluation.suite.slug
     # One order for all: the user before the team, and of each ALL_SUITES, the least, before the suite. Whoever has the
     # first row of a user or team has that user's or team's others to themselves, so that no two wait for each other.
-    for whose in _payers(user=user, team=team):
+    payers: list[_Payer] = [{"user": user}] if team is None else [{"user": user}, {"team": team}]
+    for whose in payers:
         for suite in (ALL_SUITES, slug):
             _charge_balance(whose=whose, suite=suite, day=day)
         QuotaEntry.objects.create(
@@ -113,10 +114,6 @@ class _Payer(TypedDict, total=False):
 
     user: User
     team: Team
-
-
-def _payers(*, user: User, team: Team | None) -> list[_Payer]:
-    return [{"user": user}] if team is None else [{"user": user}, {"team": team}]
 
 
 def _charge_balance(*, whose: _Payer, suite: str, day: date) -> None:
@@ -145,17 +142,13 @@ def refund(*, evaluation_id: UUID, reason: EntryReason) -> bool:
         if not charged or QuotaEntry.objects.filter(evaluation=evaluation_id, amount=-1).exists():
             return False
         for entry in charged:
-            _refund_entry(entry=entry, reason=reason)
+            whose = {"user_id": entry.user_id, "team_id": entry.team_id}
+            QuotaEntry.objects.create(
+                **whose, suite=entry.suite, day=entry.day, evaluation_id=evaluation_id, amount=-1, reason=reason
+            )
+            for suite in (ALL_SUITES, entry.suite):
+                QuotaBalance.objects.filter(**whose, suite=suite, day=entry.day).update(used=F("used") - 1)
     return True
-
-
-def _refund_entry(*, entry: QuotaEntry, reason: EntryReason) -> None:
-    whose = {"user_id": entry.user_id, "team_id": entry.team_id}
-    QuotaEntry.objects.create(
-        **whose, suite=entry.suite, day=entry.day, evaluation_id=entry.evaluation_id, amount=-1, reason=reason
-    )
-    for suite in (ALL_SUITES, entry.suite):
-        QuotaBalance.objects.filter(**whose, suite=suite, day=entry.day).update(used=F("used") - 1)
 
 
 class RewardQuotaExceededError(ProblemError):
@@ -324,9 +317,12 @@ def check_season(evaluation: Evaluation) -> None:
     identity = identity_of(submission.planner)
     # Simultaneous submissions of one planner wait for each other here, and see each other's charges.
     lock_until_commit(Lock.SEASON_QUOTA, framed(*identity).hex())
+    payer = Q(submission__submitted_by=submission.submitted_by_id)
+    if submission.team_id is not None:
+        payer |= Q(submission__team=submission.team_id)
     others = (
         Evaluation.objects.filter(
-            _of_the_same(submission),
+            payer,
             submission__planner__in=_same_planners(submission, identity=identity),
             suite__slug=evaluation.suite.slug,
             season=evaluation.season_id,
@@ -343,12 +339,6 @@ def check_season(evaluation: Evaluation) -> None:
         raise SeasonQuotaError(
             planner=submission.planner.name, suite=slug, season=str(evaluation.season_id), limit=limit, used=used
         )
-
-
-def _of_the_same(submission: Submission) -> Q:
-    """Submissions of the same user, or for the same team."""
-    same = Q(submission__submitted_by=submission.submitted_by_id)
-    return same if submission.team_id is None else same | Q(submission__team=submission.team_id)
 
 
 def _same_planners(submission: Submission, *, identity: tuple[str, ...]) -> list[int]:

@@ -16,7 +16,7 @@ from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.visibility import NotPossibleError, acted_on_by, done_count, is_public
-from leaderboard.people.models import Team, User
+from leaderboard.people.models import User
 from leaderboard.people.teams import is_member
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.services import check_planner, data_of
@@ -124,14 +124,12 @@ def submissions_of(user: User) -> QuerySet[Submission]:
 
 def listed(submission: Submission) -> ListedSubmission:
     """The row of a submission that came from `submissions_of`."""
-    return ListedSubmission(submission, tuple(map(_listed, submission.evaluations.all())))
-
-
-def _listed(evaluation: Evaluation) -> ListedEvaluation:
-    column = evaluation.suite.ranking_column
-    measured = (evaluation.summary or {}).get("metrics") or {}
-    value = ranged(metrics=measured, column=column)
-    return ListedEvaluation(evaluation, column.label, value, allowed_actions(evaluation))
+    evaluations = []
+    for evaluation in submission.evaluations.all():
+        column = evaluation.suite.ranking_column
+        value = ranged(metrics=(evaluation.summary or {}).get("metrics") or {}, column=column)
+        evaluations.append(ListedEvaluation(evaluation, column.label, value, allowed_actions(evaluation)))
+    return ListedSubmission(submission, tuple(evaluations))
 
 
 def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submission:
@@ -152,8 +150,15 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
     before = Evaluation.runs.select_related(
         "suite", "submission__planner", "submission__submitted_by", "submission__team"
     ).get(pk=evaluation.pk)
-    entrances = _entrances(before)
+    suite = _todays_suite(before)
+    # What was a rehearsal is one again.
+    is_rehearsal = split_of(suite) == HIDDEN and before.split != HIDDEN
+    try:
+        entries = services.look_up([suite], season=REHEARSAL if is_rehearsal else "")
+    except SeasonRefusedError as error:
+        raise NotPossibleError(str(error)) from error
     first = before.submission
+    was_public = is_public(first)
     submitter = first.submitted_by if for_owner else by
     own_worker = runs_on_own_worker(before.pk)
     if own_worker and kind_of(first.planner).has_secret and submitter.pk != first.planner.owner_id:
@@ -165,14 +170,17 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
         submission = Submission.objects.create(
             planner=first.planner,
             submitted_by=submitter,
-            team=_team_of(first, submitter=submitter),
+            # The first one's, if its submitter is still a member.
+            team=first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None,
             rerun_of=before,
             version=first.version,
             priority=first.priority,
-            **_visibility_of(first),
+            # Seen by whom the first one is seen now: an embargo that is over is none.
+            visibility=Visibility.PUBLIC if was_public else first.visibility,
+            embargo_until=None if was_public else first.embargo_until,
         )
         try:
-            services.enter(submission=submission, entrances=entrances, charged=not for_owner)
+            services.enter(submission=submission, entries=entries, charged=not for_owner)
         except SeasonRefusedError as error:
             raise NotPossibleError(str(error)) from error
         if own_worker:
@@ -185,28 +193,6 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             details={"submission": str(submission.pk), "charged": not for_owner},
         )
     return submission
-
-
-def _entrances(before: Evaluation) -> list[services.Entrance]:
-    """Today's conditions of its suite. What was a rehearsal is one again."""
-    suite = _todays_suite(before)
-    is_rehearsal = split_of(suite) == HIDDEN and before.split != HIDDEN
-    try:
-        return services.look_up([suite], season=REHEARSAL if is_rehearsal else "")
-    except SeasonRefusedError as error:
-        raise NotPossibleError(str(error)) from error
-
-
-def _team_of(first: Submission, *, submitter: User) -> Team | None:
-    """The team that a re-run is for: the first one's, if its submitter still is in it."""
-    return first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None
-
-
-def _visibility_of(first: Submission) -> dict[str, object]:
-    """A re-run is seen by whom the first one is seen by now: an embargo that is over is none."""
-    if is_public(first):
-        return {"visibility": Visibility.PUBLIC, "embargo_until": None}
-    return {"visibility": first.visibility, "embargo_until": first.embargo_until}
 
 
 def _todays_suite(evaluation: Evaluation) -> Suite:

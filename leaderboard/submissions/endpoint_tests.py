@@ -22,8 +22,7 @@ from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners import secret_headers
-from leaderboard.planners.call_fields import CALL
-from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
+from leaderboard.planners.data import CALL, NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding

@@ -25,7 +25,6 @@ from evaluator.sandbox.admission.hub_lookup import DEADLINE_SECONDS
 from leaderboard.evaluations.models import IdempotencyKey, Submission
 from leaderboard.people.models import User
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.kinds import KINDS
 from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.problems import ProblemError
 from leaderboard.queue.jobs import JobKind, accept, request_of
@@ -162,11 +161,6 @@ def accept_submission(
         raise FieldErrors(errors)
     request: Any = {"data": _to_json(data), "own_worker": own_worker, "key": key, "asked": asked, "form": form}
     return accept(kind=SUBMISSION, owner=user, request=request)
-
-
-def asks_others(kind: str) -> bool:
-    """Whether submissions of this kind of planner are jobs."""
-    return kind in KINDS and KINDS[kind].asks_others
 
 
 def submission_of(job: Job) -> UUID:

@@ -7,7 +7,6 @@ holds what was made private before it, and nothing is made private that a snapsh
 """
 
 import logging
-from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -64,9 +63,13 @@ def set_visibility(
         current.visibility, current.embargo_until = Visibility(visibility), embargo_until
         if _state(current) == before:
             return False
-        if was_public and visibility != Visibility.PUBLIC and _is_ranked(current):
+        is_ranked = current.evaluations.exclude(first_ranked=None).exists
+        if was_public and visibility != Visibility.PUBLIC and is_ranked():
             raise NotPossibleError(_STAYS_PUBLIC)
-        current.public_since = _public_since(current, was_public=was_public)
+        if visibility != Visibility.PUBLIC:
+            current.public_since = None
+        elif not was_public:
+            current.public_since = database_now()
         _save(current, by=by, action=Action.VISIBILITY_SET, before=before)
     return True
 
@@ -119,34 +122,17 @@ def _save(current: Submission, *, by: User | None, action: Action, before: dict[
     details = {"before": before, "after": _state(current)}
     record(by=by, action=action, target=current, label=current.planner.name, details=details)
     completed = current.evaluations.filter(state=EvaluationState.COMPLETED)
-    _publish(completed.select_related("suite", "submission__planner"))
-    for pk in Evaluation.runs.filter(submission=current).values_list("pk", flat=True):
-        ask_anew(pk)
-
-
-def _publish(evaluations: Iterable[Evaluation]) -> None:
-    boards = {(one.suite_id, conditions_of_board(one)): one for one in evaluations}
-    for evaluation in evaluations:
-        _correct_reason(evaluation)
+    boards = {}
+    for evaluation in completed.select_related("suite", "submission__planner"):
+        boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
+        if evaluation.reason in {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC}:
+            # What its page says of how it ended is about being published.
+            reason = published_or_not(evaluation.submission)
+            explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
     for evaluation in boards.values():
         publish_locked(evaluation)
-
-
-def _correct_reason(evaluation: Evaluation) -> None:
-    """What its page says of how it ended, if that is about being published."""
-    if evaluation.reason in {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC}:
-        reason = published_or_not(evaluation.submission)
-        explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
-
-
-def _is_ranked(submission: Submission) -> bool:
-    return submission.evaluations.exclude(first_ranked=None).exists()
-
-
-def _public_since(submission: Submission, *, was_public: bool) -> datetime | None:
-    if submission.visibility != Visibility.PUBLIC:
-        return None
-    return submission.public_since if was_public else database_now()
+    for pk in Evaluation.runs.filter(submission=current).values_list("pk", flat=True):
+        ask_anew(pk)
 
 
 def _state(submission: Submission) -> dict[str, str | None]:

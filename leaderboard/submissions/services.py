@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.hidden import HIDDEN
@@ -73,7 +72,7 @@ class ValidSubmission:
 
     user: User
     planner: ValidPlanner
-    entrances: "Sequence[Entrance]"
+    entries: "Sequence[SuiteEntry]"
     team: Team | None
     version: str
     priority: SubmitterPriority
@@ -93,13 +92,13 @@ def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
     named, wrong = _look_up_names(user=user, data=data)
     planner = validate_planner(owner=user, data=data.planner, suites=data.suites, besides=wrong)
     try:
-        entrances = look_up(named.suites, season=data.season)
+        entries = look_up(named.suites, season=data.season)
     except SeasonRefusedError as error:
         raise FieldErrors({"season": [str(error)]}) from error
     return ValidSubmission(
         user=user,
         planner=planner,
-        entrances=entrances,
+        entries=entries,
         team=named.team,
         version=VERSION.clean(data.version),
         priority=PRIORITIES[data.priority],
@@ -124,7 +123,8 @@ class _Named(NamedTuple):
 def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]:
     """What a submission names besides its planner, and what is wrong with everything but the planner."""
     suites, wrong_suites = _find_suites(data.suites)
-    team, wrong_team = _find_team(user=user, slug=data.team)
+    team = teams_of(user).filter(slug=data.team).first() if data.team else None
+    wrong_team = {"team": [f"You are in no team {data.team!r}."]} if data.team and team is None else {}
     wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
     wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
     unfit = VERSION.problem(VERSION.clean(data.version))
@@ -156,7 +156,7 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
             embargo_until=valid.embargo_until,
         )
         try:
-            enter(submission=submission, entrances=valid.entrances, charged=charged)
+            enter(submission=submission, entries=valid.entries, charged=charged)
         except SeasonRefusedError as error:
             raise FieldErrors({"season": [str(error)]}) from error
         record(
@@ -165,7 +165,7 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
             target=submission,
             label=submission.planner.name,
             details={
-                "suites": [entrance.suite.slug for entrance in valid.entrances],
+                "suites": [entry.suite.slug for entry in valid.entries],
                 "team": valid.team.slug if valid.team else "",
                 "visibility": valid.visibility,
             },
@@ -173,7 +173,7 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
     return submission
 
 
-class Entrance(NamedTuple):
+class SuiteEntry(NamedTuple):
     """What is known of a suite before a planner is entered for it."""
 
     suite: Suite
@@ -182,7 +182,7 @@ class Entrance(NamedTuple):
     """By task: why it cannot run under these conditions."""
 
 
-def look_up(suites: Iterable[Suite], *, season: str = "") -> list[Entrance]:
+def look_up(suites: Iterable[Suite], *, season: str = "") -> list[SuiteEntry]:
     """Today's conditions of these suites, in the order in which they are charged.
 
     Args:
@@ -194,19 +194,18 @@ def look_up(suites: Iterable[Suite], *, season: str = "") -> list[Entrance]:
     """
     # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
     ordered = sorted(suites, key=lambda suite: suite.slug)
-    return [
-        Entrance(suite, conditions, _not_run(suite=suite, conditions=conditions))
-        for suite in ordered
-        for conditions in [conditions_of(suite, season=season)]
-    ]
+    entries = []
+    for suite in ordered:
+        conditions = conditions_of(suite, season=season)
+        seed = hidden_seed(suite=suite, season=conditions.season.name if conditions.season else None)
+        not_run = library().not_run_reasons(
+            suite=suite.slug, profile=conditions.profile, split=conditions.split, seed=seed
+        )
+        entries.append(SuiteEntry(suite, conditions, not_run))
+    return entries
 
 
-def _not_run(*, suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
-    seed = hidden_seed(suite=suite, season=conditions.season.name if conditions.season else None)
-    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split, seed=seed)
-
-
-def enter(*, submission: Submission, entrances: Sequence[Entrance], charged: bool = True) -> None:
+def enter(*, submission: Submission, entries: Sequence[SuiteEntry], charged: bool = True) -> None:
     """Queue one evaluation of the submission for each of these suites, within the present transaction.
 
     Raises:
@@ -214,8 +213,8 @@ def enter(*, submission: Submission, entrances: Sequence[Entrance], charged: boo
         QuotaExceededError: user or team has none left today; the transaction must be rolled back.
         SeasonQuotaError: the planner has none left in the season; the transaction must be rolled back.
     """
-    for entrance in entrances:
-        evaluation = _queue(submission=submission, entrance=entrance)
+    for entry in entries:
+        evaluation = _queue(submission=submission, entry=entry)
         if charged:
             charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
             check_season(evaluation)
@@ -233,17 +232,8 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
     return [found[slug] for slug in slugs], {}
 
 
-def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[str]]]:
-    if not slug:
-        return None, {}
-    team = teams_of(user).filter(slug=slug).first()
-    if team is None:
-        return None, {"team": [f"You are in no team {slug!r}."]}
-    return team, {}
-
-
-def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
-    suite, conditions, not_run = entrance
+def _queue(*, submission: Submission, entry: SuiteEntry) -> Evaluation:
+    suite, conditions, not_run = entry
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     evaluation = queue_tasks(
         submission=submission,
@@ -280,7 +270,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
     """
     with transaction.atomic():
         current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
-        faults = _faults(current)
+        faults = TaskResult.objects.filter(OPEN_FAULTS, evaluation=current)
         open_keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
         keys = in_asking_order(open_keys, suite=current.suite, season=current.season)
         planner = current.submission.planner
@@ -367,10 +357,6 @@ def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str
         label = EvaluationState(current.state).label
         raise NotPossibleError(f"The evaluation is {label.lower()!r}; only one that {needed} can be {verb}.")
     return current
-
-
-def _faults(evaluation: Evaluation) -> QuerySet[TaskResult]:
-    return TaskResult.objects.filter(OPEN_FAULTS, evaluation=evaluation)
 
 
 def submit_for_own_worker(valid: ValidSubmission) -> Submission:

@@ -6,8 +6,7 @@ from django import forms
 
 from gpu_jobs.contract import AgentPlanner
 from leaderboard.catalog.models import Suite
-from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.declared import DECLARED, without_prices
+from leaderboard.planners.data import DECLARED, Errors, PlannerData, without_prices
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
 

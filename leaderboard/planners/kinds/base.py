@@ -10,8 +10,7 @@ from django import forms
 from gpu_jobs.contract import LeasedPlanner
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
-from leaderboard.planners import declared
-from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.data import DECLARED, Errors, PlannerData
 from leaderboard.planners.fields import Field
 from leaderboard.planners.models import Planner, PlannerKind
 
@@ -65,7 +64,7 @@ class Kind(ABC):
     @property
     def declares(self) -> bool:
         """Whether its owner may declare its language model, which the site cannot inspect."""
-        return any(field in declared.DECLARED for field in self.fields)
+        return any(field in DECLARED for field in self.fields)
 
     def received(self, *, data: PlannerData, owner: User) -> PlannerData:  # noqa: ARG002 - for others
         """Store content that the API received with a planner, and return the data that the services take.

@@ -14,9 +14,7 @@ from gpu_jobs.contract import EndpointPlanner
 from leaderboard.catalog.library import problem_of_address
 from leaderboard.people.models import User
 from leaderboard.planners import secret_headers
-from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
-from leaderboard.planners.data import TIMEOUT, Errors, PlannerData
-from leaderboard.planners.declared import DECLARED
+from leaderboard.planners.data import CALL, DECLARED, ENDPOINT_URL, TIMEOUT, Errors, PlannerData
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
 

@@ -11,9 +11,7 @@ from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.trials.settings import ChatTrialSettings
 from gpu_jobs.contract import ChatPlanner
 from leaderboard.people.models import User
-from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
-from leaderboard.planners.data import TIMEOUT, Errors, PlannerData
-from leaderboard.planners.declared import DECLARED, MODEL_NAME
+from leaderboard.planners.data import CALL, DECLARED, ENDPOINT_URL, MODEL_NAME, TIMEOUT, Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import (

@@ -16,8 +16,7 @@ from leaderboard.catalog.library import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners import plans_files
-from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.declared import DECLARED, without_prices
+from leaderboard.planners.data import DECLARED, Errors, PlannerData, without_prices
 from leaderboard.planners.fields import Json, Text
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind

@@ -6,8 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard.planners import secret_headers
-from leaderboard.planners.call_fields import HEADER_NAME, HEADER_VALUE
-from leaderboard.planners.data import NAME
+from leaderboard.planners.data import HEADER_NAME, HEADER_VALUE, NAME
 from leaderboard.planners.fields import SeenBy
 from leaderboard.planners.kinds import FIELDS, KINDS, fields_of, kinds_with
 from leaderboard.planners.models import Planner, PlannerKind

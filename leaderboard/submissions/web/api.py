@@ -53,7 +53,6 @@ from leaderboard.submissions.pending import (
     SUBMISSION,
     Prepared,
     accept_submission,
-    asks_others,
     submission_of,
     submit_once,
 )
@@ -184,7 +183,7 @@ class SubmissionsView(Selected, ListView[Submission]):
         try:
             beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
             data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
-            if asks_others(data.planner.kind):
+            if KINDS[data.planner.kind].asks_others:
                 return self._accepted(request, data=data, asked=asked)
             submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return submitted(

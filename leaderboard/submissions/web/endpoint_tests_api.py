@@ -12,8 +12,7 @@ from evaluator.planners.trials.verdicts import Verdict
 from leaderboard.people.scopes import Scope
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
-from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
-from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
+from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import EndpointKind
 from leaderboard.planners.kinds.chat import ChatKind

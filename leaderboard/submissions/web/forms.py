@@ -23,10 +23,8 @@ from leaderboard.evaluations.models import Visibility
 from leaderboard.people.models import Team, User
 from leaderboard.people.web.forms import ServiceForm
 from leaderboard.planners import checkpoints
-from leaderboard.planners.call_fields import CALL_TEMPLATE
 from leaderboard.planners.checkpoints import ReceivedFile
-from leaderboard.planners.data import DESCRIPTION, NAME, PlannerData
-from leaderboard.planners.declared import DECLARED
+from leaderboard.planners.data import CALL_TEMPLATE, DECLARED, DESCRIPTION, NAME, PlannerData
 from leaderboard.planners.fields import FIELD_TEMPLATE, Field
 from leaderboard.planners.kinds import SECRETS
 from leaderboard.planners.kinds.base import Kind

@@ -15,8 +15,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
-from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
-from leaderboard.planners.data import NAME, PlannerData
+from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, REMOVE_HEADER, PlannerData
 from leaderboard.planners.kinds import fields_of
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner

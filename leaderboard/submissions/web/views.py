@@ -42,7 +42,7 @@ from leaderboard.quotas.services import (
 from leaderboard.submissions import services
 from leaderboard.submissions.actions import listed, submissions_of
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST, accept_test, trial_of
-from leaderboard.submissions.pending import SUBMISSION, accept_submission, asks_others, submission_of
+from leaderboard.submissions.pending import SUBMISSION, accept_submission, submission_of
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.services import submit_for_own_worker
 from leaderboard.submissions.web import presenters
@@ -95,7 +95,7 @@ def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
         form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
     if form.errors:
         _show_the_rest(request, form=form)
-    elif asks_others(form.kind.kind):
+    elif form.kind.asks_others:
         status, job = _accepted(request, form=form)
         if job is not None:
             return redirect("planners:pending", job_id=job.pk)

@@ -15,7 +15,7 @@ from PIL import Image
 from leaderboard.boards.services import publish
 from leaderboard.boards.web.previews import HEIGHT, WIDTH
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
-from leaderboard.evaluations.web.sharing.placing import badge_of, place_on_board
+from leaderboard.evaluations.web.sharing.views import badge_of, place_on_board
 from tests.leaderboard.evaluations.web.factories import (
     make_board,
     make_evaluation,
