@@ -42,12 +42,10 @@ def reaching(changed: Mapping[str, Sequence[str]], *, kind: Kind) -> Mapping[str
         changed: by perturbation, the tasks whose requests it changes.
         kind: of the planner.
     """
-    return {name: tasks for name, tasks in changed.items() if not kind.is_agent or not _is_of_tools(name)}
-
-
-def _is_of_tools(name: str) -> bool:
-    known = PERTURBATIONS.get(name)
-    return known is not None and known.kind is PerturbationKind.TOOLS
+    if not kind.is_agent:
+        return changed
+    of_tools = {name for name, known in PERTURBATIONS.items() if known.kind is PerturbationKind.TOOLS}
+    return {name: tasks for name, tasks in changed.items() if name not in of_tools}
 
 
 def name_of(condition: Condition) -> str:

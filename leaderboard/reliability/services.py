@@ -125,18 +125,16 @@ def cancel_profile(evaluation: Evaluation, *, by: User | None = None) -> int:
         if not running:
             raise NotPossibleError("No run of this profile is under way.")
         who = in_words(by=by, submission=current.submission)
-        cancelled = sum(_cancel(lock_evaluation(pk), who=who) for pk in running)
+        cancelled = 0
+        for member in map(lock_evaluation, running):
+            if member.state in CANCELLABLE:
+                reason = EvaluationReason.CANCELLED_BY_OWNER
+                advance(member, target=EvaluationState.CANCELLED, reason=reason, facts={"who": who})
+                cancel_attempts(member.pk)
+                cancelled += 1
         details = {"members": cancelled}
         record(by=by, action=Action.PROFILE_CANCELLED, target=current, label=current.in_words(), details=details)
     return cancelled
-
-
-def _cancel(member: Evaluation, *, who: str) -> bool:
-    if member.state not in CANCELLABLE:
-        return False
-    advance(member, target=EvaluationState.CANCELLED, reason=EvaluationReason.CANCELLED_BY_OWNER, facts={"who": who})
-    cancel_attempts(member.pk)
-    return True
 
 
 def _check_conditions(evaluation: Evaluation) -> None:
@@ -162,23 +160,19 @@ def _tasks_of(evaluation: Evaluation) -> list[str]:
 
 
 def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]) -> Evaluation:
+    conditions = conditions_of_run(evaluation)
+    if not evaluation.suite.in_turns and evaluation.suite.conditions["samples"]:
+        # Where whole plans are executed, fewer data points do.
+        conditions = conditions._replace(samples=samples_of_further_runs(conditions.samples))
     return queue_tasks(
         submission=evaluation.submission,
         suite=evaluation.suite,
-        conditions=_conditions_of_member(evaluation),
+        conditions=conditions,
         keys=tasks,
         tasks_total=len(tasks),
         member_of=evaluation,
         **condition._asdict(),
     )
-
-
-def _conditions_of_member(evaluation: Evaluation) -> RunConditions:
-    """Those of the evaluation, with fewer data points where whole plans are executed."""
-    conditions = conditions_of_run(evaluation)
-    if evaluation.suite.in_turns or not evaluation.suite.conditions["samples"]:
-        return conditions
-    return conditions._replace(samples=samples_of_further_runs(conditions.samples))
 
 
 def conditions_of_run(evaluation: Evaluation) -> RunConditions:

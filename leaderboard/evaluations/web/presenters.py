@@ -269,13 +269,19 @@ def gather(evaluation: Evaluation) -> Gathered:
 def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashable) -> Gathered:
     suite = evaluation.suite
     counted = Counter(row.outcome for row in rows)
+    # Tasks are grouped by their marks where plans are judged, and in turns unless scores are graded.
+    has_shares = suite.has(Panel.INDICATORS) or (suite.has(Panel.TRANSCRIPT) and not suite.has(Panel.SCORES))
     return Gathered(
         version=version,
         mark=Mark(),
         tasks=index(rows=rows, suite=suite.facets),
         failures=tuple(failures(rows)),
-        breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if _has_shares(suite) else (),
-        score_breakdowns=_score_breakdowns(evaluation=evaluation, rows=rows),
+        breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if has_shares else (),
+        score_breakdowns=score_breakdowns(
+            rows=rows, suite=suite.facets, method=suite.ranking_column.interval, samples=evaluation.samples
+        )
+        if suite.has(Panel.SCORES)
+        else (),
         episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
         causes=cause_bars((row.outcome, row.why) for row in rows),
         total=len(rows),
@@ -328,11 +334,6 @@ def _named_as_asked(groups: Sequence[FailureGroup], *, evaluation: Evaluation) -
     )
 
 
-def _has_shares(suite: Suite) -> bool:
-    """Whether tasks are grouped by their marks: where plans are judged, and in turns unless scores are graded."""
-    return suite.has(Panel.INDICATORS) or (suite.has(Panel.TRANSCRIPT) and not suite.has(Panel.SCORES))
-
-
 def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart | None:
     if lines is None:
         return None
@@ -341,14 +342,6 @@ def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart 
     gained, digits = ("Solved", 0) if is_share else ("Sum of scores", 2)
     has_samples = any(line.episodes != line.tasks for line in lines.stops)
     return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits, has_samples=has_samples)
-
-
-def _score_breakdowns(*, evaluation: Evaluation, rows: Sequence[TaskRow]) -> tuple[Breakdown[ScoreRow], ...]:
-    suite = evaluation.suite
-    if not suite.has(Panel.SCORES):
-        return ()
-    method = suite.ranking_column.interval
-    return score_breakdowns(rows=rows, suite=suite.facets, method=method, samples=evaluation.samples)
 
 
 def _progress(*, gathered: Gathered, evaluation: Evaluation) -> Progress:
@@ -444,14 +437,19 @@ def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPan
         return None
     suites, ranked = evaluation.siblings or (0, 0)  # type: ignore[attr-defined]  # annotated
     stays = acts and public and ranked > 0
+    team, submitter = submission.team, submission.submitted_by.username
+    chosen = Visibility.PUBLIC if public else submission.visibility
+    form = ChangeVisibilityForm(
+        initial={"visibility": chosen, "embargo_until": submission.embargo_until}, auto_id="visibility_%s"
+    )
     return VisibilityPanel(
         words="" if public else words_of(submission),
-        readers=_readers(evaluation),
+        readers=f"{submitter}, the team {team.name} and the operators" if team else f"{submitter} and the operators",
         until=None if public else submission.embargo_until,
         stays_public=stays,
         suites=suites,
         standing=None if public else standing_of(evaluation),
-        form=_form(evaluation, public=public) if acts and not stays else None,
+        form=form if acts and not stays else None,
     )
 
 
@@ -460,17 +458,3 @@ def for_readers_of(submission: Submission, *, response: HttpResponse) -> HttpRes
     if submission.visibility != Visibility.PUBLIC:
         patch_cache_control(response, private=True, no_store=True)
     return response
-
-
-def _readers(evaluation: Evaluation) -> str:
-    team = evaluation.submission.team
-    submitter = evaluation.submission.submitted_by.username
-    return f"{submitter}, the team {team.name} and the operators" if team else f"{submitter} and the operators"
-
-
-def _form(evaluation: Evaluation, *, public: bool) -> ChangeVisibilityForm:
-    submission = evaluation.submission
-    chosen = Visibility.PUBLIC if public else submission.visibility
-    return ChangeVisibilityForm(
-        initial={"visibility": chosen, "embargo_until": submission.embargo_until}, auto_id="visibility_%s"
-    )

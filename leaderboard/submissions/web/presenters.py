@@ -21,7 +21,7 @@ from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
 from leaderboard.planners.services import check_name, find_planner
 from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
+from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.submissions import services
 from leaderboard.submissions.web.forms import SubmitForm
 
@@ -166,19 +166,14 @@ def _problems(
         # It is stored, and gets its digest, only when it is submitted.
         for name in ("plans_file", PLANS_DIGEST.name):
             found.pop(name, None)
-        found |= _problems_of_file(content=content, suites=data.suites)
+        try:
+            for suite in data.suites:
+                plans_files.check_tasks(content, suite=suite)
+        except FieldErrors as problems:
+            found |= problems.errors
     if data.planner.kind and "name" not in found and form.cleaned_data.get("name"):
         found |= check_name(data=data.planner, planner=find_planner(owner=user, name=data.planner[NAME]))
     return found
-
-
-def _problems_of_file(*, content: PlansContent, suites: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    try:
-        for suite in suites:
-            plans_files.check_tasks(content, suite=suite)
-    except FieldErrors as problems:
-        return problems.errors
-    return {}
 
 
 def _used_up(*, user: User, data: services.SubmissionData) -> Mapping[str, Sequence[str]]:
@@ -186,20 +181,15 @@ def _used_up(*, user: User, data: services.SubmissionData) -> Mapping[str, Seque
     quotas = quotas_of(user=user, suites=data.suites)
     if data.team:
         quotas += quotas_of_teams(teams=list(teams_of(user).filter(slug=data.team)), suites=data.suites)
-    if short := [quota for quota in quotas if quota.left is not None and quota.left < _needed(quota, data)]:
-        return {"suites": [_no_room(short[0])]}
+    for quota in quotas:
+        if quota.left is None or quota.left >= (1 if quota.suite else len(data.suites)):
+            continue
+        whose = f"The team {quota.team} has" if quota.team else "You have"
+        of = f" of {quota.suite}" if quota.suite else ""
+        left = f"only {quota.left}" if quota.left else "none"
+        again = f"more from {quota.free_at:%Y-%m-%d %H:%M} UTC"
+        return {"suites": [f"{whose} {left} of {quota.limit} evaluations{of} left today; {again}."]}
     return {}
-
-
-def _needed(quota: Quota, data: services.SubmissionData) -> int:
-    return 1 if quota.suite else len(data.suites)
-
-
-def _no_room(quota: Quota) -> str:
-    whose = f"The team {quota.team} has" if quota.team else "You have"
-    of = f" of {quota.suite}" if quota.suite else ""
-    left = f"only {quota.left}" if quota.left else "none"
-    return f"{whose} {left} of {quota.limit} evaluations{of} left today; more from {quota.free_at:%Y-%m-%d %H:%M} UTC."
 
 
 def _good_news(*, user: User, data: services.SubmissionData, content: PlansContent | None) -> Iterator[tuple[str, str]]:

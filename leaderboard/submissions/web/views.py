@@ -1,6 +1,6 @@
 """The submit form, and the list of a user's submissions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from evaluator.core.plans_file import MAX_BYTES
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
-from leaderboard.people.models import Team
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
@@ -32,7 +31,6 @@ from leaderboard.queue.estimates import expected_of_new, queue_now
 from leaderboard.queue.jobs import TooManyJobsError, find, request_of
 from leaderboard.queue.models import Job
 from leaderboard.quotas.services import (
-    Quota,
     QuotaExceededError,
     SeasonQuotaError,
     limit_of_open_seasons,
@@ -320,12 +318,13 @@ def _renamed(problems: FieldErrors) -> FieldErrors:
 
 def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
     suites = form.names_offered("suites")
+    of_teams = quotas_of_teams(teams=form.teams, suites=suites) if form.teams else []
     context = {
         "form": form,
         "kind": form.kind,
         "heading": f"Submit {form.kind.noun[:1].lower()}{form.kind.noun[1:]}",
         "quotas": quotas_of(user=user_of(request), suites=suites),
-        "team_quotas": _team_quotas(teams=form.teams, suites=suites),
+        "team_quotas": [(team, [quota for quota in of_teams if quota.team == team.slug]) for team in form.teams],
         "season_limit": limit_of_open_seasons(),
         "queue": queue_now(),
         "expected": _expected(request, form=form),
@@ -333,12 +332,6 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
         **more,
     }
     return render(request, "submissions/submit.html", context, status=status)
-
-
-def _team_quotas(*, teams: Sequence[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
-    """The quotas of each team, in one query for all."""
-    found = quotas_of_teams(teams=teams, suites=suites) if teams else []
-    return [(team, [quota for quota in found if quota.team == team.slug]) for team in teams]
 
 
 def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
