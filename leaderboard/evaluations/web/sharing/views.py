@@ -19,8 +19,6 @@ from leaderboard.boards.selecting import PER_PAGE
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.web.previews import Line, Preview, line_of, picture_response
 from leaderboard.evaluations.gold import RELATED, check_tasks
-from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.gold import check_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
 from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.evaluations.states import FINAL
