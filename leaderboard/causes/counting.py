@@ -90,7 +90,17 @@ def causes_of_rows(rows: Sequence[Mapping[str, Any]]) -> BoardCauses:
     codes = ordered(code for one in counted.values() for code in one.causes)
     return BoardCauses(
         columns=tuple(CauseColumn(code, words_of_cause(code), Cause(code).definition) for code in codes),
-        lines=tuple(_line(row=row, codes=codes, counted=counted[str(row["evaluation"])]) for row in shown),
+        lines=tuple(
+            CauseLine(
+                **{name: row[name] for name in ("rank", "planner", "owner", "evaluation")},
+                ran=one.ran,
+                below=one.below,
+                unknown=one.unknown,
+                cells=tuple(_cell(code=code, tasks=one.causes.get(code, 0), ran=one.ran) for code in codes),
+            )
+            for row in shown
+            for one in [counted[str(row["evaluation"])]]
+        ),
         further=len(rows) - len(shown),
     )
 
@@ -102,12 +112,6 @@ def version_of_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int | None]
 
 def _evaluations(rows: Sequence[Mapping[str, Any]]) -> list[UUID]:
     return [UUID(str(row["evaluation"])) for row in rows[:MOST_ROWS]]
-
-
-def _line(*, row: Mapping[str, Any], codes: Sequence[str], counted: _Counted) -> CauseLine:
-    cells = tuple(_cell(code=code, tasks=counted.causes.get(code, 0), ran=counted.ran) for code in codes)
-    names = {name: row[name] for name in ("rank", "planner", "owner", "evaluation")}
-    return CauseLine(**names, ran=counted.ran, below=counted.below, unknown=counted.unknown, cells=cells)
 
 
 def _cell(*, code: str, tasks: int, ran: int) -> CauseCell:

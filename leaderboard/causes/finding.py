@@ -83,23 +83,18 @@ def renew_causes(entered: Entered) -> None:
 
 def _found(wanted: QuerySet[TaskResult], *, batch: int) -> Iterator[Batch]:
     related = "task", "evaluation__suite", "evaluation__submission__planner"
-    evaluation, last = None, 0
+    after = Q()
     # By evaluation, whose gold scores are read once for each batch.
     ordered = wanted.order_by("evaluation", "pk").select_related(*related)
-    while rows := list(
-        (ordered if evaluation is None else ordered.filter(_after(evaluation=evaluation, pk=last)))[:batch]
-    ):
-        evaluation, last = rows[-1].evaluation_id, rows[-1].pk
+    while rows := list(ordered.filter(after)[:batch]):
+        last = rows[-1]
+        after = Q(evaluation__gt=last.evaluation_id) | Q(evaluation=last.evaluation_id, pk__gt=last.pk)
         for _, group in groupby(rows, key=lambda row: row.evaluation_id):
             _set_causes(list(group))
         done = [row for row in rows if row.causes is not None]
         # Without `updated`, which says when the task ended.
         TaskResult.objects.bulk_update(done, ["causes"])
         yield Batch(found=len(done), missed=len(rows) - len(done))
-
-
-def _after(*, evaluation: object, pk: int) -> Q:
-    return Q(evaluation__gt=evaluation) | Q(evaluation=evaluation, pk__gt=pk)
 
 
 def _set_causes(rows: Sequence[TaskResult]) -> None:

@@ -214,16 +214,16 @@ def _matches(*, task: SuiteTask, search: str) -> bool:
 
 def _facets(*, suite: Suite, has_difficulty: bool, rows: Sequence[TaskRow]) -> list[Facet[SuiteTask]]:
     shown = {name for row in rows for name in row.facets}
-    found = [_of_task(task_facet(facet)) for facet in suite.facets.filters if facet.name in shown]
+    of_rows = [task_facet(facet) for facet in suite.facets.filters if facet.name in shown]
+    found = [
+        Facet(facet.name, facet.label, partial(_values, facet=facet), facet.words, sort_key=facet.sort_key)
+        for facet in of_rows
+    ]
     if len({row.metric for row in rows}) > 1:
         found.insert(0, Facet("metric", "Metric", lambda one: (one.row.metric,), str))
     if has_difficulty:
         found.insert(0, _DIFFICULTY)
     return found
-
-
-def _of_task(facet: Facet[TaskRow]) -> Facet[SuiteTask]:
-    return Facet(facet.name, facet.label, partial(_values, facet=facet), facet.words, sort_key=facet.sort_key)
 
 
 def _values(task: SuiteTask, *, facet: Facet[TaskRow]) -> Sequence[str]:

@@ -62,7 +62,14 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> LinePlot:
     Args:
         bins: at least one, each with answers, mean confidence and share of successes.
     """
-    dots = [Dot(across(one["confidence"]), up(one["success"]), _bin_words(one)) for one in bins]
+    dots = [
+        Dot(
+            across(one["confidence"]),
+            up(one["success"]),
+            f"{one['answers']} answers, mean confidence {score(one['confidence'])}: {score(one['success'])} succeed",
+        )
+        for one in bins
+    ]
     return _square(
         key="diagram",
         title="Reliability diagram",
@@ -73,10 +80,6 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> LinePlot:
         reference=f"M{across(0)} {up(0)}L{across(1)} {up(1)}",
         reference_words="perfectly calibrated",
     )
-
-
-def _bin_words(one: Mapping[str, Any]) -> str:
-    return f"{one['answers']} answers, mean confidence {score(one['confidence'])}: {score(one['success'])} succeed"
 
 
 def risk_coverage(curve: Sequence[Sequence[float]]) -> LinePlot:

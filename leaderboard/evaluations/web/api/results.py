@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Set
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -49,9 +50,10 @@ def filter_results(
     getters: dict[str, Callable[[TaskRow], tuple[str, ...]]] = {"metric": lambda row: (row.metric,)}
     for facet in evaluation.suite.facets.filters:
         if not facet.tells_gold:
-            getters[facet.name] = _raw(facet.name)
-    for name in sorted(_facets_of_others(names=parameters.keys() - getters.keys())):
-        getters[name] = lambda _: ()
+            getters[facet.name] = partial(_raw, name=facet.name)
+    # Facets of other suites, which no task of this one has: a query if there are any that may be.
+    if unknown := parameters.keys() - getters.keys() - _COMMON:
+        getters |= dict.fromkeys(sorted(unknown & facet_names()), lambda _: ())
     declared = (
         Parameter("outcome", one_of([known.value for known in Outcome])),
         Parameter("reason", one_of([known.value for known in Reason])),
@@ -86,20 +88,14 @@ _COMMON = frozenset({"outcome", "reason", "why", "q", "undecided", "fields", "cu
 """Parameters of the list that are no facets of suites."""
 
 
-def _facets_of_others(*, names: Set[str]) -> Set[str]:
-    """The names that are facets of some suite: a query if there are any that may be."""
-    asked = names - _COMMON
-    return asked & facet_names() if asked else frozenset()
-
-
 def facet_names() -> Set[str]:
     """The facets of some suite by which results can be listed."""
     suites = Suite.objects.only("task_facets")
     return {facet.name for suite in suites for facet in suite.facets.filters if not facet.tells_gold}
 
 
-def _raw(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
-    return lambda row: row.attributes.get(name, ())
+def _raw(row: TaskRow, *, name: str) -> tuple[str, ...]:
+    return row.attributes.get(name, ())
 
 
 def _known(*, get: Callable[[TaskRow], tuple[str, ...]], tasks: tuple[TaskRow, ...]) -> Callable[[], list[str]]:

@@ -13,7 +13,7 @@ from evaluator.scoring.causes.taxonomy import Cause
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
 from leaderboard.evaluations.gold import not_shared, withholds_tasks
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.web.compare.comparing import CauseRow, by_group, cause_table, task_differences
+from leaderboard.evaluations.web.compare.comparing import by_group, cause_table, task_differences
 from leaderboard.evaluations.web.compare.presenters import chosen_metric, verdicts
 from leaderboard.evaluations.web.compare.services import (
     Comparison,
@@ -213,7 +213,11 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str, w
                     for row in rows
                     if row.counts[number].tasks >= (LEAST_VALUES if withheld else 1)
                 ],
-                "causes": [_cause(row=row, number=number) for row in causes],
+                "causes": [
+                    {"cause": row.cause, **count._asdict(), "difference": count.difference}
+                    for row in causes
+                    for count in [row.counts[number]]
+                ],
             }
             for number, pair in enumerate(comparison.pairs)
         ],
@@ -223,8 +227,3 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str, w
         ],
         "differing": len(differing),
     }
-
-
-def _cause(*, row: CauseRow, number: int) -> dict[str, Any]:
-    count = row.counts[number]
-    return {"cause": row.cause, **count._asdict(), "difference": count.difference}

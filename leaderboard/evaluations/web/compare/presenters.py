@@ -53,7 +53,11 @@ class Verdict(NamedTuple):
 
 def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Column) -> tuple[Verdict, ...]:
     """One sentence for each evaluation after the first."""
-    names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
+    # Letter and name, cut if it is long: the table below has the whole name.
+    names = [
+        f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
+        for letter, evaluation in zip(LETTERS, evaluations, strict=False)
+    ]
     found = []
     for number, pair in enumerate(comparison.pairs, start=1):
         verdict = _verdict(
@@ -83,11 +87,6 @@ def difference_text(found: MetricDifference) -> str:
     """A difference with its sign; a range where undecided tasks leave it open."""
     least, most = signed(found.least), signed(found.most)
     return signed(found.difference.mean) if least == most else f"{least} to {most}"
-
-
-def _name(letter: str, evaluation: Evaluation) -> str:
-    """Letter and name, cut if it is long: the table below has the whole name."""
-    return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
 
 
 def _verdict(
@@ -129,14 +128,10 @@ def _verdict(
     elif not metric.higher_is_better:
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
-    caution = _caution(found.adjusted)
+    caution = f"Fewer than {NEEDED}, too few to test the difference."
+    if found.adjusted is not None:
+        caution = "" if found.adjusted < LEVEL else "A difference of this size may be due to chance."
     return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
-
-
-def _caution(p_value: float | None) -> str:
-    if p_value is None:
-        return f"Fewer than {NEEDED}, too few to test the difference."
-    return "" if p_value < LEVEL else "A difference of this size may be due to chance."
 
 
 def _plain(value: float) -> str:
@@ -166,7 +161,12 @@ def filtered(
     *, tasks: Sequence[TaskDifference], comparison: Comparison, metric: Column, parameters: Mapping[str, str]
 ) -> Filtered:
     """Apply the filters that a query string asks for."""
-    facets = [_winner_facet(comparison=comparison, metric=metric)]
+    words = _winners(evaluations=len(comparison.scores), metric=metric)
+    facets: list[Facet[TaskDifference]] = [
+        Facet(
+            "winner", "Best", lambda task: (_winner(task),), lambda value: words.get(value, value), known=tuple(words)
+        )
+    ]
     for facet in comparison.facets:
         values = _facet_values(name=facet.name, comparison=comparison)
         facets.append(Facet(facet.name, facet.label, values, words_of(facet), sort_key=place_of(facet)))
@@ -186,13 +186,6 @@ def _facet_values(*, name: str, comparison: Comparison) -> Callable[[TaskDiffere
 def _causes(comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
     """The causes that a task has in any of the evaluations."""
     return lambda task: ordered(code for causes in comparison.causes for code in causes[task.index] or ())
-
-
-def _winner_facet(*, comparison: Comparison, metric: Column) -> Facet[TaskDifference]:
-    words = _winners(evaluations=len(comparison.scores), metric=metric)
-    return Facet(
-        "winner", "Best", lambda task: (_winner(task),), lambda value: words.get(value, value), known=tuple(words)
-    )
 
 
 def _winner(task: TaskDifference) -> str:
@@ -380,7 +373,12 @@ def comparison_page(
 
 def form_rows(found: Sequence[BothForms]) -> tuple[FormRow, ...]:
     """The planners that were evaluated in both forms, with bars of one scale."""
-    ends = [abs(end) for one in found if one.difference for end in _ends(one.difference)]
+    ends = [
+        abs(end)
+        for one in found
+        if one.difference
+        for end in (one.difference.difference.mean, *(one.difference.difference.ends or ()))
+    ]
     scale = max([0.01, *ends])
     return tuple(
         FormRow(
@@ -392,10 +390,6 @@ def form_rows(found: Sequence[BothForms]) -> tuple[FormRow, ...]:
         )
         for one in found
     )
-
-
-def _ends(found: MetricDifference) -> tuple[float, ...]:
-    return (found.difference.mean, *(found.difference.ends or ()))
 
 
 def chosen_metric(*, comparison: Comparison, key: str) -> Column:
@@ -491,6 +485,7 @@ def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | N
     sure = found.adjusted is not None and found.adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
     better = (interval.mean > 0) == found.metric.higher_is_better
     width = max(right - left, 1) if ends else 0
+    undecided_tasks = f", {found.undecided} undecided" if found.undecided else ""
     return DifferenceCell(
         mean=_mean(found.other_mean, undecided=undecided.other_mean if undecided else 0.0),
         difference=difference_text(found),
@@ -499,7 +494,9 @@ def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | N
         no_interval=TOO_FEW if ends is None else "",
         p_value=p_text(found.adjusted),
         tasks=interval.count,
-        counts=_counts(found) if found.metric.ordered else "",
+        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal{undecided_tasks}"
+        if found.metric.ordered
+        else "",
         bar=Bar(
             left=f"{left:.1f}",
             width=f"{width:.1f}",
@@ -507,11 +504,6 @@ def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | N
         ),
         tone=("better" if better else "worse") if sure and found.metric.ordered else "",
     )
-
-
-def _counts(found: MetricDifference) -> str:
-    undecided = f", {found.undecided} undecided" if found.undecided else ""
-    return f"{found.wins} better, {found.losses} worse, {found.ties} equal{undecided}"
 
 
 def _place(value: float, scale: float) -> float:
