@@ -15,7 +15,7 @@ from sympy import QQ, Symbol
 from sympy.polys.orderings import grlex
 from sympy.polys.rings import PolyRing
 
-from evaluator.lumos.maths.algebra.arithmetic import Rational, exact_text, plain, sized
+from evaluator.lumos.maths.algebra.arithmetic import Rational, exact_text, plain, too_many_digits
 from evaluator.lumos.maths.algebra.errors import MAX_BITS, MAX_POWER, MAX_TERMS, Failure, MathsError
 
 Poly = Any
@@ -195,7 +195,7 @@ def bounded(poly: Poly) -> Poly:
         raise MathsError(Failure.LIMIT, f"an expression has at most {MAX_TERMS} terms")
     for value in poly.values():
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
-            sized(rational(value))
+            raise too_many_digits()
     return poly
 
 
