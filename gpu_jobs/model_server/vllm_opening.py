@@ -14,8 +14,7 @@ from evaluator.core.language_model import FailureKind
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
-from evaluator.sandbox.admission.config_fields import ConfigError, checked_fields
-from evaluator.sandbox.admission.rules import CONFIG, ModelRefusedError, end_tokens, settings_of
+from evaluator.sandbox.admission.rules import CONFIG, end_tokens, settings_of
 from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server import PORT_OFFSET
 from gpu_jobs.model_server import protocol as wire
@@ -167,7 +166,7 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
     eos = tokenizer.get("eos_token")
     text = eos.get("content") if isinstance(eos, Mapping) else eos
     own = api.tokens(text) if isinstance(text, str) and text else ()
-    ends = end_tokens(_named_ends(config), own=own[0] if len(own) == 1 else None)
+    ends = end_tokens(config.get("eos_token_id"), own=own[0] if len(own) == 1 else None)
     if not ends:
         raise ModelUnusableError("Neither the model nor its tokenizer says which token ends a text.")
     template = _template(folder, tokenizer=tokenizer)
@@ -184,18 +183,6 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
             "batching": "vllm",
         },
     )  # fmt: skip
-
-
-def _named_ends(config: Mapping[str, Any]) -> object:
-    """`eos_token_id`, within the range that the local model server accepts.
-
-    Raises:
-        ModelRefusedError: it is none.
-    """
-    try:
-        return checked_fields({"eos_token_id": config.get("eos_token_id")}, architecture="").get("eos_token_id")
-    except ConfigError as error:
-        raise ModelRefusedError(f"{CONFIG} {error}.") from None
 
 
 def _template(folder: Path, *, tokenizer: Mapping[str, Any]) -> JsonValue:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.sandbox.admission.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
-from evaluator.sandbox.admission.config_fields import ConfigError, checked_fields
+from evaluator.sandbox.admission.config_fields import USED
 
 CONFIG, INDEX = "config.json", "model.safetensors.index.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024
@@ -35,15 +35,15 @@ class Config:
     architecture: str
     """`model_type`."""
     fields: Mapping[str, Any]
-    """The settings that are used, each within its range."""
+    """The settings that are used, unchecked: only the sandbox that loads the model gives them to a configuration."""
 
 
 def read_config(data: bytes) -> Config:
     """The configuration in `config.json`.
 
     Raises:
-        ModelRefusedError: it is none, needs code of its own, names an architecture that is not loaded here, or has a
-            setting out of its range.
+        ModelRefusedError: it is none, needs code of its own or weights from elsewhere, or names an architecture that is
+            not loaded here.
     """
     content = settings_of(data, name=CONFIG)
     refuse_code(content, name=CONFIG)
@@ -61,11 +61,7 @@ def read_config(data: bytes) -> Config:
         )
     for key, value in _entries(content):
         _refuse_elsewhere(key, value)
-    try:
-        fields = checked_fields(content, architecture=architecture)
-    except ConfigError as error:
-        raise ModelRefusedError(f"{CONFIG} {error}.") from None
-    return Config(architecture=architecture, fields=fields)
+    return Config(architecture=architecture, fields={name: content[name] for name in content if name in USED})
 
 
 def end_tokens(named: object, *, own: int | None) -> tuple[int, ...]:

@@ -17,7 +17,6 @@ from evaluator.sandbox.admission.rules import (
     settings_of,
     shards_named,
 )
-from evaluator.sandbox.admission.tokenizer_content import TokenizerContent, read_tokenizer
 from evaluator.sandbox.admission.tokenizer_settings import (
     MOST_TOKENIZER_BYTES,
     SPECIAL_TOKENS_MAP,
@@ -43,7 +42,8 @@ Read = Callable[[str], bytes | None]
 class TokenizerFiles:
     """What a tokenizer is built from."""
 
-    content: TokenizerContent
+    content: str
+    """`tokenizer.json`, unread: only the sandbox that loads the model gives it to the native library."""
     settings: TokenizerSettings
 
 
@@ -93,7 +93,10 @@ def read_tokenizer_files(read: Read) -> TokenizerFiles:
         settings["chat_template"] = template
     data = read(TOKENIZER)
     check_tokenizer_file(has=data is not None, size=None if data is None else len(data))
-    return TokenizerFiles(content=read_tokenizer(data or b""), settings=settings)
+    try:
+        return TokenizerFiles(content=(data or b"").decode(), settings=settings)
+    except UnicodeDecodeError:
+        raise ModelRefusedError(f"{TOKENIZER} is no UTF-8 text.") from None
 
 
 def folder_reader(folder: Path) -> Read:

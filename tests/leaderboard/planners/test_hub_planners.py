@@ -146,11 +146,10 @@ class TestRefusals:
         return sentence
 
     @pytest.mark.parametrize("inspect", [inspect_settings_confined], ids=["in a process of its own"])
-    def test_a_regex_of_its_own_in_the_tokenizer(self, hub, user, suite, repository):
-        content = json.loads((repository / "tokenizer.json").read_text())
-        split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
-        (repository / "tokenizer.json").write_text(json.dumps({**content, "pre_tokenizer": split}))
-        assert "tokenizer.json: pattern of pre_tokenizer (Split)" in self.refused(user, suite)
+    def test_code_of_its_own(self, hub, user, suite, repository):
+        content = json.loads((repository / "config.json").read_text())
+        (repository / "config.json").write_text(json.dumps({**content, "auto_map": {"AutoModel": "own.Model"}}))
+        assert "It needs code of its own (auto_map in config.json)" in self.refused(user, suite)
 
     def test_too_large_for_the_gpu_says_both_numbers(self, hub, user, suite, said, settings):
         settings.GPU_MEMORY_GB = 16

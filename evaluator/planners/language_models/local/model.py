@@ -32,7 +32,6 @@ from evaluator.planners.language_models.local.model_loading import load_module, 
 from evaluator.planners.language_models.local.network import Network, Prompt, PromptError
 from evaluator.planners.language_models.local.scoring import continuation_scores
 from evaluator.planners.language_models.local.tokenizer_loading import (
-    TextTooLongError,
     TokenizerPanicError,
     load_tokenizer,
 )
@@ -317,8 +316,6 @@ def _refused(message: str) -> Failure:
 def _failed_alone(work: object, error: Exception) -> Failure:
     """A call that fails also when nothing else is in its batch."""
     del work
-    if isinstance(error, TextTooLongError):
-        return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=str(error))
     if isinstance(error, UnspellableError):
         return _refused(str(error))
     if isinstance(error, TokenizerPanicError):

@@ -34,6 +34,8 @@ _CACHE_OF_WEIGHTS = 4
 _SMALL_CACHE_BYTES = 1024**3
 _OF_MEMORY = 0.9
 _GIB = 1024**3
+_LAYERS = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
+"""Settings with the number of a decoder's layers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +89,17 @@ def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, prec
         ModelUnusableError: it needs more than its weights account for, or they cannot be read.
         ModelError: it needs more than this machine has.
     """
+    headers = [_header(path) for path in folder.glob("*.safetensors")]
+    layers, tensors = max(_numbers(settings.config, *_LAYERS), default=0), sum(len(one.shapes) for one in headers)
+    if layers > tensors:
+        # Describing them would take longer than anybody waits.
+        raise ModelUnusableError(
+            f"The settings in {folder} describe {layers} layers, and the weights have {tensors} tensors."
+        )
     with loading(), torch.device("meta"):
         module = _class_of(settings.config, folder=folder).from_config(settings.config)
     described = sum(tensor.numel() for tensor in (*module.parameters(), *module.buffers()))
-    stored = sum(_header(path).parameters for path in folder.glob("*.safetensors"))
+    stored = sum(header.parameters for header in headers)
     if described > _MORE_THAN_STORED * stored + _SMALL_CHANGE:
         raise ModelUnusableError(
             f"The settings in {folder} describe a model of {described} numbers, and the weights have {stored}."
@@ -112,7 +121,7 @@ def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, prec
 
 def cache_bytes(config: Any, *, tokens: int) -> int:
     """Numbers in the cache of keys and values of one sequence; what a sliding window leaves out counts too."""
-    layers = _first(config, "decoder_layers", "num_decoder_layers", "num_hidden_layers")
+    layers = _first(config, *_LAYERS)
     heads = _first(config, "decoder_attention_heads", "num_attention_heads")
     groups = _first(config, "num_key_value_heads", "num_kv_heads") or heads
     size = _first(config, "head_dim", "d_kv") or max(1, _first(config, "d_model", "hidden_size") // max(1, heads))
@@ -125,8 +134,12 @@ def cache_bytes(config: Any, *, tokens: int) -> int:
 
 
 def _first(config: Any, *names: str) -> int:
-    found = (getattr(config, name, None) for name in names)
-    return next((value for value in found if isinstance(value, int) and value > 0), 0)
+    return next(iter(_numbers(config, *names)), 0)
+
+
+def _numbers(config: Any, *names: str) -> list[int]:
+    values = (getattr(config, name, None) for name in names)
+    return [value for value in values if isinstance(value, int) and value > 0]
 
 
 def _memory_bytes(device: str) -> int:

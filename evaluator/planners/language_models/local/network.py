@@ -12,9 +12,7 @@ from transformers import GenerationConfig
 from evaluator.core.canonical_json import digest
 from evaluator.core.language_model import Constraint, Message
 from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens
-from evaluator.sandbox.admission.chat_templates import render_template
 from evaluator.sandbox.admission.rules import end_tokens
-from evaluator.sandbox.admission.template_environment import TemplateRefusedError
 
 _NO_LIMIT = 1_000_000
 """Tokens. A tokenizer that knows no limit says something far above."""
@@ -159,8 +157,6 @@ class Network:
         rows = [{"role": message.role, "content": message.content} for message in messages]
         try:
             return self._apply(rows)
-        except TemplateRefusedError as error:
-            raise PromptError(f"The model's chat template {error}.") from None
         except Exception as error:  # noqa: BLE001 - a template is a foreign program and raises what it likes
             if [row["role"] for row in rows][:2] != ["system", "user"]:
                 raise _refusal(error) from None
@@ -172,12 +168,11 @@ class Network:
             raise _refusal(error) from None
 
     def _apply(self, rows: Sequence[dict[str, str]]) -> str:
-        return render_template(
-            self.tokenizer.chat_template,
-            messages=rows,
-            special_tokens=self.tokenizer.special_tokens_map,
-            continues=bool(rows) and rows[-1]["role"] == "assistant",
+        continues = bool(rows) and rows[-1]["role"] == "assistant"
+        text: str = self.tokenizer.apply_chat_template(
+            rows, tokenize=False, add_generation_prompt=not continues, continue_final_message=continues
         )
+        return text
 
     def _decoder_start(self, came_with: Any) -> Tokens:
         config = self.module.config

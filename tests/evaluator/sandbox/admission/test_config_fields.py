@@ -1,4 +1,4 @@
-"""Settings of configurations: every number that multiplies memory has a range, and what is not listed is not used."""
+"""Settings of configurations: what is not listed is not used, and what needs too much memory is not loaded."""
 
 import dataclasses
 import json
@@ -7,78 +7,15 @@ import tracemalloc
 import pytest
 
 from evaluator.sandbox.admission.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
-from evaluator.sandbox.admission.config_fields import FIELDS, UNUSED
-from evaluator.sandbox.admission.rules import ModelRefusedError, end_tokens, read_config
+from evaluator.sandbox.admission.config_fields import UNUSED, USED
+from evaluator.sandbox.admission.rules import end_tokens, read_config
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import byte_level_bpe, gpt2, llama, saved
 from tests.rings import usual
 
-NUMBERS = sorted(
-    name
-    for name in FIELDS
-    if name not in {"eos_token_id", "rope_parameters", "rope_scaling", "attn_config", "logit_scale"}
-)
-
 
 def config(**changes) -> bytes:
     return json.dumps({"model_type": "llama", **changes}).encode()
-
-
-def test_a_value_far_out_of_range_is_refused_with_the_setting_s_name():
-    for name in NUMBERS:
-        for value in (10**13, 1e300, -(10**13), "1" * 200, [10**13] * 1000, {"a": 1}):
-            with pytest.raises(ModelRefusedError, match=f"config.json says {name} ") as refused:
-                read_config(config(**{name: value}))
-            assert len(str(refused.value)) < 300
-
-
-MOST = {
-    "num_hidden_layers": 200, "n_layer": 200, "n_layers": 200, "num_layers": 200, "num_decoder_layers": 200,
-    "encoder_layers": 200, "decoder_layers": 200, "num_attention_heads": 512, "num_key_value_heads": 512,
-    "head_dim": 1024, "d_kv": 1024, "hidden_size": 32_768, "intermediate_size": 262_144, "d_ff": 262_144,
-    "vocab_size": 2**20, "max_position_embeddings": 2**22, "sliding_window": 2**22, "expert_capacity": 4096,
-    "num_local_experts": 512, "relative_attention_num_buckets": 4096, "local_radius": 4096,
-}  # fmt: skip
-
-
-def test_sizes_have_ranges():
-    for name, most in MOST.items():
-        assert read_config(config(**{name: most})).fields[name] == most
-        for value in (most + 1, -1, True, 2.5, float(most)):
-            with pytest.raises(ModelRefusedError, match=f"says {name} "):
-                read_config(config(**{name: value}))
-
-
-BOMBS = {
-    "labels": ({"num_labels": 10**9}, "num_labels 1000000000"),
-    "layers by a name of its own": ({"num_blocks": 10**9}, "num_blocks 1000000000"),
-    "a number that is none": ({"num_blocks": float("nan")}, "num_blocks nan"),
-    "positions of a table": ({"model_type": "gpt2", "n_positions": 100_000}, "100000 positions"),
-    "a table in a loop": (
-        {"model_type": "marian", "max_position_embeddings": 60_000, "d_model": 4096}, "a table of positions",
-    ),
-    "experts": ({"model_type": "mixtral", "num_hidden_layers": 200, "num_local_experts": 512}, "102400 experts"),
-    "rotary factors": ({"rope_scaling": {"type": "longrope", "long_factor": [1.0] * 10**5}}, "list of 100000 entries"),
-    "nested rotary positions": (
-        {"rope_parameters": {"full_attention": {"original_max_position_embeddings": 10**12}}},
-        "original_max_position_embeddings 1000000000000",
-    ),
-    "repeated layers": (
-        {"model_type": "gpt_neo", "attention_types": [[["global"], 150], [["local"], 150]]}, "for 300 layers",
-    ),
-    "layers repeated often": ({"model_type": "gpt_neo", "attention_types": [[["global"], 10**9]]}, "1000000000"),
-    "kinds of layers": ({"layer_types": ["full_attention"] * 10**5}, "list of 100000 entries"),
-    "ends": ({"eos_token_id": list(range(10**5))}, "list of 100000 entries"),
-    "quantized": ({"quantization_config": {"quant_method": "fp8"}}, "quantized weights"),
-    "heads of an attention": ({"model_type": "mpt", "attn_config": {"alibi_bias_max": 10**9}}, "alibi_bias_max"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("bomb", BOMBS)
-def test_bombs_are_refused_with_a_sentence(bomb):
-    changes, complaint = BOMBS[bomb]
-    with pytest.raises(ModelRefusedError, match=complaint):
-        read_config(config(**changes))
 
 
 def test_overrides_labels_and_settings_of_generation_never_reach_the_configuration(tmp_path):
@@ -107,13 +44,6 @@ def test_overrides_labels_and_settings_of_generation_never_reach_the_configurati
 )  # fmt: skip
 def test_a_text_ends_with_the_tokens_of_the_tokenizer_and_of_the_configuration(named, own, ends):
     assert end_tokens(named, own=own) == ends
-
-
-def test_more_ends_of_a_text_than_any_model_has_or_outside_the_vocabulary_are_refused():
-    assert read_config(config(eos_token_id=list(range(16)))).fields["eos_token_id"] == list(range(16))
-    for ends in (list(range(17)), [2**20 + 1], 2**20 + 1, ["1"], [[1]]):
-        with pytest.raises(ModelRefusedError, match="says eos_token_id"):
-            read_config(config(eos_token_id=ends))
 
 
 def configured(folder, **changes):
@@ -179,6 +109,7 @@ def test_settings_of_generation_are_not_read_wherever_they_are(tmp_path):
     [
         ({"hidden_size": 32_768, "intermediate_size": 262_144, "num_hidden_layers": 20}, "describe a model of"),
         ({"vocab_size": 2**20, "hidden_size": 32_768}, "describe a model of"),
+        ({"num_hidden_layers": 10**9}, "describe 1000000000 layers"),
         # Attention without weights of its own size: only keys and values grow.
         ({"num_hidden_layers": 30, "num_key_value_heads": 1, "num_attention_heads": 1, "head_dim": 1024,
           "hidden_size": 1, "intermediate_size": 1}, "keys and values of"),
@@ -229,8 +160,8 @@ def test_models_of_common_families_load_and_answer(tmp_path, architecture):
     loaded = LocalModel.from_folder(folder)
     assert type(loaded.network.module) is type(made)
     written = json.loads((folder / "config.json").read_text())
-    assert {name: written[name] for name in written if name in FIELDS} == {
-        name: loaded.network.module.config.to_dict()[name] for name in written if name in FIELDS
+    assert {name: written[name] for name in written if name in USED} == {
+        name: loaded.network.module.config.to_dict()[name] for name in written if name in USED
     }
     assert loaded.answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
 
@@ -245,20 +176,15 @@ def test_they_are_among_those_of_the_installed_transformers():
     assert set(modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES) >= SEQUENCE_TO_SEQUENCE
 
 
-def test_every_setting_of_an_architecture_has_a_range_or_is_left_out_and_its_default_is_within_it():
+def test_every_setting_of_an_architecture_is_used_or_left_out():
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    unknown, outside = {}, {}
+    unknown = {}
     for architecture in ALL:
         kind = CONFIG_MAPPING[architecture]
         names = {field.name for field in dataclasses.fields(kind)} | set(kind.attribute_map)
-        unknown[architecture] = names - set(FIELDS) - UNUSED
-        for field in dataclasses.fields(kind):
-            if field.name in FIELDS and field.default not in {None, dataclasses.MISSING}:
-                read = FIELDS[field.name](field.default, field.name)
-                outside |= {} if read == field.default else {(architecture, field.name): read}
+        unknown[architecture] = names - USED - UNUSED
     assert {architecture: names for architecture, names in unknown.items() if names} == {}
-    assert outside == {}
 
 
 def test_an_end_of_the_tokenizer_that_the_model_cannot_give_is_left_out(tmp_path):

@@ -182,25 +182,19 @@ def test_small_files_may_lie_elsewhere_on_the_hub(repository):
     assert asked(repository, answers=moved).architecture == "gpt2"
 
 
-TEMPLATE = "{% include '/etc/passwd' %}"
 OWN_CODE = {"auto_map": {"AutoModelForCausalLM": "modeling_own.OwnModel"}}
-BACKTRACKING = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
 REFUSED_SETTINGS = [
-    # What each form of code, architecture, size, pattern and template is refused for is in the tests of their checks.
+    # What each form of code and architecture is refused for is in the tests of their checks.
     ("config.json", OWN_CODE),
     ("tokenizer_config.json", OWN_CODE),
     ("config.json", {"generation": {"with": ["custom/generate.py"]}}),
     *(("config.json", {"model_type": architecture}) for architecture in ("own-architecture", "vit", "clip", 7, None)),
-    ("config.json", {"n_layer": 10**9}),
     *(("config.json", data) for data in (b"[]", b"\xff", b"[" * 100_000)),
-    ("tokenizer.json", {"pre_tokenizer": BACKTRACKING}),
-    ("tokenizer.json", {"normalizer": {"type": "Own"}}),
-    ("tokenizer.json", {"model": None}),
-    ("tokenizer.json", b"["),
-    ("chat_template.jinja", TEMPLATE.encode()),
+    ("tokenizer.json", b"\xff"),
     ("chat_template.jinja", b"\xff"),
-    ("chat_template.json", json.dumps({"chat_template": TEMPLATE}).encode()),
-    ("tokenizer_config.json", {"chat_template": TEMPLATE}),
+    ("chat_template.jinja", b"x" * 70_000),
+    ("chat_template.json", json.dumps({"chat_template": "x" * 70_000}).encode()),
+    ("tokenizer_config.json", {"chat_template": "x" * 70_000}),
     ("tokenizer_config.json", {"vocab_file": "/etc/passwd"}),
     ("special_tokens_map.json", b'{"eos_token": 7}'),
     ("model.safetensors.index.json", b'{"weight_map": {"a": "../model.safetensors"}}'),
@@ -220,11 +214,11 @@ class TestSettings:
 
     def test_the_files_are_read_in_a_process_with_limits(self, repository):
         assert asked(repository, inspect=inspect_settings_confined).architecture == "gpt2"
-        change(repository / "tokenizer.json", {"normalizer": {"type": "Own"}})
-        assert "tokenizer.json: normalizer" in refusal(repository, inspect=inspect_settings_confined)
+        change(repository / "tokenizer_config.json", OWN_CODE)
+        assert "code of its own" in refusal(repository, inspect=inspect_settings_confined)
 
     def test_a_file_that_takes_too_much_memory_to_read_is_refused(self, repository):
-        (repository / "tokenizer.json").write_bytes(b"[" + b"[]," * 2_000_000 + b"[]]")
+        (repository / "tokenizer_config.json").write_bytes(b'{"a": [' + b"[]," * 1_300_000 + b"[]]}")
         limits = Limits(memory_bytes=160 * 1024**2, cpu_seconds=20, wall_seconds=60)
         sentence = refusal(repository, inspect=partial(inspect_settings_confined, limits=limits))
         assert sentence == "Reading the model's settings and tokenizer takes more than 160 MiB of memory."
@@ -255,7 +249,7 @@ class TestSettings:
     def test_nothing_fetched_is_left(self, repository, tmp_path, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         asked(repository)
-        change(repository / "tokenizer.json", {"normalizer": {"type": "Own"}})
+        change(repository / "config.json", OWN_CODE)
         refusal(repository)
         assert not list(tmp_path.glob("hub-*"))
 

@@ -122,8 +122,6 @@ def test_settings_of_published_tokenizers_are_accepted():
         ({"chat_template": 7}, "chat_template"),
         ({"chat_template": [{"name": "rag", "template": "x"}]}, "chat_template"),
         ({"chat_template": "x" * 300_000}, "300000 characters"),
-        ({"chat_template": "{% for %}"}, "The chat template has an error in line 1"),
-        ({"chat_template": "{{ 'a'|center(10**9) }}"}, "The chat template uses 'center'"),
         ({"auto_map": {"AutoTokenizer": ["a.B", None]}}, "code of its own"),
     ],
 )  # fmt: skip
@@ -181,27 +179,86 @@ PANICS_AT_LONG_WORDS = {
 }
 
 
-def unchecked(folder, **parts):
-    """A tokenizer that got past the check of its content."""
+def with_parts(folder, **parts):
+    """The folder's tokenizer with other components."""
 
-    from evaluator.planners.language_models.local.tokenizer_loading import SubmittedTokenizer
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
 
-    content = {**json.loads((folder / "tokenizer.json").read_text()), **parts}
-    return SubmittedTokenizer(tokenizer_object=Tokenizer.from_str(json.dumps(content)), eos_token="</s>")
+    change(folder / "tokenizer.json", **parts)
+    return load_tokenizer(folder)
 
 
-def test_a_tokenizer_whose_content_is_not_accepted_is_refused_by_the_site_and_again_when_loading(folder):
-    change(folder / "tokenizer.json", **PANICS_AT_LONG_WORDS)
-    refused(folder, r"tokenizer\.json: ")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{}", b"[" * 100_000, b'{"a":' * 100_000, b"{", b'{"version": "1.0", "model": {"type": "Foreign"}}',
+        b'{"version": "1.0", "model": null}',
+    ],
+)  # fmt: skip
+def test_a_tokenizer_that_cannot_be_read_passes_the_site_unread_and_is_refused_when_loading(folder, content):
+    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+
+    (folder / "tokenizer.json").write_bytes(content)
+    archive = folder.with_suffix(".zip")
+    archive.write_bytes(zipped_folder(folder))
+    assert inspect(archive, most_unpacked_bytes=2**30).architecture == "gpt2"
+    with pytest.raises(ModelUnusableError, match="cannot be loaded"):
+        LocalModel.from_folder(folder)
+
+
+def test_truncation_padding_and_dropout_are_switched_off(folder):
+    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+
+    plain = load_tokenizer(folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(2)
+    tokenizer.enable_padding(length=10**6)
+    content = json.loads(tokenizer.to_str())
+    content["model"]["dropout"] = 0.5
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    loaded = load_tokenizer(folder)
+    for text in TEXTS:
+        assert loaded(text)["input_ids"] == plain(text)["input_ids"]
+
+
+def test_a_template_that_fails_costs_its_own_call_with_a_sentence(folder):
+    from evaluator.planners.language_models.local.model import LocalModel
+
+    template = "{% if 'x' in messages[0].content %}{{ raise_exception('No x') }}{% endif %}{{ messages[0].content }}"
+    change(folder / "tokenizer_config.json", chat_template=template)
+    bad, good = LocalModel.from_folder(folder).answer([generate("x", max_tokens=2), generate("y", max_tokens=2)])
+    assert (bad.kind, bad.message) == (
+        FailureKind.REFUSED, "The model's chat template refuses the conversation: No x.",
+    )  # fmt: skip
+    assert good.usage.completion_tokens > 0
+
+
+@pytest.mark.parametrize("template", ["{% for %}", "{{ ''.__class__.__mro__ }}", "{{ messages[0].__init__() }}"])
+def test_a_template_with_an_error_or_that_walks_attributes_is_the_planner_s_fault(folder, template):
+    from evaluator.planners.language_models.local.model import LocalModel
+
+    change(folder / "tokenizer_config.json", chat_template=template)
+    (found,) = LocalModel.from_folder(folder).answer([generate("x", max_tokens=2)])
+    assert found.kind is FailureKind.REFUSED
+    assert found.message.startswith("The model's chat template refuses the conversation: ")
+
+
+def test_a_prompt_longer_than_any_is_refused_before_the_tokenizer_reads_it(folder):
+    from evaluator.planners.language_models.local.model import LocalModel
+
+    (found,) = LocalModel.from_folder(folder).answer([generate("x" * 400_001, max_tokens=2)])
+    assert (found.kind, found.message) == (
+        FailureKind.REFUSED, "The prompt has 400001 characters; at most 400000 are read.",
+    )  # fmt: skip
 
 
 def test_native_code_that_gives_up_is_an_ordinary_error(folder):
     from evaluator.planners.language_models.local.tokenizer_loading import TokenizerPanicError, panics_as_errors
 
     with pytest.raises(TokenizerPanicError, match="native code gave up"):
-        unchecked(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
+        with_parts(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
     with pytest.raises(TokenizerPanicError, match="native code gave up"), panics_as_errors():
-        unchecked(folder, normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
+        with_parts(folder, normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
 
 
 def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
@@ -209,7 +266,7 @@ def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
     from evaluator.planners.language_models.local.network import Network
     from evaluator.planners.language_models.local.tokenizer_loading import TokenizerPanicError
 
-    tokenizer = unchecked(folder, **PANICS_AT_LONG_WORDS)
+    tokenizer = with_parts(folder, **PANICS_AT_LONG_WORDS)
     model = LocalModel(network=Network(module=gpt2(tokenizer), tokenizer=tokenizer), name="tiny")
     poison = "q" * 40 + "b"
     generated, scored, good = model.answer(
