@@ -16,8 +16,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from evaluator.core.private_files import private_folder
-from evaluator.sandbox.admission.checkpoint_inspection import inspect_confined
-from evaluator.sandbox.admission.checkpoint_zip import CheckpointFacts
+from evaluator.sandbox.admission.checkpoint_zip import CheckpointFacts, inspect_confined
 from evaluator.sandbox.admission.rules import ModelRefusedError
 from leaderboard.people.models import User
 from leaderboard.planners.checkpoint_stores import Checkpoints, CheckpointStore, bucket_of

@@ -1,7 +1,7 @@
 """A checkpoint as a zip: what may be in it, the check before it is kept, and unpacking it. No torch.
 
 Nothing in the archive is trusted: names, declared and real sizes, checksums, headers and settings are checked before a
-byte is unpacked.
+byte is unpacked, on the site in a process with limits: whoever made the zip decides what reading it costs.
 """
 
 import re
@@ -12,9 +12,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from evaluator.sandbox.admission.rules import CONFIG, INDEX, ModelRefusedError, shards_named
 from evaluator.sandbox.admission.safetensors_headers import (
@@ -25,6 +25,7 @@ from evaluator.sandbox.admission.safetensors_headers import (
     read_header,
 )
 from evaluator.sandbox.admission.settings_files import Read, check_settings, check_size
+from evaluator.sandbox.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 
 MOST_FILES = 200
 _MOST_LISTING_BYTES = 1024 * 1024
@@ -50,6 +51,10 @@ _LITTER = re.compile(r"__MACOSX/.*|(.*/)?(\._[^/]*|\.DS_Store)")
 """What file managers put into archives; left out when unpacking."""
 _PIECE = 1024 * 1024
 _END_OF_LISTING = struct.Struct("<4s4H2LH")
+_MEMORY_BYTES = 1024**3
+_LEAST_CPU_SECONDS = 30
+_BYTES_PER_SECOND = 20_000_000
+"""Of a zip. Reading one to its end takes a tenth of this time where its weights are not compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,40 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
             weights_bytes=sum(members[name].file_size for name in headers),
             parameters=sum(header.parameters for header in headers.values()),
         )
+
+
+def inspect_confined(path: Path, *, most_unpacked_bytes: int, cpu_seconds: int | None = None) -> CheckpointFacts:
+    """As `checkpoint_zip.inspect`, with limits on memory and processor time.
+
+    Args:
+        path: of the zip.
+        most_unpacked_bytes: what its files may come to together.
+        cpu_seconds: None: by the size of the zip.
+
+    Raises:
+        ModelRefusedError: it is no checkpoint that is loaded here, or reading it takes too much.
+    """
+    cpu = cpu_seconds or _LEAST_CPU_SECONDS + path.stat().st_size // _BYTES_PER_SECOND
+    limits = Limits(memory_bytes=_MEMORY_BYTES, cpu_seconds=cpu, wall_seconds=3.0 * cpu)
+    request: Any = {"path": str(path), "most_unpacked_bytes": most_unpacked_bytes}
+    try:
+        answer = call(__name__, request, limits=limits)
+    except LimitExceededError as error:
+        if error.what is Exceeded.TIME:
+            text = f"Reading the zip takes more than {cpu} seconds of processor time."
+        else:
+            text = f"Reading the zip takes more than {_MEMORY_BYTES // 1024**2} MiB of memory."
+        raise ModelRefusedError(text) from None
+    if "refused" in answer:
+        raise ModelRefusedError(answer["refused"])
+    return CheckpointFacts(**answer["facts"])
+
+
+def _facts(request: Any) -> Any:
+    try:
+        return {"facts": asdict(inspect(Path(request["path"]), most_unpacked_bytes=request["most_unpacked_bytes"]))}
+    except ModelRefusedError as error:
+        return {"refused": str(error)}
 
 
 def unpack(path: Path, *, folder: Path, most_unpacked_bytes: int) -> CheckpointFacts:
@@ -299,3 +338,7 @@ def _read_to_the_end(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo) -> No
 def _write(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo, target: Path) -> None:
     with archive.open(member) as source, target.open("xb") as file:
         shutil.copyfileobj(source, file, _PIECE)
+
+
+if __name__ == "__main__":
+    serve(_facts)

@@ -29,8 +29,7 @@ from evaluator.network.guarded_connections import EgressRefusedError, call_deadl
 from evaluator.network.hub_files import needed_files
 from evaluator.network.ssrf_guard import egress_client, operator_client
 from evaluator.sandbox.admission.rules import CONFIG, ModelRefusedError
-from evaluator.sandbox.admission.settings_files import SETTINGS_FILES, check_size, most_bytes
-from evaluator.sandbox.admission.settings_inspection import inspect_settings_confined
+from evaluator.sandbox.admission.settings_files import SETTINGS_FILES, check_size, inspect_settings_confined, most_bytes
 from evaluator.sandbox.admission.tokenizer_settings import TOKENIZER, check_tokenizer_file
 
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)

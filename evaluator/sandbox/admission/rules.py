@@ -1,4 +1,4 @@
-"""What a submitted language model must be like before anything loads it. No torch, no network.
+"""What a submitted language model must be like before a sandbox loads it. No torch, no network.
 
 Only settings, vocabularies and safetensors; an architecture of the installed `transformers`; no code of its own.
 """
@@ -9,8 +9,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.sandbox.admission.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
 from evaluator.sandbox.admission.config_fields import USED
+
+# A closed list in plain data: importing the tables of `transformers` imports torch, which a site that only looks at a
+# configuration does without.
+CAUSAL = frozenset(
+    {
+        "apertus", "arcee", "biogpt", "bloom", "codegen", "cohere", "deepseek_v2", "deepseek_v3", "ernie4_5", "exaone4",
+        "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "gpt-sw3", "gpt2", "gpt_bigcode", "gpt_neo",
+        "gpt_neox", "gpt_oss", "gptj", "granite", "helium", "hunyuan_v1_dense", "internlm3", "llama", "ministral",
+        "mistral", "mixtral", "mpt", "nemotron", "olmo", "olmo2", "openai-gpt", "opt", "persimmon", "phi", "phi3",
+        "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2", "xglm",
+    }
+)  # fmt: skip
+SEQUENCE_TO_SEQUENCE = frozenset(
+    {
+        "bart", "blenderbot", "blenderbot-small", "led", "longt5", "m2m_100", "marian", "mbart", "mt5", "pegasus",
+        "plbart", "switch_transformers", "t5", "umt5",
+    }
+)  # fmt: skip
+
 
 CONFIG, INDEX = "config.json", "model.safetensors.index.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024

@@ -1,11 +1,14 @@
 """The files of settings that a submitted model is checked by: the same rules for a zip, a hub and a folder.
 
-No torch, no network, no native code.
+They are checked in a process with limits, since whoever wrote them decides what reading them costs. No torch, no
+network, no native code. The content of `tokenizer.json`, chat templates and the values of `config.json` are not
+checked: only the sandbox that loads the model parses them, and bounds what they cost.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evaluator.sandbox.admission.rules import (
     CONFIG,
@@ -30,6 +33,7 @@ from evaluator.sandbox.admission.tokenizer_settings import (
     read_special_tokens_map,
     read_tokenizer_config,
 )
+from evaluator.sandbox.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 
 SETTINGS_FILES = (CONFIG, INDEX, TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, TEMPLATE_TEXT, TEMPLATE_JSON, TOKENIZER)
 """All that are read, the largest last."""
@@ -126,3 +130,47 @@ def _template(read: Read) -> str | None:
         value = settings_of(data, name=TEMPLATE_JSON).get("chat_template")
         return checked_template(value) if isinstance(value, str) else None
     return None
+
+
+_LIMITS = Limits(memory_bytes=1024**3, cpu_seconds=20, wall_seconds=60.0)
+"""Settings are parsed up to 4 MiB a file; `tokenizer.json`, of at most 64 MiB, is only looked at as text."""
+
+
+def inspect_settings(folder: Path) -> str:
+    """Check the files of settings in a folder, and return the architecture.
+
+    Raises:
+        ModelRefusedError: they have something that is not accepted.
+    """
+    return check_settings(folder_reader(folder)).architecture
+
+
+def inspect_settings_confined(folder: Path, *, limits: Limits = _LIMITS) -> str:
+    """As `inspect_settings`, with limits on memory and time.
+
+    Raises:
+        ModelRefusedError: the settings are refused, or reading them takes too much.
+    """
+    try:
+        answer = call(__name__, str(folder), limits=limits)
+    except LimitExceededError as error:
+        most = (
+            f"{limits.cpu_seconds} seconds of processor time"
+            if error.what is Exceeded.TIME
+            else f"{limits.memory_bytes // 1024**2} MiB of memory"
+        )
+        raise ModelRefusedError(f"Reading the model's settings and tokenizer takes more than {most}.") from None
+    if "refused" in answer:
+        raise ModelRefusedError(answer["refused"])
+    return str(answer["architecture"])
+
+
+def _answer(request: Any) -> Any:
+    try:
+        return {"architecture": inspect_settings(Path(request))}
+    except ModelRefusedError as error:
+        return {"refused": str(error)}
+
+
+if __name__ == "__main__":
+    serve(_answer)

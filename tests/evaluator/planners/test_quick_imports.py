@@ -8,7 +8,7 @@ import pytest
 IMPORTS = {
     "evaluator.planners.strategies.registry": ("torch", "transformers"),
     "evaluator.sandbox.admission.hub_lookup": ("torch",),
-    "evaluator.sandbox.admission.checkpoint_inspection": ("torch", "httpx", "evaluator.core.suites"),
+    "evaluator.sandbox.admission.checkpoint_zip": ("torch", "httpx", "evaluator.core.suites"),
 }
 
 

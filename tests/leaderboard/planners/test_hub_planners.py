@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from evaluator.sandbox.admission import hub_lookup
-from evaluator.sandbox.admission.settings_inspection import inspect_settings, inspect_settings_confined
+from evaluator.sandbox.admission.settings_files import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import Planner
 from leaderboard.submissions.actions import rerun

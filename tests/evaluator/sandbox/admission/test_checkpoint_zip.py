@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.sandbox.admission import checkpoint_zip
-from evaluator.sandbox.admission.checkpoint_inspection import inspect_confined
-from evaluator.sandbox.admission.checkpoint_zip import MOST_FILES, inspect, unpack
+from evaluator.sandbox.admission.checkpoint_zip import MOST_FILES, inspect, inspect_confined, unpack
 from evaluator.sandbox.admission.rules import ModelRefusedError
 from evaluator.sandbox.admission.safetensors_headers import LENGTH_BYTES, HeaderError, header_length, read_header
 from tests.fakes.checkpoints import tiny_files

@@ -6,9 +6,8 @@ import tracemalloc
 
 import pytest
 
-from evaluator.sandbox.admission.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
 from evaluator.sandbox.admission.config_fields import UNUSED, USED
-from evaluator.sandbox.admission.rules import end_tokens, read_config
+from evaluator.sandbox.admission.rules import CAUSAL, SEQUENCE_TO_SEQUENCE, end_tokens, read_config
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import byte_level_bpe, gpt2, llama, saved
 from tests.rings import usual

@@ -9,7 +9,7 @@ import pytest
 from evaluator.sandbox.admission.checkpoint_zip import inspect
 from evaluator.sandbox.admission.hub_lookup import HubAwayError, language_model_files, look_up
 from evaluator.sandbox.admission.rules import ModelRefusedError
-from evaluator.sandbox.admission.settings_inspection import inspect_settings, inspect_settings_confined
+from evaluator.sandbox.admission.settings_files import inspect_settings, inspect_settings_confined
 from evaluator.sandbox.limited_process import Limits
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files, zipped_folder
