@@ -24,6 +24,8 @@ _LOOK_EVERY_SECONDS = 0.2
 _KEPT_OUTPUT = 4000
 _REFUSED_MEMORY = re.compile(r"^MemoryError|DefaultCPUAllocator: ", re.MULTILINE)
 """How Python and torch say that the kernel refused memory, by its limit or for want of it."""
+_LATE = re.compile(r'^  File ".*/network\.py", line \d+ in prompt$', re.MULTILINE)
+"""In the stack that `server.ends_when_late` leaves; a traceback of Python's has a comma before the function."""
 _SHARED_MEMORY = re.compile(r"^(\w+)-(\w+) \S{3}s (\w+) \S+ (\d+) +(?:/dev/zero|/memfd:|/SYSV)", re.MULTILINE)
 """Shared memory without a file in `/proc/PID/maps`: first and last address, offset, inode."""
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-servers")
@@ -99,6 +101,8 @@ class ServerProcess:
                 return f"it was ended by {signal.Signals(number).name}"
         if code == 1 and _REFUSED_MEMORY.search(self.output()):
             return f"it asked at once for more than the {self._memory / 1e6:.0f} MB of memory that it may use"
+        if code == 1 and _LATE.search(self.output()):
+            return "its chat template and tokenizer took too long to make a prompt"
         return f"it ended with the exit code {code}"
 
     def output(self) -> str:

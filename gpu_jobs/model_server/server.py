@@ -3,11 +3,13 @@
 Everything here runs beside a submitted model and tokenizer; the worker trusts none of its answers (`checking`).
 """
 
+import faulthandler
 import math
 import os
 import socket
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from evaluator.core.language_model import (
@@ -29,6 +31,8 @@ from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError
 
 _LONGEST_SENTENCE = 2000
+PROMPT_SECONDS = 20.0
+"""For the template and the tokenizer to make one prompt, which takes milliseconds."""
 
 
 class ConstraintFailedError(Exception):
@@ -78,11 +82,23 @@ def _opened(request: wire.Load) -> LanguageModel:
     if request.threads is not None:
         torch.set_num_threads(request.threads)
     try:
-        return LocalModel.from_folder(
+        model = LocalModel.from_folder(
             Path(request.folder), name=request.name, device=request.device, source=request.source
         )
     except ModelRefusedError as error:
         raise ModelUnusableError(str(error)) from None
+    model.network.guard = ends_when_late
+    return model
+
+
+@contextmanager
+def ends_when_late() -> Iterator[None]:
+    """End this process if what is inside takes too long: native code cannot be interrupted."""
+    faulthandler.dump_traceback_later(PROMPT_SECONDS, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _reply(

@@ -1,7 +1,8 @@
 """A language model with its tokenizer, as generating, scoring and training use it: what stands where in a sequence."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,8 @@ class Network:
         """
         self.module = module
         self.tokenizer = tokenizer
+        self.guard: Callable[[], AbstractContextManager[object]] = nullcontext
+        """Entered while the template and the tokenizer, which are foreign programs, make a prompt."""
         self.is_seq2seq = bool(module.config.is_encoder_decoder)
         self.speller = Speller(self._encoded)
         came_with = module.generation_config
@@ -96,6 +99,10 @@ class Network:
             PromptError: the template refuses the conversation, or the prompt is longer than any that is read here, or
                 has tokens that the model does not know.
         """
+        with self.guard():
+            return self._prompt(messages)
+
+    def _prompt(self, messages: Sequence[Message]) -> Prompt:
         templated = self.template_digest is not None
         text = self._templated(messages) if templated else "\n\n".join(message.content for message in messages)
         if not self.is_seq2seq and not templated:
@@ -183,7 +190,7 @@ class Network:
 
 def _refusal(error: Exception) -> PromptError:
     # What a template raises is its author's text, of any length.
-    said = " ".join(str(error).split())
+    said = " ".join((str(error) or type(error).__name__).split())
     said = said if len(said) <= _LONGEST_REFUSAL else f"{said[:_LONGEST_REFUSAL]}…"
     return PromptError(f"The model's chat template refuses the conversation: {said.rstrip('.')}.")
 

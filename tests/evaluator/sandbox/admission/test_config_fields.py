@@ -110,7 +110,7 @@ def test_settings_of_generation_are_not_read_wherever_they_are(tmp_path):
         ({"vocab_size": 2**20, "hidden_size": 32_768}, "describe a model of"),
         ({"num_hidden_layers": 10**9}, "describe 1000000000 layers"),
         # Attention without weights of its own size: only keys and values grow.
-        ({"num_hidden_layers": 30, "num_key_value_heads": 1, "num_attention_heads": 1, "head_dim": 1024,
+        ({"num_hidden_layers": 20, "num_key_value_heads": 1, "num_attention_heads": 1, "head_dim": 1024,
           "hidden_size": 1, "intermediate_size": 1}, "keys and values of"),
     ],
 )  # fmt: skip
