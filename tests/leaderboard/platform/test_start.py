@@ -88,7 +88,7 @@ for module in pkgutil.walk_packages(leaderboard.__path__, "leaderboard."):
 
 from leaderboard.catalog.library import library
 from leaderboard.planners.kinds import hub
-from evaluator.sandbox.admission import checkpoint_inspection, hub_lookup
+from evaluator.sandbox.admission import checkpoint_zip, hub_lookup
 
 made = library()
 assert made.rules_digest(suite="openagi", profile="lilliput") and made.rules_digest(suite="toolmini", profile="none")
