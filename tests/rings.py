@@ -1,4 +1,4 @@
-"""Which cases of a parametrised test every run has (docs/testing.md)."""
+"""Which cases of a parametrised test every run has (docs/extending.md#testing)."""
 
 from collections.abc import Collection, Iterable
 from typing import TypeVar

@@ -1,8 +1,8 @@
 """`./planarena test`: sets up what the tests need, then runs every check. CI runs this and nothing else.
 
 Each check runs even if another one failed, so that one run shows everything; the exit code is 0 only if all passed.
-`--full` runs the tests that are marked `full` too (docs/testing.md). Other arguments are for pytest, and then only
-pytest runs: `./planarena test tests/evaluator -k engine`.
+`--full` runs the tests that are marked `full` too (docs/extending.md#testing). Other arguments are for pytest, and
+then only pytest runs: `./planarena test tests/evaluator -k engine`.
 """
 
 import os

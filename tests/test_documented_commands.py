@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from evaluator.cli.main import member, program
 from tests.run import ROOT
 
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").rglob("*.md"))
 ELSEWHERE = {"demo", "dev", "lock", "manage", "serve", "test", "wheel", "worker"}
 """Commands of other programs, which `./planarena` or the site's own parsers read."""
 _COMMAND = re.compile(r"(?:^|[\s`$(])(?:\./)?planarena ((?:[^`\n\\#]|\\\n)+)")

@@ -39,7 +39,7 @@ MODULES = {
     "A page": "frontend/templates/people/profiles/newest.html",
 }
 """Where the module or template of each recipe goes."""
-PROSE = frozenset({"Migrations"})
+PROSE = frozenset({"A suite", "Migrations", "Testing"})
 """Chapters without a recipe."""
 
 

@@ -36,7 +36,8 @@ def mcp(
 ) -> None:
     """Let an agent that speaks the Model Context Protocol solve a suite in turns.
 
-    Agents start this command themselves: standard input and output carry the protocol. See docs/agents.md.
+    Agents start this command themselves: standard input and output carry the protocol.
+    See docs/submitting.md#agents-over-mcp.
 
     The report is written when all tasks are done, and when the agent leaves.
     """

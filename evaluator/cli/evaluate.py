@@ -74,7 +74,11 @@ def evaluate(
     arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,
     arbiter_key_env: KeyEnvOption = DEFAULT_KEY_ENV,
     is_reliability: Annotated[
-        bool, typer.Option("--reliability", help="Also run it again and on perturbed requests (docs/reliability.md).")
+        bool,
+        typer.Option(
+            "--reliability",
+            help="Also run it again and on perturbed requests (docs/validity.md#reliability-of-a-planner).",
+        ),
     ] = False,
     runs: Annotated[int, typer.Option(min=1, help="With --reliability: runs on the requests as they are.")] = 5,
     as_json: JsonFlag = False,

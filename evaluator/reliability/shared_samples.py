@@ -11,7 +11,7 @@ Records = Mapping[str, ResultRecord]
 _SHARE = 8
 FEWEST = 8
 """Data points on which 6 % of OpenAGI's gold plans without one of their steps count as a success; on one it is 29 %
-(docs/reliability.md, "Success")."""
+(docs/validity.md#reliability-of-a-planner, "Success")."""
 _FAILS_LATER = "Its plan fails on a data point that other runs of the profile do not have."
 
 

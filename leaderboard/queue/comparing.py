@@ -29,7 +29,7 @@ SAMPLE_TOLERANCE = 0.02
 """How far the scores of one plan on one sample may lie apart; scores are in [-1, 1]."""
 DIFFERING_SHARE = 0.01
 """Share of samples on which another device may lead to another score: its rounding decides a word of a text or a level
-of a picture that lay on the edge. `docs/operating.md`, "When results are bit-equal", has the measurements."""
+of a picture that lay on the edge. `docs/install.md`, "When results are bit-equal", has the measurements."""
 DIFFERING_LEVEL = 0.01
 """More samples that differ than so rarely happens at that share contradict the owner's results."""
 INDICATOR_TOLERANCE = 1e-6

@@ -8,7 +8,7 @@ import yaml
 from tests.k8s.chart import CHART, build, named, of_each
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
+RUNBOOK = (ROOT / "docs" / "watch.md").read_text(encoding="utf-8")
 FILE = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))
 (GROUP,) = FILE["groups"]
 RULES = GROUP["rules"]
@@ -28,7 +28,7 @@ def test_an_alert_says_what_is_wrong_and_where_the_runbook_has_it(name):
     assert rule["annotations"]["summary"].endswith(".")
     path, _, anchor = rule["annotations"]["runbook"].partition("#")
     assert (ROOT / path).read_text(encoding="utf-8") == RUNBOOK
-    assert re.search(rf"^## {anchor}$", RUNBOOK, re.M | re.I)
+    assert re.search(rf"^### {anchor}$", RUNBOOK, re.M | re.I)
 
 
 def test_the_operator_s_rule_holds_the_file_as_it_is():

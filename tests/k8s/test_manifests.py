@@ -26,7 +26,7 @@ from tests.k8s.chart import (
 )  # fmt: skip
 from tests.k8s.policies import matches
 
-MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
+MANUAL = Path("docs/install.md").read_text(encoding="utf-8")
 SECRETS = {
     (SITE, name) for name in ("planarena-secrets", "planarena-web-secrets", "planarena-tls", "planarena-metrics")
 }

@@ -36,7 +36,7 @@ SECRETS = {
     "web": {"PLANARENA_SECRET_KEY": "k" * 50, "PLANARENA_SECRETS_KEY": "u" * 50, "PLANARENA_HIDDEN_SEED": SEED},
     "metrics": {"PLANARENA_METRICS_TOKEN": "m" * 20},
 }  # fmt: skip
-"""What docs/operating.md says that the Secrets hold."""
+"""What docs/install.md says that the Secrets hold."""
 VALUES = merged(PRODUCTION, {
     "secrets": {"create": SECRETS},
     "settings": {"PLANARENA_SPLIT": "hidden", "PLANARENA_KUBERNETES_CONTEXT": "test"},
@@ -187,7 +187,7 @@ def test_regular_work_runs_as_its_manifests_say(site, tmp_path):
 
 
 def test_the_documents_list_regular_work_as_it_is():
-    text = (CHART.parent.parent / "docs" / "operating.md").read_text(encoding="utf-8")
+    text = (CHART.parent.parent / "docs" / "back-up.md").read_text(encoding="utf-8")
     described = (CHART / "values.yaml").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(planarena-[a-z-]+)` \| \[?`([^`]+)`", text, re.MULTILINE)
     jobs = of_kind(build("production"), "CronJob")

@@ -22,7 +22,7 @@ from tests.k8s.chart import (
     render,
 )
 
-MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
+MANUAL = Path("docs/install.md").read_text(encoding="utf-8")
 
 
 def test_the_chart_has_nothing_to_be_corrected():

@@ -1,4 +1,4 @@
-"""`python -m tests.load`: how the queue bears many evaluations at once; docs/operating.md says what it reports."""
+"""`python -m tests.load`: how the queue bears many evaluations at once; docs/install.md says what it reports."""
 
 import argparse
 import json

@@ -10,7 +10,7 @@ from evaluator.core.suites.metadata import metadata_of
 from tests.packaging.conftest import ROOT
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-REPRODUCING = (ROOT / "docs" / "reproducibility.md").read_text(encoding="utf-8")
+REPRODUCING = (ROOT / "docs" / "studies" / "reproducing.md").read_text(encoding="utf-8")
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
 

@@ -144,7 +144,7 @@ def test_an_installed_site_finds_its_pages_and_keeps_its_data_in_the_working_dir
 from leaderboard.platform import settings
 from leaderboard.help.documents.chapters import DOCS, example
 (templates,), (static,) = settings.TEMPLATES[0]["DIRS"], settings.STATICFILES_DIRS
-for path in (templates / "base.html", static / "app.js", DOCS / "operating.md", example("planner_server.py")):
+for path in (templates / "base.html", static / "app.js", DOCS / "install.md", example("planner_server.py")):
     assert path.is_file(), path
 print(settings.DATA_DIR)
 """

@@ -104,7 +104,7 @@ def _shown(results: Mapping[str, Entry]) -> dict[str, JsonValue]:
 
 LEAST_LIKENESS = 0.27
 """Calibrated on requests that the tools can meet and on others that they cannot: of the thresholds tried it has the
-largest sum of the first accepted and the second declined (`docs/planners-controlllm.md`, "What is declined")."""
+largest sum of the first accepted and the second declined (`docs/planners.md`, "What is declined")."""
 _FILE = re.compile(r"[\w-]+\.(?:png|jpe?g|gif|webp|mp4|wav|mp3|txt)\b", re.IGNORECASE)
 
 

@@ -2,7 +2,7 @@
 gold.
 
 Each metric is an indicator for one solution; a suite's figure is its mean. The rules where the paper leaves room are
-stated in `docs/toolbench.md`; the annotators of the paper voted.
+stated in `docs/suites.md`; the annotators of the paper voted.
 """
 
 from collections.abc import Mapping, Sequence

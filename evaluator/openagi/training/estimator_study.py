@@ -1,4 +1,6 @@
-"""The pre-registered comparison of estimators (`docs/rltf-preregistration.md`): does task feedback improve its start?
+"""The pre-registered comparison of estimators: does task feedback improve its start?
+
+`docs/studies/rltf-preregistration.md` is the registration.
 
 Every seed draws its training tasks from one half of the suite, makes the starts on their gold plans, and goes on from
 each with task feedback. All planners are tested on the other half. What is there already is not done again.

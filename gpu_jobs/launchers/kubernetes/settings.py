@@ -20,7 +20,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesSettings:
-    """Where an installation's worker pools are. docs/operating.md has the table of the variables."""
+    """Where an installation's worker pools are. docs/install.md has the table of the variables."""
 
     pools: tuple[Pool, ...]
     namespace: str = "planarena-jobs"

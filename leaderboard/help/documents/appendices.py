@@ -28,13 +28,13 @@ def _datasheets() -> Iterator[str]:
             text = datasheet(suite)
         except MetadataError:
             continue
-        yield f"## {suite.title}\n\n{_demoted(text)}"
+        yield f"### {suite.title}\n\n{_demoted(_demoted(text))}"
 
 
 def model_cards() -> str:
     """The cards of all shipped models."""
     cards = [path for folder in WEIGHTS for path in sorted(folder.rglob("card.md"))]
-    return "\n".join(_demoted(path.read_text(encoding="utf-8")) for path in cards)
+    return "\n".join(_demoted(_demoted(path.read_text(encoding="utf-8"))) for path in cards)
 
 
 def _demoted(text: str) -> str:
@@ -44,7 +44,7 @@ def _demoted(text: str) -> str:
 
 APPENDICES: Mapping[str, Callable[[], str]] = {
     "cli": command_reference,
-    "datasheets": datasheets,
-    "model-cards": model_cards,
+    "suites": datasheets,
+    "paper-profile": model_cards,
 }
 """By the chapter."""

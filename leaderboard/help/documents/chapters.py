@@ -60,66 +60,60 @@ class Page(NamedTuple):
 
 
 GROUPS: Sequence[Group] = (
+    Group("Tutorial", (Chapter("tutorial", "First evaluation"),)),
     Group(
-        "Start",
+        "How to",
         (
-            Chapter("tutorial", "First evaluation"),
-            Chapter("glossary", "Concepts"),
-            Chapter("troubleshooting", "Troubleshooting"),
+            Chapter("submitting", "Submit a planner"),
+            Chapter("ci", "Evaluate from a pipeline"),
+            Chapter("extending", "Extend PlanArena"),
+            Chapter("paper-profile", "Run the papers' experts"),
+            Chapter("install", "Install a site"),
+            Chapter("size", "Size a site"),
+            Chapter("secure", "Secure a site"),
+            Chapter("watch", "Watch a site"),
+            Chapter("back-up", "Back up and restore"),
+            Chapter("upgrade", "Upgrade"),
         ),
     ),
     Group(
-        "Submit",
+        "Reference",
         (
-            Chapter("submitting", "Kinds of planners"),
-            Chapter("agents", "Agents over MCP"),
-            Chapter("visibility", "Who sees what"),
-            Chapter("ci", "From a pipeline"),
+            Chapter("suites", "Suites"),
+            Chapter("scoring", "Scores and causes"),
+            Chapter("planners", "Strategies and models"),
             Chapter("api", "The API"),
             Chapter("cli", "The command line"),
+            Chapter("settings", "Settings"),
+            Chapter("privacy", "Privacy"),
         ),
     ),
     Group(
-        "What is measured",
+        "Explanation",
         (
-            Chapter("scoring", "Executed plans"),
-            Chapter("toolbench", "Judged plans"),
-            Chapter("toolworld", "Executed tool plans"),
+            Chapter("boards", "Boards, ranks, visibility"),
             Chapter("turns", "Suites in turns"),
-            Chapter("arc", "ARC"),
             Chapter("validity", "What the figures mean"),
-            Chapter("reliability", "Reliability"),
-            Chapter("causes", "Why a score is below the top"),
-            Chapter("boards", "Boards and ranks"),
-            Chapter("paper-profile", "The papers' experts"),
-            Chapter("datasheets", "Datasheets of the suites"),
-            Chapter("model-cards", "Model cards"),
-            Chapter("reproducibility", "Reproducing the figures"),
         ),
     ),
     Group(
-        "Planners",
+        "Studies",
         (
-            Chapter("planners", "Strategies and models"),
-            Chapter("planners-openagi", "OpenAGI's strategies"),
-            Chapter("planners-controlllm", "ControlLLM"),
-            Chapter("planners-lumos", "LUMOS"),
-            Chapter("planners-training", "Training"),
+            Chapter("reproducing", "Reproducing the figures"),
+            Chapter("statistics", "Power and errors of ranks"),
+            Chapter("judged-suites", "Anchors and damage"),
+            Chapter("toolworld", "toolworld"),
+            Chapter("controlllm", "ControlLLM"),
+            Chapter("lumos", "LUMOS"),
+            Chapter("arc", "A program writer for ARC"),
+            Chapter("constraints", "Constraints and task feedback"),
             Chapter("rltf-preregistration", "Pre-registration of RLTF"),
+            Chapter("speed", "Speed"),
         ),
     ),
-    Group(
-        "Run a site",
-        (
-            Chapter("operating", "Operating"),
-            Chapter("runbook", "Runbook"),
-            Chapter("adding-a-suite", "Adding a suite"),
-            Chapter("extending", "Extending"),
-            Chapter("testing", "Testing"),
-        ),
-    ),
-    Group("This site", (Chapter("privacy", "Privacy"),)),
 )
+STUDIES = "studies"
+"""The folder of the chapters that report measurements."""
 BY_SLUG = {chapter.slug: chapter for group in GROUPS for chapter in group.chapters}
 
 
@@ -175,7 +169,9 @@ def passages_of(slug: str) -> list[Passage]:
 
 
 def _file(slug: str) -> str:
-    return (DOCS / f"{BY_SLUG[slug].slug}.md").read_text(encoding="utf-8")
+    name = f"{BY_SLUG[slug].slug}.md"
+    path = DOCS / name
+    return (path if path.exists() else DOCS / STUDIES / name).read_text(encoding="utf-8")
 
 
 def _tokens(text: str) -> list[Token]:
@@ -236,10 +232,11 @@ def _size(image: Token) -> dict[str, str | int | float]:
 def _target(link: str) -> str:
     """Where a link of a file leads on the site."""
     path, hash_, anchor = link.partition("#")
-    if path.startswith("../examples/"):
-        return reverse("handbook:example", args=[path.removeprefix("../examples/")])
-    if path.endswith(".md") and path.removesuffix(".md") in BY_SLUG:
-        return reverse("handbook:chapter", args=[path.removesuffix(".md")]) + hash_ + anchor
+    if "../examples/" in path:
+        return reverse("handbook:example", args=[path.partition("../examples/")[2]])
+    slug = path.rpartition("/")[2].removesuffix(".md")
+    if path.endswith(".md") and slug in BY_SLUG:
+        return reverse("handbook:chapter", args=[slug]) + hash_ + anchor
     return link
 
 

@@ -1,4 +1,4 @@
-"""The page on which users say what they want to be told of, and how."""
+"""The page of a user's notifications: emails and webhooks."""
 
 from functools import partial
 from uuid import UUID
@@ -28,7 +28,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "made": made,
-        "told": services.with_deliveries(user_of(request)),
+        "webhooks": services.with_deliveries(user_of(request)),
         "mails": MailsForm(initial={"mails": user_of(request).mails}),
         "mails_go_out": settings.MAIL_OWNERS,
     }

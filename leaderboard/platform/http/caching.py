@@ -1,7 +1,7 @@
 """Conditional requests and shared caches: pages that look the same to every reader who is not signed in.
 
 The ETag of a page changes with everything that the page shows. A caching proxy may keep shareable pages for
-`KEEP_PAGES_SECONDS` (docs/operating.md, "A caching proxy"). `share_pages` decides that by the whole request and
+`KEEP_PAGES_SECONDS` (docs/size.md, "A caching proxy"). `share_pages` decides that by the whole request and
 response: nothing is shared that was made for a session, credentials or a waiting message, or that sets a cookie.
 """
 

@@ -1,4 +1,4 @@
-"""Django settings. What differs between installations comes from the environment; docs/operating.md lists it."""
+"""Django settings. What differs between installations comes from the environment; docs/install.md lists it."""
 
 from leaderboard.platform.environment import BASE_DIR as BASE_DIR
 from leaderboard.platform.http.collecting import look_later

@@ -142,7 +142,7 @@ def test_what_is_waited_for_has_a_beginning():
 
 
 def test_every_reason_has_a_sentence_and_is_explained_to_operators():
-    manual = Path("docs/operating.md").read_text()
+    manual = Path("docs/install.md").read_text()
     assert set(MEANINGS) == set(Reason)
     for reason, meaning in MEANINGS.items():
         assert meaning.sentence.endswith("."), reason

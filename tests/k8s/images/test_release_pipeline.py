@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "examples" / "ci" / "release-images.yml").read_text()
 JOB = yaml.safe_load(TEXT)["jobs"]["image"]
-MANUAL = (ROOT / "docs" / "operating.md").read_text()
+MANUAL = (ROOT / "docs" / "secure.md").read_text()
 
 
 def step(name):

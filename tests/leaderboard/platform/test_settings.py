@@ -99,7 +99,7 @@ def test_every_variable_is_documented():
     source = "".join(path.read_text() for path in Path(settings.__file__).parent.glob("*.py"))
     read_here = set(re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', source))
     home = settings.BASE_DIR
-    documented = (home / "README.md").read_text() + (home / "docs" / "operating.md").read_text()
+    documented = (home / "README.md").read_text() + (home / "docs" / "settings.md").read_text()
     assert len(read_here) > 30
     assert [name for name in sorted(read_here) if f"`{name}" not in documented] == []
 

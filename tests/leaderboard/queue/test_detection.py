@@ -1,5 +1,5 @@
 """How often a verification detects forged plans, and how often it rejects honest results: the table of
-docs/operating.md, "Verification". Both samples as `verification` draws them, of plans that are judged once per task."""
+docs/install.md, "Verification". Both samples as `verification` draws them, of plans that are judged once per task."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.rings import usual
 TASKS = 185
 EVALUATIONS = 1000
 """Simulated for each figure."""
-DOCUMENT = Path(__file__).parents[3] / "docs" / "operating.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "install.md"
 FORGED = (0.0, 0.02, 0.05, 0.1, 0.2)
 DIFFERS = (0.0, 0.1, 0.5)
 

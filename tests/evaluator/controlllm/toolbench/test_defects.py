@@ -10,7 +10,7 @@ from evaluator.controlllm.toolbench.released.defects import RULES, flags_of, gol
 from evaluator.controlllm.toolbench.released.files import RawTask, read_tool2k, read_tool100
 from evaluator.controlllm.toolbench.released.source import gold_file
 
-DOCS = Path(__file__).resolve().parents[4] / "docs" / "toolbench.md"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "suites.md"
 
 
 def subtask(number, *, args, gives="image", domains=("image-editing",), needs=(), description="Edit it."):

@@ -15,7 +15,7 @@ from evaluator.episodes.base import Setting, episode_of
 from evaluator.studies.validity.judged import measure_judged
 from tests.rings import usual
 
-CHAPTER = Path(__file__).resolve().parents[4] / "docs" / "validity.md"
+CHAPTER = Path(__file__).resolve().parents[4] / "docs" / "studies" / "judged-suites.md"
 
 
 def check(*, heading: str, found: str) -> None:
@@ -23,7 +23,6 @@ def check(*, heading: str, found: str) -> None:
     before, line, rest = CHAPTER.read_text(encoding="utf-8").partition(f"\n### {heading}\n")
     documented, end, after = rest.partition("\n#")
     assert line
-    assert end
     if os.environ.get("WRITE_TABLES"):
         documented = f"\n{found}\n"
         CHAPTER.write_text(f"{before}{line}{documented}{end}{after}", encoding="utf-8")

@@ -1,17 +1,17 @@
-"""The figures of the study in docs/planners-training.md follow from the published scores."""
+"""The figures of the study in docs/planners.md#training-planners follow from the published scores."""
 
 from pathlib import Path
 
 from evaluator.core.suites.registry import suite_of
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
-RESULTS = DOCS / "results" / "rltf"
+RESULTS = DOCS / "studies" / "results" / "rltf"
 
 
 def test_the_figures_of_the_manual_follow_from_the_published_scores():
     from evaluator.openagi.training.estimator_study import arms_of, gain, read_arm, with_starts
 
-    text = " ".join((DOCS / "planners-training.md").read_text(encoding="utf-8").split())
+    text = " ".join((DOCS / "studies" / "constraints.md").read_text(encoding="utf-8").split())
     metrics = {task.key: str(task.metric) for task in suite_of("openagi").tasks}
     start, taught = with_starts(arms_of("fine-tuned/leave-one-out"))
     primary = gain(

@@ -114,11 +114,12 @@ def test_causes_are_printed_below_the_scores_and_written(tmp_path):
     assert text.index("SE") < text.index("abstained")
 
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "causes.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "scoring.md"
 
 
 def test_the_documentation_has_a_row_for_each_cause_in_order():
-    rows = [line for line in DOCUMENT.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    section = DOCUMENT.read_text(encoding="utf-8").partition("\n### The causes\n")[2].partition("\n### ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
     assert rows == [f"| `{cause}` | {cause.label} | {cause.definition} |" for cause in Cause]
 
 

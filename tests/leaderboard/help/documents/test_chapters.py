@@ -1,5 +1,6 @@
 """The chapters of `docs/` as pages."""
 
+import html
 import re
 from datetime import timedelta
 from functools import cache
@@ -49,7 +50,7 @@ def test_every_link_of_a_chapter_leads_somewhere():
         return Seen(b"".join(answer).decode(errors="replace")).ids if answer.status_code == 200 else None
 
     broken = []
-    assert set(BY_SLUG) == {path.stem for path in DOCS.glob("*.md")}
+    assert set(BY_SLUG) == {path.stem for path in DOCS.rglob("*.md")}
     for slug in BY_SLUG:
         assert page(slug).tags.count("h1") == 1, slug
         for link in Seen(page_of(slug).html).links:
@@ -73,14 +74,17 @@ def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
 
 
 def test_datasheets_and_model_cards_follow_their_chapters():
-    sheets = page_of("datasheets")
-    assert [section.title for section in sheets.sections] == [suite_of(slug).title for slug in suite_names()]
+    sheets = page_of("suites")
+    appended = sheets.html.partition('id="datasheets-of-the-suites"')[2]
+    titles = [html.escape(suite_of(slug).title) for slug in suite_names()]
+    assert [title for title in re.findall(r"<h3[^>]*>(.*?)</h3>", appended) if title in titles] == titles
     assert "185 requests in English" in sheets.html
-    cards = page_of("model-cards")
+    cards = page_of("paper-profile")
     profile = load_profile("lilliput")
     specs = (*profile.experts.values(), *profile.scorers.values())
     models = {spec.path.name for spec in specs if spec.weights_digest != NO_WEIGHTS}
-    assert len(cards.sections) == len(models) + len((*VARIANTS, *LUMOS_MODULES, "lumos-base", DECOMPOSER, SCORER))
+    appended = cards.html.partition('id="model-cards"')[2]
+    assert appended.count("<h3") == len(models) + len((*VARIANTS, *LUMOS_MODULES, "lumos-base", DECOMPOSER, SCORER))
     assert cards.html.count("Intended use: ") == len(models)
 
 
@@ -89,7 +93,7 @@ def test_headings_have_the_anchors_of_code_forges_and_no_two_of_a_chapter_the_sa
     for slug in BY_SLUG:
         ids = re.findall(r'<h\d id="([^"]+)"', page_of(slug).html)
         assert len(ids) == len(set(ids)), slug
-    assert 'id="motivation-1"' in page_of("datasheets").html
+    assert 'id="motivation-1"' in page_of("suites").html
 
 
 def test_examples_are_given_as_plain_text_and_nothing_else_is():
