@@ -14,11 +14,12 @@ from transformers import (
     VisionEncoderDecoderModel,
 )
 
-from evaluator.core.expert import ExpertError, ExpertSpec, InputError
+from evaluator.core.expert import ExpertSpec, InputError
 from evaluator.core.values import Clip, Label, Labels, Value
 from evaluator.execution.experts.imaging import Pixels, in_fixed_batches
-from evaluator.execution.experts.pretrained import load_pretrained, resized
-from evaluator.execution.experts.texts import load_tokenizer, whole_number
+from evaluator.execution.experts.inputs import share, whole_number
+from evaluator.execution.experts.pretrained import load_model, resized
+from evaluator.execution.experts.texts import generate_texts, load_tokenizer
 
 CHANNELS = 6
 """Of what a VideoMAE of this world sees: red, green, blue, then where a pixel is: x, y and time."""
@@ -109,11 +110,9 @@ class VideoClassificationExpert(ClipExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            VideoMAEForVideoClassification, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(VideoMAEForVideoClassification, spec=spec, device=device)
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
-        self._threshold = _share(spec=spec, name="threshold", default=0.5)
+        self._threshold = share(spec=spec, name="threshold", default=0.5)
 
     def config(self) -> VideoMAEConfig:
         config: VideoMAEConfig = self._model.config
@@ -139,9 +138,7 @@ class VideoCaptioningExpert(ClipExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            VisionEncoderDecoderModel, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(VisionEncoderDecoderModel, spec=spec, device=device)
         self._words = load_tokenizer(spec)
         self._longest = whole_number(spec=spec, name="max_new_tokens", default=_LONGEST)
 
@@ -150,28 +147,7 @@ class VideoCaptioningExpert(ClipExpert):
         return config
 
     def watch(self, values: Tensor) -> list[Value]:
-        tokens = self._model.generate(
-            pixel_values=values.to(self._model.dtype),
-            do_sample=False,
-            num_beams=1,
-            max_new_tokens=self._longest,
-            pad_token_id=self._words.pad_token_id,
-            eos_token_id=self._words.eos_token_id,
-        )
-        texts = self._words.batch_decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return [text.strip() for text in texts]
-
-
-def _share(*, spec: ExpertSpec, name: str, default: float) -> float:
-    """A parameter of an expert.
-
-    Raises:
-        ExpertError: the profile gives something else than a number from 0 to 1.
-    """
-    value = spec.parameters.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number from 0 to 1, not {value!r}')
-    return float(value)
+        return [*generate_texts(self._model, tokenizer=self._words, pixels=values, longest=self._longest)]
 
 
 _MEAN, _DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -211,9 +187,7 @@ class ActionExpert(_Watcher):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
-        self._model = load_pretrained(
-            VideoMAEForVideoClassification, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(VideoMAEForVideoClassification, spec=spec, device=device)
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
         self._most = whole_number(spec=spec, name="most", default=5)
 
@@ -237,9 +211,7 @@ class StoryExpert(_Watcher):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
-        self._model = load_pretrained(
-            VisionEncoderDecoderModel, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(VisionEncoderDecoderModel, spec=spec, device=device)
         self._words = load_tokenizer(spec, folder=spec.base)
         self._settings = {
             name: whole_number(spec=spec, name=name, default=default)

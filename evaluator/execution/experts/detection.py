@@ -19,7 +19,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Box, Boxes, Image, Value
 from evaluator.execution.experts.imaging import ImageExpert, Pixels, image_of, in_fixed_batches, stack, to_tensor
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained
+from evaluator.execution.experts.inputs import number, whole_number
+from evaluator.execution.experts.pretrained import Preparation, load_model
 
 BOXES = "boxes"
 """Name of the output that tells where objects are."""
@@ -84,15 +85,15 @@ class DetectionExpert(ImageExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(self.model_class, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(self.model_class, spec=spec, device=device)
         # Without settings of its own a model gets values in [0, 1], as RT-DETR's processor makes them.
         self._preparation = Preparation(
             self.processor_class,
             folder=spec.path,
-            size=int(spec.parameters.get("size", 640)),  # type: ignore[call-overload]
+            size=whole_number(spec=spec, name="size", default=640),
             normalises=False,
         )
-        self._threshold = float(spec.parameters.get("threshold", _THRESHOLD))  # type: ignore[arg-type]
+        self._threshold = number(spec=spec, name="threshold", default=_THRESHOLD)
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
 
     def prepare(self, image: Image) -> Image:

@@ -17,8 +17,8 @@ from evaluator.core.expert import ExpertSpec, InputError
 from evaluator.core.values import LONGEST_LABEL, Image, Value
 from evaluator.execution.experts.detection import BoxesExpert, Detection, as_boxes
 from evaluator.execution.experts.imaging import image_of, stack, to_tensor
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained
-from evaluator.execution.experts.sampling import number
+from evaluator.execution.experts.inputs import in_batches, number
+from evaluator.execution.experts.pretrained import Preparation, load_model
 from evaluator.execution.experts.texts import load_tokenizer, text_of
 
 _THRESHOLD = 0.5
@@ -35,35 +35,28 @@ class GroundingExpert:
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._batch_size = spec.batch_size
         self._device = device
-        self._model = load_pretrained(
-            OwlViTForObjectDetection, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(OwlViTForObjectDetection, spec=spec, device=device)
         size = int(self._model.config.vision_config.image_size)
         self._preparation = Preparation(OwlViTImageProcessorPil, folder=spec.path, size=size)
         self._words = load_tokenizer(spec)
         self._length = int(self._model.config.text_config.max_position_embeddings)
-        self._threshold = float(spec.parameters.get("threshold", _THRESHOLD))  # type: ignore[arg-type]
+        self._threshold = number(spec=spec, name="threshold", default=_THRESHOLD)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
-        images = [image_of(item) for item in batch]
-        names = [plain_name(text_of(item, name="query")) for item in batch]
-        found: list[list[Detection]] = []
-        for start in range(0, len(images), self._batch_size):
-            stop = start + self._batch_size
-            found += self._batch(images=images[start:stop], names=names[start:stop])
+        rows = [(image_of(item), plain_name(text_of(item, name="query"))) for item in batch]
+        detections = in_batches(rows, size=self._batch_size, run=self._batch)
         return [
-            {"bbox": as_boxes(objects=objects, size=image.size)} for objects, image in zip(found, images, strict=True)
+            {"bbox": as_boxes(objects=objects, size=image.size)}
+            for objects, (image, _) in zip(detections, rows, strict=True)
         ]
 
-    def _batch(self, *, images: Sequence[Image], names: Sequence[str]) -> list[list[Detection]]:
-        missing = self._batch_size - len(images)
-        prepared = [self._preparation.resized(image) for image in images]
-        prepared += [prepared[0]] * missing
+    def _batch(self, rows: Sequence[tuple[Image, str]]) -> list[list[Detection]]:
+        prepared = [self._preparation.resized(image) for image, _ in rows]
         pixels = np.stack([np.asarray(image, dtype=np.uint8) for image in prepared])
         values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
-        asked = self._words(
-            [name.lower() for name in [*names, *[names[0]] * missing]],
+        query = self._words(
+            [name.lower() for _, name in rows],
             padding="max_length",
             truncation=True,
             max_length=self._length,
@@ -71,8 +64,8 @@ class GroundingExpert:
         ).to(self._device)
         with torch.inference_mode():
             output = self._model(
-                input_ids=asked["input_ids"],
-                attention_mask=asked["attention_mask"],
+                input_ids=query["input_ids"],
+                attention_mask=query["attention_mask"],
                 pixel_values=values.to(self._model.dtype),
             )
         scores = output.logits[:, :, 0].float().sigmoid().cpu()
@@ -80,7 +73,7 @@ class GroundingExpert:
         boxes = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1)
         return [
             self._best(name=name, scores=row.tolist(), boxes=corners.tolist())
-            for name, row, corners in zip(names, scores, boxes, strict=False)
+            for (_, name), row, corners in zip(rows, scores, boxes, strict=True)
         ]
 
     def _best(self, *, name: str, scores: list[float], boxes: list[list[float]]) -> list[Detection]:
@@ -117,9 +110,7 @@ class GroundingDinoExpert:
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
-        self._model = load_pretrained(
-            GroundingDinoForObjectDetection, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(GroundingDinoForObjectDetection, spec=spec, device=device)
         self._preparation = Preparation(GroundingDinoImageProcessorPil, folder=spec.path, size=800)
         self._words = load_tokenizer(spec)
         self._longest = int(self._model.config.max_text_len)

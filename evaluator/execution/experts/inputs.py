@@ -1,15 +1,17 @@
-"""Reading the inputs of an item, with errors that say what an input is and what it must be. No torch here."""
+"""Inputs of an item and parameters of an expert, checked, and batches of one size. No torch here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image as PillowImage
 
-from evaluator.core.expert import ExpertError, InputError
+from evaluator.core.expert import ExpertError, ExpertSpec, InputError
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 
+Row = TypeVar("Row")
+Result = TypeVar("Result")
 Kind = TypeVar("Kind", bound=str | Boxes | Clip | Labels | Masks)
 _NAMES: Mapping[type, str] = {
     str: "a text",
@@ -63,3 +65,51 @@ def _described(value: Value | None) -> str:
     if value is None:
         return "nothing"
     return next((words for kind, words in _NAMES.items() if isinstance(value, kind)), type(value).__name__)
+
+
+def number(*, spec: ExpertSpec, name: str, default: float) -> float:
+    """A number among the parameters of an expert.
+
+    Raises:
+        ExpertError: it is none.
+    """
+    value = spec.parameters.get(name, default)
+    if not isinstance(value, int | float):
+        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number, not {value!r}')
+    return float(value)
+
+
+def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
+    """A parameter of an expert.
+
+    Raises:
+        ExpertError: the profile gives something else than a whole number.
+    """
+    value = spec.parameters.get(name, default)
+    if not isinstance(value, int):
+        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a whole number, not {value!r}')
+    return value
+
+
+def share(*, spec: ExpertSpec, name: str, default: float) -> float:
+    """A number from 0 to 1 among the parameters of an expert.
+
+    Raises:
+        ExpertError: it is none.
+    """
+    value = spec.parameters.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number from 0 to 1, not {value!r}')
+    return float(value)
+
+
+def in_batches(rows: Sequence[Row], *, size: int, run: Callable[[list[Row]], Sequence[Result]]) -> list[Result]:
+    """Run over all rows in batches of exactly `size`, the last filled up with copies of its first row.
+
+    Kernels are chosen by the shape of a batch, so a constant shape keeps a result from depending on the other rows.
+    """
+    results: list[Result] = []
+    for start in range(0, len(rows), size):
+        chunk = list(rows[start : start + size])
+        results += run(chunk + chunk[:1] * (size - len(chunk)))[: len(chunk)]
+    return results

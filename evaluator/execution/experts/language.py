@@ -19,8 +19,9 @@ from transformers import (
 
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Label, Labels, Value
-from evaluator.execution.experts.pretrained import load_pretrained
-from evaluator.execution.experts.texts import TextExpert, whole_number
+from evaluator.execution.experts.inputs import whole_number
+from evaluator.execution.experts.pretrained import load_model
+from evaluator.execution.experts.texts import TextExpert
 
 
 class SequenceExpert(TextExpert):
@@ -34,7 +35,7 @@ class SequenceExpert(TextExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(self.model_class, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(self.model_class, spec=spec, device=device)
         self._new = whole_number(spec=spec, name="max_new_tokens", default=64)
         self._beams = whole_number(spec=spec, name="num_beams", default=1)
         self._prefix = str(spec.parameters.get("prefix", ""))
@@ -131,7 +132,7 @@ class FillMaskExpert(TextExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(RobertaForMaskedLM, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(RobertaForMaskedLM, spec=spec, device=device)
         self._mask: str = self._tokenizer.mask_token
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
@@ -163,9 +164,7 @@ class AnswerExpert(TextExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            DistilBertForQuestionAnswering, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(DistilBertForQuestionAnswering, spec=spec, device=device)
         self._longest = whole_number(spec=spec, name="max_answer_tokens", default=12)
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
@@ -197,9 +196,7 @@ class SentimentExpert(TextExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            BertForSequenceClassification, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(BertForSequenceClassification, spec=spec, device=device)
         self._names: dict[int, str] = {int(k): str(v).lower() for k, v in self._model.config.id2label.items()}
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:

@@ -22,9 +22,8 @@ from transformers import DPTForDepthEstimation, ViTImageProcessorPil
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, pad_to_multiple, stack, to_tensor
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained, load_state, resized
-from evaluator.execution.experts.sampling import number
-from evaluator.execution.experts.texts import whole_number
+from evaluator.execution.experts.inputs import number, whole_number
+from evaluator.execution.experts.pretrained import Preparation, load_model, load_state, resized
 from evaluator.miniature.pictures.maps import normal_map
 from evaluator.miniature.pictures.strokes import levelled
 
@@ -126,7 +125,7 @@ class DepthExpert(GreyMapExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(DPTForDepthEstimation, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(DPTForDepthEstimation, spec=spec, device=device)
         self._preparation = Preparation(ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size))
         self._region_scale = number(spec=spec, name="region_scale", default=0.0)
 

@@ -14,9 +14,9 @@ from evaluator.core.values import Image, Value
 from evaluator.execution.experts.detection import Detection, DetrBoxesExpert
 from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
 from evaluator.execution.experts.implementations import implementation_of
+from evaluator.execution.experts.inputs import number
 from evaluator.execution.experts.maps import MapExpert
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained
-from evaluator.execution.experts.sampling import number
+from evaluator.execution.experts.pretrained import Preparation, load_model
 from evaluator.miniature.pictures.skeleton import Point, draw_skeleton
 from evaluator.miniature.tableaux.records import Joint
 
@@ -57,9 +57,7 @@ class PoseExpert(MapExpert[Pose]):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            VitPoseForPoseEstimation, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(VitPoseForPoseEstimation, spec=spec, device=device)
         self._size = int(self._model.config.backbone_config.image_size[0])
         self._preparation = Preparation(ViTImageProcessorPil, folder=spec.path, size=self._size)
 
@@ -122,9 +120,7 @@ class PeopleExpert:
         """Raises ExpertError if the line of the profile names no detector."""
         self._batch_size = spec.batch_size
         self._device = device
-        self._model = load_pretrained(
-            VitPoseForPoseEstimation, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(VitPoseForPoseEstimation, spec=spec, device=device)
         height, width = self._model.config.backbone_config.image_size
         self._size = (int(width), int(height))
         self._threshold = number(spec=spec, name="threshold", default=0.3)

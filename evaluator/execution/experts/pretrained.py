@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers.utils import logging
 
+from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image
 from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.weights import WeightsError
@@ -71,6 +72,11 @@ def _in_words(names: Sequence[str]) -> str:
     """The first few: a wrong number of layers is hundreds."""
     shown = ", ".join(names[:_MOST_NAMES])
     return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
+
+
+def load_model(model_class: Any, *, spec: ExpertSpec, device: str) -> Any:
+    """`load_pretrained` with the weights and the precision of a profile's line."""
+    return load_pretrained(model_class, folder=spec.path, device=device, precision=spec.precision)
 
 
 def load_state(

@@ -10,8 +10,9 @@ from transformers import VisionEncoderDecoderModel, ViTForImageClassification, V
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image, Label, Labels, Value
 from evaluator.execution.experts.imaging import ImageExpert, Pixels, to_tensor
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained, resized
-from evaluator.execution.experts.texts import load_tokenizer, whole_number
+from evaluator.execution.experts.inputs import number, whole_number
+from evaluator.execution.experts.pretrained import Preparation, load_model, resized
+from evaluator.execution.experts.texts import generate_texts, load_tokenizer
 
 
 class ViTClassifierExpert(ImageExpert):
@@ -21,9 +22,7 @@ class ViTClassifierExpert(ImageExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            ViTForImageClassification, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(ViTForImageClassification, spec=spec, device=device)
         self._preparation = Preparation(ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size))
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
 
@@ -51,7 +50,7 @@ class ViTLabelsExpert(ViTClassifierExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._least = float(str(spec.parameters.get("least", 0.5)))
+        self._least = number(spec=spec, name="least", default=0.5)
         self._most = whole_number(spec=spec, name="most", default=0)
 
     def choose(self, logits: Tensor) -> Value:
@@ -75,10 +74,8 @@ class CaptioningExpert(ImageExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            VisionEncoderDecoderModel, folder=spec.path, device=device, precision=spec.precision
-        )
-        self._words = load_tokenizer(spec)
+        self._model = load_model(VisionEncoderDecoderModel, spec=spec, device=device)
+        self._tokenizer = load_tokenizer(spec)
         self._preparation = Preparation(
             ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.encoder.image_size)
         )
@@ -90,17 +87,8 @@ class CaptioningExpert(ImageExpert):
 
     def transform(self, pixels: Pixels) -> list[Value]:
         values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
-        with torch.inference_mode():
-            tokens = self._model.generate(
-                pixel_values=values.to(self._model.dtype),
-                do_sample=False,
-                num_beams=self._beams,
-                max_new_tokens=self._longest,
-                pad_token_id=self._words.pad_token_id,
-                eos_token_id=self._words.eos_token_id,
-            )
-        texts = self._words.batch_decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return [text.strip() for text in texts]
+        settings = {"longest": self._longest, "beams": self._beams}
+        return [*generate_texts(self._model, tokenizer=self._tokenizer, pixels=values, **settings)]
 
 
 PATCH = (8, 4)
@@ -140,10 +128,8 @@ class CharacterRecognitionExpert(ImageExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            VisionEncoderDecoderModel, folder=spec.path, device=device, precision=spec.precision
-        )
-        self._characters = load_tokenizer(spec)
+        self._model = load_model(VisionEncoderDecoderModel, spec=spec, device=device)
+        self._tokenizer = load_tokenizer(spec)
         self._size = int(self._model.config.encoder.image_size)
         self._longest = whole_number(spec=spec, name="max_new_tokens", default=_LONGEST)
 
@@ -152,14 +138,4 @@ class CharacterRecognitionExpert(ImageExpert):
 
     def transform(self, pixels: Pixels) -> list[Value]:
         values = letter_values(to_tensor(pixels=pixels, device=self._device))
-        with torch.inference_mode():
-            tokens = self._model.generate(
-                pixel_values=values.to(self._model.dtype),
-                do_sample=False,
-                num_beams=1,
-                max_new_tokens=self._longest,
-                pad_token_id=self._characters.pad_token_id,
-                eos_token_id=self._characters.eos_token_id,
-            )
-        texts = self._characters.batch_decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return [text.strip() for text in texts]
+        return [*generate_texts(self._model, tokenizer=self._tokenizer, pixels=values, longest=self._longest)]

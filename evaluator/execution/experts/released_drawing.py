@@ -1,6 +1,6 @@
 """Released diffusion models: drawing from words, along a map and like a picture; editing by a text and in a mask."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +24,11 @@ from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Image, Masks, Value
 from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.imaging import image_of, to_pixels
-from evaluator.execution.experts.inputs import require_size, value_of
+from evaluator.execution.experts.inputs import number, require_size, value_of, whole_number
 from evaluator.execution.experts.pipelines import fitted, load_released
 from evaluator.execution.experts.pretrained import dtype_of
-from evaluator.execution.experts.sampling import PictureSampler, number
-from evaluator.execution.experts.texts import load_tokenizer, text_of, whole_number
+from evaluator.execution.experts.sampling import SinglePictureSampler
+from evaluator.execution.experts.texts import load_tokenizer, text_of
 from evaluator.execution.experts.weights import WeightsError
 
 _PRAISE = ", best quality, extremely detailed"
@@ -39,7 +39,7 @@ _AVOIDED = (
 """What ControlLLM's services add to every text, and what they ask the model to avoid."""
 
 
-class ReleasedGuidedDrawingExpert(PictureSampler[tuple[str, Image]]):
+class ReleasedGuidedDrawingExpert(SinglePictureSampler[tuple[str, Image]]):
     """An English text and a map in, a picture of the map's size out.
 
     The ControlNet is in the folder, the Stable Diffusion in the base. The parameter `condition` names the input with
@@ -63,24 +63,22 @@ class ReleasedGuidedDrawingExpert(PictureSampler[tuple[str, Image]]):
     def read(self, item: Mapping[str, Value]) -> tuple[str, Image]:
         return text_of(item, name="text"), image_of(item, name=self._condition)
 
-    def draw(self, *, rows: Sequence[tuple[str, Image]], generators: list[torch.Generator]) -> Sequence[Image]:
-        pairs = zip(rows, generators, strict=True)
-        return [self._drawn(text=text, shown=shown, generator=one) for (text, shown), one in pairs]
-
-    def _drawn(self, *, text: str, shown: Image, generator: torch.Generator) -> Image:
-        drawn = self._pipeline(
+    def draw_one(self, row: tuple[str, Image], *, generator: torch.Generator) -> Image:
+        text, condition = row
+        size = fitted(condition.size, longest=self._longest)
+        pictures = self._pipeline(
             prompt=text + _PRAISE,
             negative_prompt=_AVOIDED,
-            image=shown.resize(fitted(shown.size, longest=self._longest), PillowImage.Resampling.BICUBIC),
+            image=condition.resize(size, PillowImage.Resampling.BICUBIC),
             generator=generator,
             num_inference_steps=self._steps,
             guidance_scale=self._guidance,
             output_type="pt",
         ).images
-        return _picture(drawn).resize(shown.size, PillowImage.Resampling.BICUBIC)
+        return _first(pictures).resize(condition.size, PillowImage.Resampling.BICUBIC)
 
 
-class PixArtExpert(PictureSampler[str]):
+class PixArtExpert(SinglePictureSampler[str]):
     """An English text in, a square picture out: drawn at the model's own size, then reduced to `side` pixels.
 
     Texts are read with the tokenizer of the base, which is any T5's: they share one vocabulary.
@@ -99,21 +97,18 @@ class PixArtExpert(PictureSampler[str]):
     def read(self, item: Mapping[str, Value]) -> str:
         return text_of(item, name="text")
 
-    def draw(self, *, rows: Sequence[str], generators: list[torch.Generator]) -> Sequence[Image]:
-        return [self._drawn(text, generator=one) for text, one in zip(rows, generators, strict=True)]
-
-    def _drawn(self, text: str, *, generator: torch.Generator) -> Image:
-        drawn = self._pipeline(
-            prompt=text, generator=generator, num_inference_steps=self._steps, guidance_scale=self._guidance,
+    def draw_one(self, row: str, *, generator: torch.Generator) -> Image:
+        pictures = self._pipeline(
+            prompt=row, generator=generator, num_inference_steps=self._steps, guidance_scale=self._guidance,
             clean_caption=False, use_resolution_binning=False, output_type="pt",
         ).images  # fmt: skip
-        picture = _picture(drawn)
+        picture = _first(pictures)
         # Experts are given no picture with more pixels than that (`evaluator.execution.engine.run.MAX_PIXELS`).
         picture.thumbnail((self._side, self._side), PillowImage.Resampling.BICUBIC)
         return picture
 
 
-class ReleasedVariationExpert(PictureSampler[Image]):
+class ReleasedVariationExpert(SinglePictureSampler[Image]):
     """A picture in, another one of the model's own size with the same content out: only its embedding guides it."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -129,16 +124,12 @@ class ReleasedVariationExpert(PictureSampler[Image]):
     def read(self, item: Mapping[str, Value]) -> Image:
         return image_of(item)
 
-    def draw(self, *, rows: Sequence[Image], generators: list[torch.Generator]) -> Sequence[Image]:
-        return [
-            _picture(
-                self._pipeline(
-                    image=image, generator=generator, num_inference_steps=self._steps, guidance_scale=self._guidance,
-                    output_type="pt",
-                ).images
-            )
-            for image, generator in zip(rows, generators, strict=True)
-        ]  # fmt: skip
+    def draw_one(self, row: Image, *, generator: torch.Generator) -> Image:
+        pictures = self._pipeline(
+            image=row, generator=generator, num_inference_steps=self._steps, guidance_scale=self._guidance,
+            output_type="pt",
+        ).images  # fmt: skip
+        return _first(pictures)
 
 
 def _controlnet(spec: ExpertSpec) -> ControlNetModel:
@@ -153,15 +144,15 @@ def _controlnet(spec: ExpertSpec) -> ControlNetModel:
     return network.eval()
 
 
-def _picture(drawn: torch.Tensor) -> Image:
+def _first(pictures: torch.Tensor) -> Image:
     """The first picture of a batch in [0, 1]."""
-    return PillowImage.fromarray(to_pixels(drawn.float())[0])
+    return PillowImage.fromarray(to_pixels(pictures.float())[0])
 
 
 _RESAMPLING = PillowImage.Resampling.BICUBIC
 
 
-class ReleasedPictureEditingExpert(PictureSampler[tuple[Image, str]]):
+class ReleasedPictureEditingExpert(SinglePictureSampler[tuple[Image, str]]):
     """A picture and an English instruction in, the changed picture of the same size out.
 
     The model sees the picture with a longer side of at most `longest` pixels. Pictures are changed one by one.
@@ -182,12 +173,9 @@ class ReleasedPictureEditingExpert(PictureSampler[tuple[Image, str]]):
     def read(self, item: Mapping[str, Value]) -> tuple[Image, str]:
         return image_of(item), text_of(item, name="text")
 
-    def draw(self, *, rows: Sequence[tuple[Image, str]], generators: list[torch.Generator]) -> Sequence[Image]:
-        pairs = zip(rows, generators, strict=True)
-        return [self._drawn(image=image, text=text, generator=generator) for (image, text), generator in pairs]
-
-    def _drawn(self, *, image: Image, text: str, generator: torch.Generator) -> Image:
-        drawn = self._pipeline(
+    def draw_one(self, row: tuple[Image, str], *, generator: torch.Generator) -> Image:
+        image, text = row
+        pictures = self._pipeline(
             prompt=text,
             image=image.resize(fitted(image.size, longest=min(self._longest, max(image.size))), _RESAMPLING),
             generator=generator,
@@ -196,7 +184,7 @@ class ReleasedPictureEditingExpert(PictureSampler[tuple[Image, str]]):
             image_guidance_scale=self._image_guidance,
             output_type="pt",
         ).images
-        return PillowImage.fromarray(to_pixels(drawn.float())[0]).resize(image.size, _RESAMPLING)
+        return _first(pictures).resize(image.size, _RESAMPLING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +197,7 @@ class _Region:
     prompt: str
 
 
-class ReleasedInpaintingExpert(PictureSampler[_Region]):
+class ReleasedInpaintingExpert(SinglePictureSampler[_Region]):
     """A picture and masks in, the picture of the same size with the masked region redrawn out.
 
     A text says what is drawn there; with the parameter `prompt`, that text for all pictures. The mask is grown by
@@ -239,13 +227,10 @@ class ReleasedInpaintingExpert(PictureSampler[_Region]):
         prompt = text_of(item, name="prompt") if self._prompt is None else str(self._prompt)
         return _Region(image=image, mask=region, prompt=prompt)
 
-    def draw(self, *, rows: Sequence[_Region], generators: list[torch.Generator]) -> Sequence[Image]:
-        return [self._drawn(row, generator=one) for row, one in zip(rows, generators, strict=True)]
-
-    def _drawn(self, row: _Region, *, generator: torch.Generator) -> Image:
+    def draw_one(self, row: _Region, *, generator: torch.Generator) -> Image:
         if not row.mask.any():
             return row.image
-        drawn = self._pipeline(
+        pictures = self._pipeline(
             prompt=row.prompt,
             image=row.image.resize(self._size, _RESAMPLING),
             mask_image=PillowImage.fromarray(row.mask).convert("L").resize(self._size, PillowImage.Resampling.NEAREST),
@@ -256,5 +241,5 @@ class ReleasedInpaintingExpert(PictureSampler[_Region]):
             guidance_scale=self._guidance,
             output_type="pt",
         ).images
-        whole = PillowImage.fromarray(to_pixels(drawn.float())[0]).resize(row.image.size, _RESAMPLING)
-        return PillowImage.composite(whole, row.image, PillowImage.fromarray(row.mask))
+        redrawn = _first(pictures).resize(row.image.size, _RESAMPLING)
+        return PillowImage.composite(redrawn, row.image, PillowImage.fromarray(row.mask))

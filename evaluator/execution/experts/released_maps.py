@@ -20,9 +20,9 @@ from transformers import DPTForDepthEstimation, DPTImageProcessorPil
 from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image
 from evaluator.execution.experts.imaging import Pixels, to_tensor
+from evaluator.execution.experts.inputs import whole_number
 from evaluator.execution.experts.maps import GreyMapExpert, MapExpert
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained, load_state
-from evaluator.execution.experts.texts import whole_number
+from evaluator.execution.experts.pretrained import Preparation, load_model, load_state
 
 Depths = npt.NDArray[np.float32]
 """Nearness in the model's own unit, shape (height, width)."""
@@ -37,9 +37,7 @@ class _Estimator:
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
-        self._model: Any = load_pretrained(
-            DPTForDepthEstimation, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model: Any = load_model(DPTForDepthEstimation, spec=spec, device=device)
         self._preparation = Preparation(
             DPTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size or 384)
         )

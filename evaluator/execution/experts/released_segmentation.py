@@ -23,10 +23,9 @@ from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import MOST_ITEMS, MOST_PIXELS, Image, Mask, Masks, Value
 from evaluator.execution.experts.detection import overlap
 from evaluator.execution.experts.imaging import Pixels, image_of, in_fixed_batches, stack, to_tensor
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained
-from evaluator.execution.experts.sampling import number
+from evaluator.execution.experts.inputs import number, whole_number
+from evaluator.execution.experts.pretrained import Preparation, load_model, load_pretrained
 from evaluator.execution.experts.segmentation import Plane, coloured
-from evaluator.execution.experts.texts import whole_number
 from evaluator.execution.experts.weights import WeightsError
 
 _AT_ONCE = 64
@@ -55,7 +54,7 @@ class SegmentAnythingExpert:
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
-        self._model = load_pretrained(SamModel, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(SamModel, spec=spec, device=device)
         self._size = int(self._model.config.vision_config.image_size)
         self._processor = SamImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         if int(self._processor.size["longest_edge"]) != self._size:
@@ -164,7 +163,7 @@ class PanopticExpert:
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
         self._preparation = Preparation(DetrImageProcessorPil, folder=spec.path, size=800)
         self._segments = DetrImageProcessorPil().post_process_panoptic_segmentation
-        self._threshold = float(spec.parameters.get("threshold", 0.9))  # type: ignore[arg-type]
+        self._threshold = number(spec=spec, name="threshold", default=0.9)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""

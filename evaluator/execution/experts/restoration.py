@@ -13,9 +13,9 @@ from transformers import Swin2SRForImageSuperResolution
 from evaluator.core.expert import ExpertSpec
 from evaluator.execution.experts.colorizer import Colorizer, ColorizerConfig, colorize, colorize_resized, stretched
 from evaluator.execution.experts.imaging import Pixels, RestorationExpert, pad_to_multiple, stack, to_pixels, to_tensor
-from evaluator.execution.experts.pretrained import load_pretrained, load_state
+from evaluator.execution.experts.inputs import whole_number
+from evaluator.execution.experts.pretrained import load_model, load_state
 from evaluator.execution.experts.restormer import Restormer, RestormerConfig
-from evaluator.execution.experts.texts import whole_number
 
 
 def _settings(*, folder: Path, known: type) -> dict[str, Any]:
@@ -44,9 +44,7 @@ class Swin2SRExpert(RestorationExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(
-            Swin2SRForImageSuperResolution, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(Swin2SRForImageSuperResolution, spec=spec, device=device)
         self._window = int(self._model.config.window_size)
         self._scale = int(self._model.config.upscale)
 

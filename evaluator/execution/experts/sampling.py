@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 import torch
 from PIL import Image as PillowImage
 
-from evaluator.core.expert import ExpertError, ExpertSpec
+from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image, Value
+from evaluator.execution.experts.inputs import in_batches
 
 SEEDS = 2**63
 """Seeds are whole numbers below."""
@@ -42,7 +43,11 @@ class PictureSampler(Generic[Row]):
         """The seed of an item for which none is given: it depends on the inputs alone."""
         content = hashlib.sha256()
         for name, value in sorted(item.items()):
-            content.update(f"{name} ".encode() + _bytes_of(value))
+            content.update(f"{name} ".encode())
+            if isinstance(value, PillowImage.Image):
+                content.update(f"{value.size}".encode() + value.convert("RGB").tobytes())
+            else:
+                content.update(repr(value).encode())
         return int.from_bytes(content.digest()[:8], "big") % SEEDS
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
@@ -60,30 +65,21 @@ class PictureSampler(Generic[Row]):
         if len(seeds) != len(batch):
             raise ValueError(f"{len(batch)} items need as many seeds, found {len(seeds)}")
         rows = [(self.read(item), seed) for item, seed in zip(batch, seeds, strict=True)]
-        images: list[Image] = []
-        for start in range(0, len(rows), self._batch_size):
-            chunk = rows[start : start + self._batch_size]
-            filled = chunk + chunk[:1] * (self._batch_size - len(chunk))
-            generators = [torch.Generator("cpu").manual_seed(seed % SEEDS) for _, seed in filled]
-            with torch.inference_mode():
-                images += self.draw(rows=[row for row, _ in filled], generators=generators)[: len(chunk)]
-        return [{"image": image} for image in images]
+
+        def draw(chunk: list[tuple[Row, int]]) -> Sequence[Image]:
+            generators = [torch.Generator("cpu").manual_seed(seed % SEEDS) for _, seed in chunk]
+            return self.draw(rows=[row for row, _ in chunk], generators=generators)
+
+        with torch.inference_mode():
+            return [{"image": image} for image in in_batches(rows, size=self._batch_size, run=draw)]
 
 
-def _bytes_of(value: Value) -> bytes:
-    """What distinguishes a value from others, as bytes."""
-    if isinstance(value, PillowImage.Image):
-        return f"{value.size}".encode() + value.convert("RGB").tobytes()
-    return repr(value).encode()
+class SinglePictureSampler(PictureSampler[Row]):
+    """A `PictureSampler` whose pictures are drawn one by one, whatever the size of the batch."""
 
+    def draw(self, *, rows: Sequence[Row], generators: list[torch.Generator]) -> Sequence[Image]:
+        return [self.draw_one(row, generator=generator) for row, generator in zip(rows, generators, strict=True)]
 
-def number(*, spec: ExpertSpec, name: str, default: float) -> float:
-    """A number among the parameters of an expert.
-
-    Raises:
-        ExpertError: it is none.
-    """
-    value = spec.parameters.get(name, default)
-    if not isinstance(value, int | float):
-        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number, not {value!r}')
-    return float(value)
+    def draw_one(self, row: Row, *, generator: torch.Generator) -> Image:
+        """The picture for one item."""
+        raise NotImplementedError

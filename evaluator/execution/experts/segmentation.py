@@ -18,9 +18,9 @@ from evaluator.core.values import Image, Mask, Masks, Value
 from evaluator.execution.experts.detection import BoxesExpert, Detection
 from evaluator.execution.experts.imaging import image_of, to_tensor
 from evaluator.execution.experts.implementations import implementation_of
-from evaluator.execution.experts.inputs import pixels_of, require_size, value_of
-from evaluator.execution.experts.pretrained import Preparation, load_pretrained
-from evaluator.execution.experts.texts import text_of, whole_number
+from evaluator.execution.experts.inputs import in_batches, number, pixels_of, require_size, value_of, whole_number
+from evaluator.execution.experts.pretrained import Preparation, load_model
+from evaluator.execution.experts.texts import text_of
 
 MOST_POINTS = 3
 """Of one prompt: Segment Anything is trained with no more."""
@@ -124,7 +124,7 @@ class SegmentingExpert:
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._batch_size = spec.batch_size
         self._device = device
-        self._model = load_pretrained(SamModel, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(SamModel, spec=spec, device=device)
         self._size = int(self._model.config.vision_config.image_size)
         self._preparation = Preparation(SamImageProcessorPil, folder=spec.path, size=self._size, normalises=False)
 
@@ -166,10 +166,6 @@ class SegmentingExpert:
         """Places in a picture of this width and height, x and y last, as places in the model's square."""
         return points * (self._size / points.new_tensor(size))
 
-    def filled(self, images: Sequence[Image]) -> list[Image]:
-        """A last, short batch filled up with its first image."""
-        return [*images, *[images[0]] * (self._batch_size - len(images))]
-
 
 def enlarged(logits: Tensor, *, size: tuple[int, int]) -> npt.NDArray[np.float32]:
     """Logits of masks in the size of a picture (width, height), shape (prompts, height, width)."""
@@ -200,23 +196,20 @@ class InstanceExpert(SegmentingExpert):
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
         images = [image_of(item) for item in batch]
-        found = self._detector.found([self._detector.prepare(image) for image in images])
-        masks: list[Masks] = []
-        for start in range(0, len(images), self._batch_size):
-            stop = start + self._batch_size
-            masks += self._batch(images=images[start:stop], found=found[start:stop])
-        return [{"mask": one} for one in masks]
+        detections = self._detector.found([self._detector.prepare(image) for image in images])
+        rows = list(zip(images, detections, strict=True))
+        return [{"mask": masks} for masks in in_batches(rows, size=self._batch_size, run=self._batch)]
 
-    def _batch(self, *, images: Sequence[Image], found: Sequence[list[Detection]]) -> list[Masks]:
+    def _batch(self, rows: Sequence[tuple[Image, list[Detection]]]) -> list[Masks]:
         prompts = torch.zeros(self._batch_size, _MOST_BOXES, 4)
-        for row, objects in zip(prompts, found, strict=False):
+        for row, (_, objects) in zip(prompts, rows, strict=True):
             for place, one in zip(row, objects[:_MOST_BOXES], strict=False):
                 place[:] = torch.tensor(one.box).clamp(0, 1) * self._size
         with torch.inference_mode():
-            logits, _ = self.by_boxes(seen=self.seen(self.filled(images)), boxes=prompts)
+            logits, _ = self.by_boxes(seen=self.seen([image for image, _ in rows]), boxes=prompts)
         return [
             _named(logits=enlarged(row, size=image.size), objects=objects[:_MOST_BOXES], size=image.size)
-            for row, image, objects in zip(logits, images, found, strict=False)
+            for row, (image, objects) in zip(logits, rows, strict=True)
         ]
 
 
@@ -242,34 +235,28 @@ class PointsExpert(SegmentingExpert):
         """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         rows = [
-            points_of(text_of(item, name="prompt_points"), size=image.size)
+            (image, points_of(text_of(item, name="prompt_points"), size=image.size))
             for item, image in zip(batch, images, strict=True)
         ]
-        found: list[Masks] = []
-        for start in range(0, len(images), self._batch_size):
-            stop = start + self._batch_size
-            found += self._batch(images=images[start:stop], rows=rows[start:stop])
-        return [{"mask": one} for one in found]
+        return [{"mask": masks} for masks in in_batches(rows, size=self._batch_size, run=self._batch)]
 
-    def _batch(self, *, images: Sequence[Image], rows: Sequence[list[tuple[float, float]]]) -> list[Masks]:
+    def _batch(self, rows: Sequence[tuple[Image, list[tuple[float, float]]]]) -> list[Masks]:
         places = torch.zeros(self._batch_size, 1, MOST_POINTS, 2)
         labels = torch.full((self._batch_size, 1, MOST_POINTS), NO_POINT, dtype=torch.int)
-        for item, (points, image) in enumerate(zip(rows, images, strict=True)):
+        for item, (image, points) in enumerate(rows):
             # The model takes places as numbers of pixels too, and adds half a pixel itself.
             centres = self.scaled(torch.tensor(points) + 0.5, size=image.size) - 0.5
             places[item, 0, : len(points)] = centres
             labels[item, 0, : len(points)] = 1
         with torch.inference_mode():
-            logits, overlaps = self.by_points(seen=self.seen(self.filled(images)), places=places, labels=labels)
-        return [
-            _unnamed(logits=enlarged(row, size=image.size), overlap=float(overlap), size=image.size)
-            for row, overlap, image in zip(logits, overlaps[:, 0], images, strict=False)
-        ]
-
-
-def _unnamed(*, logits: npt.NDArray[np.float32], overlap: float, size: tuple[int, int]) -> Masks:
-    pixels = logits[0] > 0
-    return Masks(size, (Mask("", pixels, score=_score(overlap)),) if pixels.any() else ())
+            seen = self.seen([image for image, _ in rows])
+            logits, overlaps = self.by_points(seen=seen, places=places, labels=labels)
+        found: list[Masks] = []
+        for row, overlap, (image, _) in zip(logits, overlaps[:, 0], rows, strict=True):
+            pixels = enlarged(row, size=image.size)[0] > 0
+            mask = Mask("", pixels, score=_score(float(overlap)))
+            found.append(Masks(image.size, (mask,) if pixels.any() else ()))
+        return found
 
 
 class RoughMaskExpert(SegmentingExpert):
@@ -287,24 +274,23 @@ class RoughMaskExpert(SegmentingExpert):
             require_size(found=rough, name="prompt_mask", pixels=pixels_of(item))
             prompts += [(index, one) for one in rough.items if one.pixels.any()]
         found: list[list[Mask]] = [[] for _ in batch]
-        for start in range(0, len(prompts), self._batch_size):
-            chunk = prompts[start : start + self._batch_size]
-            masks = self._batch(images=[images[index] for index, _ in chunk], rough=[one for _, one in chunk])
-            for (index, _), mask in zip(chunk, masks, strict=True):
-                if mask.pixels.any():
-                    found[index].append(mask)
+        rows = [(images[index], rough) for index, rough in prompts]
+        masks = in_batches(rows, size=self._batch_size, run=self._batch)
+        for (index, _), mask in zip(prompts, masks, strict=True):
+            if mask.pixels.any():
+                found[index].append(mask)
         return [{"mask": Masks(image.size, tuple(items))} for image, items in zip(images, found, strict=True)]
 
-    def _batch(self, *, images: Sequence[Image], rough: Sequence[Mask]) -> list[Mask]:
+    def _batch(self, rows: Sequence[tuple[Image, Mask]]) -> list[Mask]:
         prompts = torch.zeros(self._batch_size, 1, self._size, self._size, dtype=torch.bool)
-        for row, one in zip(prompts, rough, strict=False):
-            whole = torch.from_numpy(one.pixels.astype(np.float32))[None, None]
-            row[0] = F.interpolate(whole, size=self._size, mode="area")[0, 0] >= _COVERED
+        for prompt, (_, rough) in zip(prompts, rows, strict=True):
+            pixels = torch.from_numpy(rough.pixels.astype(np.float32))[None, None]
+            prompt[0] = F.interpolate(pixels, size=self._size, mode="area")[0, 0] >= _COVERED
         with torch.inference_mode():
-            logits, overlaps = self.by_masks(seen=self.seen(self.filled(images)), masks=prompts)
+            logits, overlaps = self.by_masks(seen=self.seen([image for image, _ in rows]), masks=prompts)
         return [
-            Mask(one.label, enlarged(row, size=image.size)[0] > 0, score=_score(overlap))
-            for row, overlap, image, one in zip(logits, overlaps[:, 0], images, rough, strict=False)
+            Mask(rough.label, enlarged(row, size=image.size)[0] > 0, score=_score(overlap))
+            for row, overlap, (image, rough) in zip(logits, overlaps[:, 0], rows, strict=True)
         ]
 
 
@@ -318,21 +304,18 @@ class EverythingExpert(SegmentingExpert):
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
         self._grid = whole_number(spec=spec, name="grid", default=8)
-        self._threshold = float(spec.parameters.get("threshold", 0.5))  # type: ignore[arg-type]
+        self._threshold = number(spec=spec, name="threshold", default=0.5)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
         images = [image_of(item) for item in batch]
-        maps: list[Value] = []
-        for start in range(0, len(images), self._batch_size):
-            chunk = images[start : start + self._batch_size]
-            maps += [
-                coloured(segments, size=image.size) for segments, image in zip(self.segments(chunk), chunk, strict=True)
-            ]
-        return [{"segmentation": one} for one in maps]
+        segments = in_batches(images, size=self._batch_size, run=self.segments)
+        return [
+            {"segmentation": coloured(planes, size=image.size)} for planes, image in zip(segments, images, strict=True)
+        ]
 
     def segments(self, images: Sequence[Image]) -> list[list[Plane]]:
-        """The segments in each of at most as many images as a batch has, the surest first."""
+        """The segments in each of as many images as a batch has, the surest first."""
         side = (torch.arange(self._grid) + 0.5) * self._size / self._grid - 0.5
         y, x = torch.meshgrid(side, side, indexing="ij")
         points = torch.stack([x.flatten(), y.flatten()], dim=-1)[None, :, None].expand(self._batch_size, -1, -1, -1)
@@ -341,10 +324,10 @@ class EverythingExpert(SegmentingExpert):
         labels = torch.full(places.shape[:3], NO_POINT, dtype=torch.int)
         labels[:, :, 0] = 1
         with torch.inference_mode():
-            logits, overlaps = self.by_points(seen=self.seen(self.filled(images)), places=places, labels=labels)
+            logits, overlaps = self.by_points(seen=self.seen(images), places=places, labels=labels)
         return [
             distinct(masks=enlarged(row, size=image.size) > 0, scores=scores.cpu().numpy(), least=self._threshold)
-            for row, scores, image in zip(logits, overlaps, images, strict=False)
+            for row, scores, image in zip(logits, overlaps, images, strict=True)
         ]
 
 

@@ -10,6 +10,7 @@ from transformers import AutoTokenizer
 
 from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Value
+from evaluator.execution.experts.inputs import in_batches, whole_number
 
 _LONGEST = 1_000_000
 """Tokens. A tokenizer that knows no limit says something far above."""
@@ -36,23 +37,25 @@ def load_tokenizer(spec: ExpertSpec, *, folder: Path | None = None) -> Any:
     return tokenizer
 
 
-def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
-    """A parameter of an expert.
-
-    Raises:
-        ExpertError: the profile gives something else than a whole number.
-    """
-    value = spec.parameters.get(name, default)
-    if not isinstance(value, int):
-        raise ExpertError(f'the parameter "{name}" of {spec.id} must be a whole number, not {value!r}')
-    return value
+def generate_texts(model: Any, *, tokenizer: Any, pixels: Tensor, longest: int, beams: int = 1) -> list[str]:
+    """The likeliest text for each picture or clip of a batch, up to its end token or `longest` tokens."""
+    with torch.inference_mode():
+        tokens = model.generate(
+            pixel_values=pixels.to(model.dtype),
+            do_sample=False,
+            num_beams=beams,
+            max_new_tokens=longest,
+            pad_token_id=tokenizer.pad_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+        )
+    texts = tokenizer.batch_decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    return [text.strip() for text in texts]
 
 
 class TextExpert:
     """An expert from texts to one text; subclasses say what happens to a batch. The parameter `output` names it.
 
-    Texts are padded (and cut) to one length and batches filled up to one size: kernels are chosen by shape, so a
-    constant shape keeps an item's result from depending on the others.
+    Texts are padded (and cut) to one length, as batches are to one size (`in_batches`).
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("text",)
@@ -77,12 +80,8 @@ class TextExpert:
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
         rows = [tuple(text_of(item, name=name) for name in self.inputs) for item in batch]
-        answers: list[str] = []
-        for start in range(0, len(rows), self._batch_size):
-            chunk = rows[start : start + self._batch_size]
-            filled = chunk + chunk[:1] * (self._batch_size - len(chunk))
-            with torch.inference_mode():
-                answers += self.answer(filled)[: len(chunk)]
+        with torch.inference_mode():
+            answers = in_batches(rows, size=self._batch_size, run=self.answer)
         return [{self._output: answer} for answer in answers]
 
     def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:

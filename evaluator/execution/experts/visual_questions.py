@@ -18,8 +18,9 @@ from transformers import (
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
 from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of
-from evaluator.execution.experts.pretrained import load_pretrained
-from evaluator.execution.experts.texts import load_tokenizer, text_of, whole_number
+from evaluator.execution.experts.inputs import in_batches, whole_number
+from evaluator.execution.experts.pretrained import load_model
+from evaluator.execution.experts.texts import load_tokenizer, text_of
 
 
 def embedded(*, model: ViltForQuestionAnswering, pixels: Tensor) -> Tensor:
@@ -47,9 +48,7 @@ class VisualQuestionExpert:
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._model = load_pretrained(
-            ViltForQuestionAnswering, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(ViltForQuestionAnswering, spec=spec, device=device)
         self._processor = ViltImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         self._tokenizer = load_tokenizer(spec)
         self._length = min(self._tokenizer.model_max_length, self._model.config.max_position_embeddings)
@@ -64,11 +63,7 @@ class VisualQuestionExpert:
         shapes = {pixels.shape for pixels, _ in rows}
         if len(shapes) > 1:
             raise ExpertError(f"the images of one batch must have the same size, found {sorted(shapes)}")
-        answers: list[str] = []
-        for start in range(0, len(rows), self._batch_size):
-            chunk = rows[start : start + self._batch_size]
-            filled = chunk + chunk[:1] * (self._batch_size - len(chunk))
-            answers += self._answer(filled)[: len(chunk)]
+        answers = in_batches(rows, size=self._batch_size, run=self._answers_to)
         return [{self._output: answer} for answer in answers]
 
     def _pixels(self, image: Image) -> np.ndarray:
@@ -85,7 +80,7 @@ class VisualQuestionExpert:
             ) from error
         return np.asarray(found, dtype=np.float32)
 
-    def _answer(self, rows: Sequence[tuple[np.ndarray, str]]) -> list[str]:
+    def _answers_to(self, rows: Sequence[tuple[np.ndarray, str]]) -> list[str]:
         pixels = torch.from_numpy(np.stack([pixels for pixels, _ in rows])).to(self._device)
         pixels = pixels.to(self._model.dtype)
         words = self._tokenizer(
@@ -110,7 +105,7 @@ class GitQuestionExpert:
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._model = load_pretrained(GitForCausalLM, folder=spec.path, device=device, precision=spec.precision)
+        self._model = load_model(GitForCausalLM, spec=spec, device=device)
         self._processor = CLIPImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         self._words = load_tokenizer(spec)
         self._new = whole_number(spec=spec, name="max_new_tokens", default=20)
@@ -158,9 +153,7 @@ class LlavaQuestionExpert:
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
-        self._model = load_pretrained(
-            LlavaForConditionalGeneration, folder=spec.path, device=device, precision=spec.precision
-        )
+        self._model = load_model(LlavaForConditionalGeneration, spec=spec, device=device)
         self._processor = CLIPImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         self._words = load_tokenizer(spec)
         vision = self._model.config.vision_config
