@@ -38,28 +38,31 @@ def measured(
         has_gold=slug not in suites_without_gold(), runs=runs,
     )  # fmt: skip
     started = time.monotonic()
-    found = reliability(
+    measured_profile = reliability(
         study,
         first={record.task: record for record in records},
         say=lambda what: log.print(f"reliability: {what}", markup=False, highlight=False),
     )
     log.print(f"reliability: measured in {time.monotonic() - started:.0f} s", highlight=False)
-    return found
+    return measured_profile
 
 
 def print_profile(profile: "Profile") -> None:
     """Print a profile as tables."""
-    found = Listing("measure", "mean", "95 % interval", title=f"Reliability, {profile.runs} runs")
-    rows = [("success rate", profile.success_rate), *((f"pass^{k}", one) for k, one in profile.pass_hat.items())]
+    table = Listing("measure", "mean", "95 % interval", title=f"Reliability, {profile.runs} runs")
+    rows = [
+        ("success rate", profile.success_rate),
+        *((f"pass^{k}", interval) for k, interval in profile.pass_hat.items()),
+    ]
     rows += [
         ("outcome consistency", profile.outcomes),
         ("equal plans", profile.equal_plans),
         ("equal edges of plans", profile.equal_edges),
     ]
-    rows += [(f"consistency of {name}", one) for name, one in profile.resources.items()]
-    for name, one in rows:
-        found.add_row(name, *_in_words(one))
-    found.show(out)
+    rows += [(f"consistency of {name}", interval) for name, interval in profile.resources.items()]
+    for name, interval in rows:
+        table.add_row(name, *_in_words(interval))
+    table.show(out)
     tasks = _counted(profile.tasks, left_out=profile.left_out)
     once = f" {profile.once} tasks ran only once and are left out of consistency." if profile.once else ""
     never = f" {NEVER_SUCCEEDS}" if profile.never_succeeds else ""
@@ -70,36 +73,32 @@ def print_profile(profile: "Profile") -> None:
 
 
 def _print_robustness(profile: "Profile") -> None:
-    found = Listing("perturbation", "ratio", "95 % interval", "tasks", "worst tasks", title="Robustness")
-    for one in profile.robustness:
-        tasks, worst = _counted(one.tasks, left_out=one.left_out), ", ".join(one.worst[:3])
-        found.add_row(one.name, *_in_words(one.ratio), tasks, worst)
+    table = Listing("perturbation", "ratio", "95 % interval", "tasks", "worst tasks", title="Robustness")
+    for row in profile.robustness:
+        tasks, worst = _counted(row.tasks, left_out=row.left_out), ", ".join(row.worst[:3])
+        table.add_row(row.name, *_in_words(row.ratio), tasks, worst)
     for kind, ratio in profile.robustness_by_kind.items():
-        found.add_row(f"all of {kind}", *_in_words(ratio), str(ratio.count), "")
+        table.add_row(f"all of {kind}", *_in_words(ratio), str(ratio.count), "")
     if profile.robustness_overall is not None:
-        found.add_row("all", *_in_words(profile.robustness_overall), str(profile.robustness_overall.count), "")
-    found.show(out)
-    _print_unavailable(profile)
-
-
-def _print_unavailable(profile: "Profile") -> None:
-    for one in profile.unavailable:
-        line = f"{one.name}: not available for this suite. {one.why}"
+        table.add_row("all", *_in_words(profile.robustness_overall), str(profile.robustness_overall.count), "")
+    table.show(out)
+    for perturbation in profile.unavailable:
+        line = f"{perturbation.name}: not available for this suite. {perturbation.why}"
         out.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_predictability(profile: "Profile") -> None:
-    found = profile.predictability
-    if found is None:
+    values = profile.predictability
+    if values is None:
         out.print("No answer came with a confidence.")
         return
-    title = f"Predictability, {found.answers} answers with a confidence"
+    title = f"Predictability, {values.answers} answers with a confidence"
     table = Listing("measure", "value", "95 % interval", title=title)
-    table.add_row("calibration error", *_in_words(found.calibration_error))
-    table.add_row("the same by chance", f"{found.calibration_floor:.4f}", "")
-    table.add_row("Brier score", *_in_words(found.brier))
-    table.add_row("AUROC", *_in_words(found.auroc))
-    table.add_row("selective gain", *_in_words(found.selective_gain))
+    table.add_row("calibration error", *_in_words(values.calibration_error))
+    table.add_row("the same by chance", f"{values.calibration_floor:.4f}", "")
+    table.add_row("Brier score", *_in_words(values.brier))
+    table.add_row("AUROC", *_in_words(values.auroc))
+    table.add_row("selective gain", *_in_words(values.selective_gain))
     table.show(out)
 
 
@@ -107,5 +106,5 @@ def _counted(tasks: int, *, left_out: int) -> str:
     return f"{tasks}, {left_out} left out" if left_out else str(tasks)
 
 
-def _in_words(one: "Interval | None") -> tuple[str, str]:
-    return (_NONE, "") if one is None else (f"{one.mean:.4f}", one.in_words())
+def _in_words(interval: "Interval | None") -> tuple[str, str]:
+    return (_NONE, "") if interval is None else (f"{interval.mean:.4f}", interval.in_words())

@@ -57,7 +57,9 @@ def resource_consistency(values: Sequence[float]) -> float:
     pairs = list(combinations(values, 2))
     if not pairs:
         raise ValueError("consistency takes at least two runs")
-    return sum(exp(-abs(one - other) / (one + other)) if one + other else 1.0 for one, other in pairs) / len(pairs)
+    return sum(
+        exp(-abs(first - second) / (first + second)) if first + second else 1.0 for first, second in pairs
+    ) / len(pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +87,16 @@ def plans_alike(plans: Sequence[Plan | None]) -> PlansAlike | None:
     if not pairs or all(plan is None for plan in plans):
         return None
     equal = sum(_is_equal(*pair) for pair in pairs)
-    edges = sum(edge_f1(plan=one, other=other) for one, other in pairs if one is not None and other is not None)
+    edges = sum(
+        edge_f1(plan=first, other=second) for first, second in pairs if first is not None and second is not None
+    )
     return PlansAlike(equal=equal / len(pairs), edges=edges / len(pairs))
 
 
-def _is_equal(one: Plan | None, other: Plan | None) -> bool:
-    if one is None or other is None:
+def _is_equal(first: Plan | None, second: Plan | None) -> bool:
+    if first is None or second is None:
         return False
     try:
-        return canonical_form(one) == canonical_form(other)
+        return canonical_form(first) == canonical_form(second)
     except CycleError:
         return False

@@ -180,8 +180,8 @@ def distracted(request: PlannerRequest, rng: random.Random) -> Perturbed:
 
 def further_input(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
     # Of a type that nothing given has: which of two pictures is meant would be anybody's guess.
-    there = set(request.task.resources.values())
-    kind = next((kind for kind in _UNUSED_INPUTS if kind not in there), None)
+    types = set(request.task.resources.values())
+    kind = next((kind for kind in _UNUSED_INPUTS if kind not in types), None)
     if kind is None or not request.task.resources:
         return None
     resources = list(request.task.resources.items())
@@ -225,14 +225,14 @@ _STYLES: Sequence[Callable[[list[str]], str]] = (
 
 def _distinct(names: Mapping[str, str]) -> dict[str, str]:
     """The same, with a number behind a name that another tool has already, or has of its own."""
-    found: dict[str, str] = {}
+    unique: dict[str, str] = {}
     for old, new in names.items():
-        taken = {*found.values(), *(name for name in names if name != old)}
+        taken = {*unique.values(), *(name for name in names if name != old)}
         number, candidate = 2, new
         while candidate in taken:
             candidate, number = f"{new}_{number}", number + 1
-        found[old] = candidate
-    return found
+        unique[old] = candidate
+    return unique
 
 
 def _of_every_suite(change: Change) -> Callable[[Suite], Change]:
@@ -345,7 +345,9 @@ def perturbations_of(*, suite: Suite, in_turns: bool) -> tuple[Perturbation, ...
         suite: one of the registry's, or as planners are asked.
         in_turns: whether its planners are asked turn by turn.
     """
-    return tuple(one for one in PERTURBATIONS.values() if one.is_of(suite, in_turns=in_turns))
+    return tuple(
+        perturbation for perturbation in PERTURBATIONS.values() if perturbation.is_of(suite, in_turns=in_turns)
+    )
 
 
 _WHOLE_PLANS = "Planners of whole plans see no results of actions."
@@ -379,10 +381,12 @@ def unavailable(
     """
     return tuple(
         Unavailable(
-            name=one.name, label=one.label, why=_why(one, in_turns=in_turns, lists_tools_itself=lists_tools_itself)
+            name=perturbation.name,
+            label=perturbation.label,
+            why=_why(perturbation, in_turns=in_turns, lists_tools_itself=lists_tools_itself),
         )
-        for one in PERTURBATIONS.values()
-        if one.name not in applied
+        for perturbation in PERTURBATIONS.values()
+        if perturbation.name not in applied
     )
 
 

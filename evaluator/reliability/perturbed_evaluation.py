@@ -31,9 +31,9 @@ class Asking:
 
     def perturbed(self, request: PlannerRequest) -> Perturbed:
         """The request in another form, or as it is."""
-        found = self.perturbation.applied_to(request, suite=self.suite) or Perturbed(request)
-        self.texts[self.suite.task(request.task.id).key] = found.request.task.request
-        return found
+        perturbed = self.perturbation.applied_to(request, suite=self.suite) or Perturbed(request)
+        self.texts[self.suite.task(request.task.id).key] = perturbed.request.task.request
+        return perturbed
 
     def turn(self, request: TurnRequest) -> TurnRequest:
         """A turn in another form, or as it is."""
@@ -62,15 +62,15 @@ class PerturbedBatchPlanner(PerturbedPlanner):
 
     def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
         """Answer many requests. See `BatchPlanner.plan_all`."""
-        asked: list[Perturbed] = []
+        perturbed: list[Perturbed] = []
 
         def changed() -> Iterator[PlannerRequest]:
             for request in requests:
-                asked.append(self._asking.perturbed(request))
-                yield asked[-1].request
+                perturbed.append(self._asking.perturbed(request))
+                yield perturbed[-1].request
 
         for index, end in self._together.plan_all(changed()):
-            yield index, end if isinstance(end, PlannerError) else _restored(end, perturbed=asked[index])
+            yield index, end if isinstance(end, PlannerError) else _restored(end, perturbed=perturbed[index])
 
 
 def perturbed_planner(planner: Planner, *, asking: Asking) -> PerturbedPlanner:
@@ -123,7 +123,7 @@ def _restored(reply: PlannerReply, *, perturbed: Perturbed) -> PlannerReply:
     if names is None or reply.unreadable:
         return reply
     plan, *others = (
-        names.restored(one, request=perturbed.request) for one in (reply.plan, *reply.alternatives)
+        names.restored(plan_received, request=perturbed.request) for plan_received in (reply.plan, *reply.alternatives)
     )  # fmt: skip
     return replace(reply, plan=plan, alternatives=tuple(others))
 
@@ -209,14 +209,14 @@ class PerturbedEvaluator:
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
         """See `Evaluator.run`."""
-        wanted = self.suite.asked(tasks)
+        selected = self.suite.asked(tasks)
         left_out = not_perturbed(
-            perturbation=self._perturbation.name, suite=self.suite, offered=self._offered, tasks=wanted
+            perturbation=self._perturbation.name, suite=self.suite, offered=self._offered, tasks=selected
         )
-        yield from not_run_records(suite=self.suite, tasks=wanted, reasons=left_out)
-        asked = [task.key for task in wanted if task.key not in left_out]
+        yield from not_run_records(suite=self.suite, tasks=selected, reasons=left_out)
+        keys = [task.key for task in selected if task.key not in left_out]
         asking = Asking(self._perturbation, self.suite)
-        for record in self._evaluator.run(planner=self._asked(planner, asking=asking), tasks=asked, run=run):
+        for record in self._evaluator.run(planner=self._asked(planner, asking=asking), tasks=keys, run=run):
             text = asking.texts.get(record.task)
             yield record if text is None else record.model_copy(update={"request": text})
 

@@ -32,19 +32,19 @@ class Bin:
 
 def diagram(*, confidences: Sequence[float], successes: Sequence[bool]) -> list[Bin]:
     """The bins of equal width that have an answer, from low to high confidence. A confidence of 1 is in the last."""
-    found = []
+    bins = []
     for number in range(BINS):
-        own = [
-            (one, is_right)
-            for one, is_right in zip(confidences, successes, strict=True)
-            if min(int(one * BINS), BINS - 1) == number
+        pairs = [
+            (confidence, is_right)
+            for confidence, is_right in zip(confidences, successes, strict=True)
+            if min(int(confidence * BINS), BINS - 1) == number
         ]
-        if own:
-            mean, share = (sum(values) / len(own) for values in zip(*own, strict=True))
-            found.append(
-                Bin(low=number / BINS, high=(number + 1) / BINS, answers=len(own), confidence=mean, success=share)
+        if pairs:
+            mean, share = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+            bins.append(
+                Bin(low=number / BINS, high=(number + 1) / BINS, answers=len(pairs), confidence=mean, success=share)
             )
-    return found
+    return bins
 
 
 def calibration_error(*, confidences: Sequence[float], successes: Sequence[bool]) -> float:
@@ -53,13 +53,13 @@ def calibration_error(*, confidences: Sequence[float], successes: Sequence[bool]
     Guo et al., On Calibration of Modern Neural Networks (2017), equation 3, with ten bins.
     """
     bins = diagram(confidences=confidences, successes=successes)
-    return sum(one.answers * abs(one.confidence - one.success) for one in bins) / len(confidences)
+    return sum(bar.answers * abs(bar.confidence - bar.success) for bar in bins) / len(confidences)
 
 
 def brier_score(*, confidences: Sequence[float], successes: Sequence[bool]) -> float:
     """Mean squared distance of confidence and success, in [0, 1]; 0 is best."""
     pairs = zip(confidences, successes, strict=True)
-    return sum((one - is_right) ** 2 for one, is_right in pairs) / len(confidences)
+    return sum((confidence - is_right) ** 2 for confidence, is_right in pairs) / len(confidences)
 
 
 def auroc(*, confidences: Sequence[float], successes: Sequence[bool]) -> float | None:
@@ -68,11 +68,11 @@ def auroc(*, confidences: Sequence[float], successes: Sequence[bool]) -> float |
     Returns:
         None if all answers are right, or all wrong.
     """
-    right = [one for one, is_right in zip(confidences, successes, strict=True) if is_right]
-    wrong = [one for one, is_right in zip(confidences, successes, strict=True) if not is_right]
+    right = [confidence for confidence, is_right in zip(confidences, successes, strict=True) if is_right]
+    wrong = [confidence for confidence, is_right in zip(confidences, successes, strict=True) if not is_right]
     if not right or not wrong:
         return None
-    wins = sum((one > other) + (one == other) / 2 for one in right for other in wrong)
+    wins = sum((first > second) + (first == second) / 2 for first in right for second in wrong)
     return wins / (len(right) * len(wrong))
 
 
@@ -83,13 +83,13 @@ def risk_coverage(*, confidences: Sequence[float], successes: Sequence[bool]) ->
     confidence come in every order, and the risk is the mean over these.
     """
     ordered = sorted(zip(confidences, successes, strict=True), key=lambda pair: -pair[0])
-    curve, seen, errors = [], 0, 0.0
+    curve, count, errors = [], 0, 0.0
     for _, group in groupby(ordered, key=lambda pair: pair[0]):
         outcomes = [is_right for _, is_right in group]
         rate = outcomes.count(False) / len(outcomes)
         for _ in outcomes:
-            seen, errors = seen + 1, errors + rate
-            curve.append((seen / len(ordered), errors / seen))
+            count, errors = count + 1, errors + rate
+            curve.append((count / len(ordered), errors / count))
     return curve
 
 
@@ -105,10 +105,10 @@ def selective_gain(*, confidences: Sequence[float], successes: Sequence[bool]) -
     errors = [not is_right for is_right in successes]
     if all(errors) or not any(errors):
         return None
-    found = _area(risk_coverage(confidences=confidences, successes=successes))
+    area = _area(risk_coverage(confidences=confidences, successes=successes))
     best = _area(risk_coverage(confidences=[float(not wrong) for wrong in errors], successes=successes))
     random = sum(errors) / len(errors)
-    return 1 - (found - best) / (random - best)
+    return 1 - (area - best) / (random - best)
 
 
 def _area(curve: Sequence[tuple[float, float]]) -> float:
@@ -128,16 +128,16 @@ class Answers:
     @classmethod
     def of(cls, by_task: Sequence[Sequence[tuple[float, bool]]]) -> "Answers":
         """From confidence and success of each answer, task by task; at least one."""
-        rows = [(one, float(right), task) for task, own in enumerate(by_task) for one, right in own]
+        rows = [(confidence, float(is_right), task) for task, own in enumerate(by_task) for confidence, is_right in own]
         confidences, successes, tasks = zip(*rows, strict=True)
         return cls(np.array(confidences), np.array(successes), np.array(tasks))
 
     def draws(self) -> NDArray[np.int64]:
         """(resamples, answers): how often each resample of tasks holds an answer."""
         count = int(self.tasks.max()) + 1
-        drawn = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
-        drawn += np.arange(RESAMPLES)[:, None] * count
-        weights = np.bincount(drawn.ravel(), minlength=RESAMPLES * count).reshape(RESAMPLES, count)
+        clusters = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
+        clusters += np.arange(RESAMPLES)[:, None] * count
+        weights = np.bincount(clusters.ravel(), minlength=RESAMPLES * count).reshape(RESAMPLES, count)
         return np.asarray(weights[:, self.tasks])
 
     @property
@@ -199,14 +199,14 @@ def auroc_interval(answers: Answers) -> Interval | None:
     mean = auroc(confidences=answers.confidences.tolist(), successes=right.tolist())
     if mean is None:
         return None
-    one, other = answers.confidences[right][:, None], answers.confidences[~right][None, :]
-    wins = (one > other) + (one == other) / 2
+    first, second = answers.confidences[right][:, None], answers.confidences[~right][None, :]
+    wins = (first > second) + (first == second) / 2
 
     def of(draws: NDArray[np.int64]) -> Array:
-        first, second = draws[:, right].astype(np.float64), draws[:, ~right].astype(np.float64)
-        pairs = first.sum(axis=1) * second.sum(axis=1)
+        of_right, of_wrong = draws[:, right].astype(np.float64), draws[:, ~right].astype(np.float64)
+        pairs = of_right.sum(axis=1) * of_wrong.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(((first @ wins) * second).sum(axis=1) / pairs)
+            return np.asarray(((of_right @ wins) * of_wrong).sum(axis=1) / pairs)
 
     return _ends(answers, mean=mean, resampled=of, lowest=0.0)
 

@@ -1,8 +1,7 @@
 """The reliability profile of a planner, from the records of its runs. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -31,8 +30,6 @@ TOLERANCE = 0.01
 _WORST = 5
 IsSuccess = Callable[[str, float], bool]
 """Of a task and its value."""
-Measure = Callable[[str], float | None]
-"""Of a task; None where it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +92,12 @@ class Profile:
 
     def to_json(self) -> dict[str, JsonValue]:
         """The profile as a JSON object."""
-        found: dict[str, JsonValue] = asdict(self)
+        fields: dict[str, JsonValue] = asdict(self)
         return {
             "version": VERSION,
-            **found,
-            "pass_hat": {str(k): asdict(one) for k, one in self.pass_hat.items()},
-            "dimensions": {name: None if one is None else asdict(one) for name, one in self.dimensions.items()},
+            **fields,
+            "pass_hat": {str(k): asdict(interval) for k, interval in self.pass_hat.items()},
+            "dimensions": {name: interval and asdict(interval) for name, interval in self.dimensions.items()},
         }
 
     @property
@@ -109,12 +106,16 @@ class Profile:
 
         More is better; robustness may exceed 1, and the estimate of consistency may be below 0. None: not measured.
         """
-        known = self.predictability
+        predictability = None
+        if self.predictability is not None:
+            brier = self.predictability.brier
+            low, high = (None if end is None else 1 - end for end in (brier.high, brier.low))
+            predictability = Interval(mean=1 - brier.mean, low=low, high=high, count=brier.count)
         return {
             "success": self.success_rate,
             "consistency": self.outcomes,
             "robustness": self.robustness_overall,
-            "predictability": None if known is None else _from_one(known.brier),
+            "predictability": predictability,
         }
 
 
@@ -171,33 +172,34 @@ def profile_of(
 def _consistency(plain: Sequence[Records], *, values: Sequence[Values], is_success: IsSuccess) -> dict[str, Any]:
     """The fields of a profile on consistency."""
     runs = {
-        task: [(records[task], one[task]) for records, one in zip(plain, values, strict=True) if task in one]
-        for task in dict.fromkeys(task for one in values for task in one)
+        task: [(records[task], run[task]) for records, run in zip(plain, values, strict=True) if task in run]
+        for task in dict.fromkeys(task for run in values for task in run)
     }
     tasks, count = list(runs), len(plain)
     counts = {task: len(own) for task, own in runs.items()}
     right = {task: sum(is_success(task, value) for _, value in own) for task, own in runs.items()}
     alike = {task: plans_alike([plan_of(record.plan) for record, _ in own]) for task, own in runs.items()}
-    equal = {task: 1.0 if one is None else one.equal for task, one in alike.items()}
+    equal = {task: 1.0 if plans is None else plans.equal for task, plans in alike.items()}
     again = [task for task in tasks if counts[task] > 1]
     outcomes = {task: outcome_consistency(successes=right[task], runs=counts[task]) for task in again}
     steady = {task: (outcomes[task], equal[task]) for task in again}
+    similar = [plans for task in again if (plans := alike[task]) is not None]
+    pass_hat = {
+        k: _mean(pass_hat_k(successes=right[task], runs=counts[task], k=k) for task in tasks if counts[task] >= k)
+        for k in range(1, count + 1)
+    }
     return {
         "tasks": len(tasks),
         "once": len(tasks) - len(again) if count > 1 else 0,
         "never_succeeds": bool(tasks) and not any(right.values()),
-        "success_rate": _mean(lambda task: right[task] / counts[task], tasks=tasks),
+        "success_rate": _mean(right[task] / counts[task] for task in tasks),
         "success_counts": tuple(
             sum(right[task] == number for task in tasks if counts[task] == count) for number in range(count + 1)
         ),
-        "pass_hat": {
-            k: found
-            for k in range(1, count + 1)
-            if (found := _mean(partial(_passed, right=right, counts=counts, k=k), tasks=tasks)) is not None
-        },
-        "outcomes": _mean(outcomes.__getitem__, tasks=again, bounds=DIFFERENCES),
-        "equal_plans": _mean(lambda task: None if (one := alike[task]) is None else one.equal, tasks=again),
-        "equal_edges": _mean(lambda task: None if (one := alike[task]) is None else one.edges, tasks=again),
+        "pass_hat": {k: interval for k, interval in pass_hat.items() if interval is not None},
+        "outcomes": _mean(outcomes.values(), bounds=DIFFERENCES),
+        "equal_plans": _mean(plans.equal for plans in similar),
+        "equal_edges": _mean(plans.edges for plans in similar),
         "resources": _resources({task: [record for record, _ in runs[task]] for task in again}),
         "unsteady": tuple(task for task in sorted(again, key=steady.__getitem__) if steady[task] < (1.0, 1.0))[:_WORST],
     }
@@ -206,15 +208,11 @@ def _consistency(plain: Sequence[Records], *, values: Sequence[Values], is_succe
 def _values(*, column: Column, records: Records) -> Values:
     results = [TaskScore.of(record) for record in records.values()]
     values = counted(column=column, results=results)
-    return {one.task: value for one, value in zip(results, values, strict=True) if value is not None}
+    return {result.task: value for result, value in zip(results, values, strict=True) if value is not None}
 
 
 def _left_out(records: Records, *, values: Mapping[str, float]) -> int:
     return sum(record.outcome is Outcome.INFRA_FAULT and task not in values for task, record in records.items())
-
-
-def _passed(task: str, *, right: Mapping[str, int], counts: Mapping[str, int], k: int) -> float | None:
-    return pass_hat_k(successes=right[task], runs=counts[task], k=k) if counts[task] >= k else None
 
 
 def _success(*, column: Column, gold: Records | None) -> IsSuccess:
@@ -230,51 +228,38 @@ def _success_in_words(*, column: Column, gold: Records | None) -> str:
     return f"{column.label} is at most {TOLERANCE} below the gold plan's on the same samples."
 
 
-def _from_one(one: Interval) -> Interval:
-    low, high = (None if end is None else 1 - end for end in (one.high, one.low))
-    return Interval(mean=1 - one.mean, low=low, high=high, count=one.count)
-
-
-def _mean(measure: Measure, *, tasks: Sequence[str], bounds: Bounds = UNIT) -> Interval | None:
-    values = [value for task in tasks if (value := measure(task)) is not None]
-    return cluster_bootstrap(values, bounds=bounds) if values else None
+def _mean(values: Iterable[float], *, bounds: Bounds = UNIT) -> Interval | None:
+    by_task = list(values)
+    return cluster_bootstrap(by_task, bounds=bounds) if by_task else None
 
 
 def _resources(runs: Mapping[str, Sequence[ResultRecord]]) -> dict[str, Interval]:
-    found = {}
-    for name, used in _USED.items():
-        known = [[one for record in own if (one := used(record)) is not None] for own in runs.values()]
-        whole = [own for own in known if len(own) > 1]
-        if any(map(any, whole)):
-            found[name] = cluster_bootstrap([resource_consistency(own) for own in whole])
-    return found
+    used = [[_resource_use(record) for record in records] for records in runs.values()]
+    intervals = {}
+    for name in ("steps", "tokens", "seconds"):
+        known = [[value for use in task if (value := use[name]) is not None] for task in used]
+        repeated = [values for values in known if len(values) > 1]
+        if any(map(any, repeated)):
+            intervals[name] = cluster_bootstrap([resource_consistency(values) for values in repeated])
+    return intervals
 
 
-def _steps(record: ResultRecord) -> float | None:
-    plan = plan_of(record.plan)
-    return None if plan is None else float(len(plan.steps))
-
-
-def _tokens(record: ResultRecord) -> float | None:
-    call = record.planner
-    if call is None or call.completion_tokens is None:
-        return None
-    return float(call.completion_tokens + (call.prompt_tokens or 0))
-
-
-_USED: Mapping[str, Callable[[ResultRecord], float | None]] = {
-    "steps": _steps,
-    "tokens": _tokens,
-    "seconds": lambda record: None if record.planner is None else record.planner.seconds,
-}
+def _resource_use(record: ResultRecord) -> dict[str, float | None]:
+    plan, call = plan_of(record.plan), record.planner
+    counts_tokens = call is not None and call.completion_tokens is not None
+    return {
+        "steps": None if plan is None else float(len(plan.steps)),
+        "tokens": float((call.completion_tokens or 0) + (call.prompt_tokens or 0)) if call and counts_tokens else None,
+        "seconds": None if call is None else call.seconds,
+    }
 
 
 def _perturbed_values(
     perturbation: Perturbation, *, column: Column, records: Records, plain: Sequence[Values]
 ) -> PerturbedValues:
     changed = _values(column=column, records=records)
-    unchanged = {task: [one[task] for one in plain if task in one] for task in changed}
-    tasks = [task for task, own in unchanged.items() if own]
+    unchanged = {task: [run[task] for run in plain if task in run] for task in changed}
+    tasks = [task for task, values in unchanged.items() if values]
     return PerturbedValues(
         perturbation=perturbation,
         changed={task: changed[task] for task in tasks},
@@ -295,17 +280,18 @@ def _predictability(
         return None
     pairs = [pair for own in answers.values() for pair in own]
     confidences, successes = ([*part] for part in zip(*pairs, strict=True))
-    given = {"confidences": confidences, "successes": successes}
-    every = predictability.Answers.of(list(answers.values()))
-    sure = sorted((-one, task) for task, own in answers.items() for one, is_right in own if not is_right)
+    by_task = predictability.Answers.of(list(answers.values()))
+    wrong = sorted((-confidence, task) for task, own in answers.items() for confidence, is_right in own if not is_right)
     return Predictability(
         answers=len(pairs),
-        calibration_error=predictability.calibration_interval(every),
-        calibration_floor=predictability.calibration_floor(every),
-        brier=clustered_mean([[(one - is_right) ** 2 for one, is_right in own] for own in answers.values()]),
-        auroc=predictability.auroc_interval(every),
-        selective_gain=predictability.selective_gain_interval(every),
-        curve=predictability.risk_coverage(**given),
-        bins=predictability.diagram(**given),
-        overconfident=tuple(dict.fromkeys(task for _, task in sure))[:_WORST],
+        calibration_error=predictability.calibration_interval(by_task),
+        calibration_floor=predictability.calibration_floor(by_task),
+        brier=clustered_mean(
+            [[(confidence - is_right) ** 2 for confidence, is_right in own] for own in answers.values()]
+        ),
+        auroc=predictability.auroc_interval(by_task),
+        selective_gain=predictability.selective_gain_interval(by_task),
+        curve=predictability.risk_coverage(confidences=confidences, successes=successes),
+        bins=predictability.diagram(confidences=confidences, successes=successes),
+        overconfident=tuple(dict.fromkeys(task for _, task in wrong))[:_WORST],
     )

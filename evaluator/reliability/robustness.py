@@ -1,6 +1,6 @@
 """Robustness: the scores of a planner on perturbed requests relative to those on the plain ones. Pure and seeded."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,8 +31,8 @@ def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float], most
     ratio = float(over.sum() / under.sum())
     if np.allclose(over, ratio * under, rtol=0, atol=1e-12):
         share = unseen_share(len(under))
-        kept = ratio * (1 - share)
-        return interval(mean=ratio, low=kept, high=kept + share * most / float(under.mean()), count=len(under))
+        low = ratio * (1 - share)
+        return interval(mean=ratio, low=low, high=low + share * most / float(under.mean()), count=len(under))
     drawn = np.random.default_rng(SEED).integers(0, len(under), size=(RESAMPLES, len(under)))
     sums = under[drawn].sum(axis=1)
     ratios = over[drawn].sum(axis=1)[sums > 0] / sums[sums > 0]
@@ -95,21 +95,19 @@ def pooled(runs: Iterable[PerturbedValues]) -> Interval | None:
     Tasks are resampled with all of their answers, so a task counts by the number of perturbations that apply to it.
     """
     sums: dict[str, tuple[float, float]] = {}
-    every = list(runs)
-    for run in every:
+    all_runs = list(runs)
+    for run in all_runs:
         for task, value in run.changed.items():
             changed, unchanged = sums.get(task, (0.0, 0.0))
             sums[task] = changed + value, unchanged + run.plain[task]
     return ratio_of_means(
-        changed=[one for one, _ in sums.values()], unchanged=[one for _, one in sums.values()], most=float(len(every))
+        changed=[changed for changed, _ in sums.values()],
+        unchanged=[unchanged for _, unchanged in sums.values()],
+        most=float(len(all_runs)),
     )
 
 
 def pooled_by_kind(runs: Sequence[PerturbedValues]) -> dict[str, Interval]:
     """`pooled` for each kind of perturbation that has a ratio."""
-    found = {str(kind): pooled(filter(_is_of(kind), runs)) for kind in Kind}
-    return {kind: one for kind, one in found.items() if one is not None}
-
-
-def _is_of(kind: Kind) -> Callable[[PerturbedValues], bool]:
-    return lambda run: run.perturbation.kind is kind
+    ratios = {str(kind): pooled(run for run in runs if run.perturbation.kind is kind) for kind in Kind}
+    return {kind: ratio for kind, ratio in ratios.items() if ratio is not None}

@@ -65,12 +65,12 @@ def _on_first(record: ResultRecord, *, count: int) -> ResultRecord:
 def _indicators(record: ResultRecord, *, samples: Sequence[SampleResult]) -> dict[str, float]:
     """Means of the indicators that data points have; those of the plan as they are."""
     by_sample = {name for sample in record.samples for name in sample.indicators}
-    found = {name: value for name, value in record.indicators.items() if name not in by_sample}
+    means = {name: value for name, value in record.indicators.items() if name not in by_sample}
     for name in by_sample & set(record.indicators):
-        known = [sample.indicators[name] for sample in samples if name in sample.indicators]
-        if known:
-            found[name] = fsum(known) / len(known)
-    return {name: found[name] for name in record.indicators if name in found}
+        values = [sample.indicators[name] for sample in samples if name in sample.indicators]
+        if values:
+            means[name] = fsum(values) / len(values)
+    return {name: means[name] for name in record.indicators if name in means}
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -51,12 +51,12 @@ def executed_together(
         return [planner for _, planner in runs]
     jobs: list[Job] = []
     collecting = evaluator.collecting(jobs)
-    asked = [_remembering(planner) for _, planner in runs]
-    for (form, _), planner in zip(runs, asked, strict=True):
+    recorders = [_remembering(planner) for _, planner in runs]
+    for (form, _), planner in zip(runs, recorders, strict=True):
         for _ in form(collecting).run(planner=planner, tasks=tasks):
             pass
     evaluator.execute(jobs)
-    return [Replayed(planner.name, planner.replies) for planner in asked]
+    return [Replayed(planner.name, planner.replies) for planner in recorders]
 
 
 class Replayed:
@@ -72,10 +72,10 @@ class Replayed:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """See `Planner`."""
-        known = self._replies[request.task.id]
-        if isinstance(known, PlannerError):
-            raise known
-        return known
+        reply = self._replies[request.task.id]
+        if isinstance(reply, PlannerError):
+            raise reply
+        return reply
 
 
 class _Remembering:
@@ -163,18 +163,18 @@ def reliability(study: Study, *, first: Records, say: Callable[[str], None] = la
         first: the records of the first run, which need not be made again.
         say: is told what begins.
     """
-    further, runs, found = _of_further_runs(study.evaluator), _further_runs(study), []
+    further, runs, results = _of_further_runs(study.evaluator), _further_runs(study), []
     say(f"{len(runs)} further runs")
     planners = executed_together(further, runs=[(run.form, run.planner) for run in runs], tasks=study.tasks)
     for run, planner in zip(runs, planners, strict=True):
         say(run.label)
-        found.append((run, _records(study, evaluator=run.form(further), planner=planner)))
-    perturbed = {run.perturbation: records for run, records in found if run.perturbation}
+        results.append((run, _records(study, evaluator=run.form(further), planner=planner)))
+    perturbed = {run.perturbation: records for run, records in results if run.perturbation}
     return profile_of(
         column=_column(study),
-        plain_runs=[first, *(records for run, records in found if not run.perturbation and not run.is_of_gold)],
+        plain_runs=[first, *(records for run, records in results if not run.perturbation and not run.is_of_gold)],
         perturbed=perturbed,
-        gold=next((records for run, records in found if run.is_of_gold), None),
+        gold=next((records for run, records in results if run.is_of_gold), None),
         unavailable=unavailable(in_turns=study.episode.in_turns, applied=perturbed),
     )
 
@@ -195,9 +195,9 @@ def _further_runs(study: Study) -> list[_FurtherRun]:
         _FurtherRun(f"run {number} of {study.runs}", _plain, reseeded(study.planner, run=number - 1))
         for number in range(2, study.runs + 1)
     ]
-    for one in perturbations_of(suite=suite, in_turns=study.episode.in_turns):
-        form = partial(PerturbedEvaluator, perturbation=one.name, episode=study.episode, profile=study.profile)
-        runs.append(_FurtherRun(one.label, form, study.planner, perturbation=one.name))
+    for perturbation in perturbations_of(suite=suite, in_turns=study.episode.in_turns):
+        form = partial(PerturbedEvaluator, perturbation=perturbation.name, episode=study.episode, profile=study.profile)
+        runs.append(_FurtherRun(perturbation.label, form, study.planner, perturbation=perturbation.name))
     if study.has_gold and _column(study).interval is not IntervalMethod.WILSON:
         runs.append(_FurtherRun("gold plans", _plain, GoldPlanner(suite), is_of_gold=True))
     return runs
