@@ -62,7 +62,7 @@ def as_csv(*, facts: BoardFacts, rows: Iterable[Row]) -> str:
 
 def columns(facts: BoardFacts) -> dict[str, Kind]:
     """The columns in order, with what they hold."""
-    named: list[tuple[Kind, Iterable[str]]] = [
+    groups: list[tuple[Kind, Iterable[str]]] = [
         (int, ("rank", "rank_low", "rank_high", "rank_tests")),
         (str, ("planner", "version", "owner", "team", "kind", "strategy", "model_name")),
         (int, ("parameters",)),
@@ -84,7 +84,7 @@ def columns(facts: BoardFacts) -> dict[str, Kind]:
         (int, ("snapshot",)),
         (str, ("snapshot_digest",)),
     ]
-    return {name: kind for kind, names in named for name in names}
+    return {name: kind for kind, names in groups for name in names}
 
 
 def lines(*, facts: BoardFacts, rows: Iterable[Row]) -> Iterator[list[Any]]:
@@ -116,8 +116,8 @@ def _line(*, row: Row, facts: BoardFacts) -> list[Any]:
         value = row["metrics"].get(column.key) or {}
         line += [value.get(part, "") for part in _METRIC_PARTS]
     for column in _ranged_columns(facts):
-        found = ranged(metrics=row["metrics"], column=column) or {}
-        line.append(found.get("upper", found.get("mean", "")))
+        ranged_value = ranged(metrics=row["metrics"], column=column) or {}
+        line.append(ranged_value.get("upper", ranged_value.get("mean", "")))
     line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
     line += [usage.get(name, "") for name in _USAGE]
     reliability = row.get("reliability") or {}

@@ -243,7 +243,7 @@ def measures(*, plan: Plan, gold: PlanProfile, shortest: int, solves: bool) -> d
         shortest: calls of the shortest sufficient plan, at least 1.
         solves: whether SE = 1.
     """
-    near = compare(found=PlanProfile(plan), wanted=gold, is_right=solves)
+    near = compare(plan=PlanProfile(plan), gold=gold, is_right=solves)
     found = {
         "node_f1": near.node_f1,
         "edge_f1": near.edge_f1,

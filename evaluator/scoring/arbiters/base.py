@@ -111,8 +111,8 @@ class ArbiterName:
         """
         if self.kind == "chat":
             digest = hashlib.sha256(PROMPT.encode()).hexdigest()
-            asked = {"temperature": 0.0, "seed": SEED, "max_tokens": MOST_TOKENS, "votes": VOTES}
-            return {"name": self.model, "prompt": PROMPT_VERSION, "prompt_sha256": digest, **asked}
+            settings = {"temperature": 0.0, "seed": SEED, "max_tokens": MOST_TOKENS, "votes": VOTES}
+            return {"name": self.model, "prompt": PROMPT_VERSION, "prompt_sha256": digest, **settings}
         rules: dict[str, JsonValue] = {"version": CROSS_ENCODER_VERSION, "threshold": self.threshold}
         if self.kind == "hub":
             return {"name": self.repo, "revision": self.commit, **rules}
@@ -142,10 +142,10 @@ def named(text: str, *, threshold: float = THRESHOLD) -> ArbiterName:
     kind, _, rest = text.partition(":")
     if kind == "dir" and rest:
         return ArbiterName(kind=kind, folder=rest, threshold=threshold)
-    if kind == "hub" and (found := _HUB.fullmatch(rest)):
-        return ArbiterName(kind=kind, repo=found["repo"], commit=found["commit"], threshold=threshold)
-    if kind == "chat" and (found := _CHAT.fullmatch(rest)):
-        return ArbiterName(kind=kind, url=found["url"], model=found["model"], threshold=threshold)
+    if kind == "hub" and (match := _HUB.fullmatch(rest)):
+        return ArbiterName(kind=kind, repo=match["repo"], commit=match["commit"], threshold=threshold)
+    if kind == "chat" and (match := _CHAT.fullmatch(rest)):
+        return ArbiterName(kind=kind, url=match["url"], model=match["model"], threshold=threshold)
     raise ArbiterError(
         f"the arbiter {text!r} is none of dir:PATH, hub:OWNER/NAME@COMMIT (40 hexadecimal digits) and chat:URL#MODEL"
     )

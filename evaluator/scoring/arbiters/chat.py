@@ -64,7 +64,8 @@ class ChatArbiter:
         except (JudgeError, EgressRefusedError, OSError, ValueError) as error:
             self._failures += 1
             self._rests_until = self._clock() + REST_SECONDS
-            return Settled(verdict="undecided", answers=tuple(answers), problem=_sentence(str(error)), is_final=False)
+            problem = f"{str(error)[:1].upper()}{str(error)[1:]}."
+            return Settled(verdict="undecided", answers=tuple(answers), problem=problem, is_final=False)
         self._failures = 0
         return decided(answers)
 
@@ -77,8 +78,8 @@ def conversation(question: Question) -> list[dict[str, str]]:
 
 def vote_in(answer: str) -> str:
     """`same`, `different` or `unsure`; `malformed` unless the answer is exactly the one line that was asked for."""
-    found = _VERDICT.fullmatch(answer.strip())
-    return found[1] if found else "malformed"
+    verdict = _VERDICT.fullmatch(answer.strip())
+    return verdict[1] if verdict else "malformed"
 
 
 def decided(votes: Sequence[str]) -> Settled:
@@ -91,7 +92,3 @@ def decided(votes: Sequence[str]) -> Settled:
 
 
 _DECISIONS: tuple[Literal["same"], Literal["different"]] = ("same", "different")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -64,8 +64,8 @@ class CrossEncoder:
         encoded = tokenizer(first, second, truncation=True, max_length=limit, return_tensors="pt").to(model.device)
         with torch.inference_mode():
             output = model(**encoded).logits[0].double()
-        found = torch.sigmoid(output[0]) if place is None else torch.softmax(output, dim=0)[place]
-        return float(found)
+        probability = torch.sigmoid(output[0]) if place is None else torch.softmax(output, dim=0)[place]
+        return float(probability)
 
 
 def decided(*, probability: float, threshold: float) -> Settled:

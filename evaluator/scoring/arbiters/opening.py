@@ -50,13 +50,13 @@ class KeepingArbiter:
         if max(len(question.wanted), len(question.given)) > LONGEST_TEXT:
             return Settled(verdict="undecided", problem=f"A text has more than {LONGEST_TEXT} characters.")
         key = self._key(question)
-        if (found := self._kept.get(key) or self._stored(key)) is None:
-            (found,) = self._arbiter.settle([question])
-            if found.is_final:
-                self._store(key=key, settled=found)
-        if found.is_final:
-            self._kept[key] = found
-        return found
+        if (settled := self._kept.get(key) or self._stored(key)) is None:
+            (settled,) = self._arbiter.settle([question])
+            if settled.is_final:
+                self._store(key=key, settled=settled)
+        if settled.is_final:
+            self._kept[key] = settled
+        return settled
 
     def _key(self, question: Question) -> str:
         texts = {"kind": question.kind, "wanted": question.wanted, "given": question.given}
@@ -79,8 +79,8 @@ class KeepingArbiter:
     def _store(self, *, key: str, settled: Settled) -> None:
         if self._open_store is None:
             return
-        told = {"verdict": settled.verdict, "answers": list(settled.answers), "problem": settled.problem}
-        artefact = Artefact(data=json.dumps(told).encode(), media_type=MediaType.TEXT)
+        fields = {"verdict": settled.verdict, "answers": list(settled.answers), "problem": settled.problem}
+        artefact = Artefact(data=json.dumps(fields).encode(), media_type=MediaType.TEXT)
         # What cannot be kept is asked for once more.
         with suppress(OSError):
             store = self._open_store()
@@ -91,11 +91,11 @@ class KeepingArbiter:
 def _read(data: bytes) -> Settled | None:
     """A kept verdict; None where the store has something else."""
     try:
-        told = json.loads(data)
-        if told["verdict"] not in {"same", "different", "undecided"}:
+        fields = json.loads(data)
+        if fields["verdict"] not in {"same", "different", "undecided"}:
             return None
-        answers = tuple(str(answer) for answer in told["answers"])
-        return Settled(verdict=told["verdict"], answers=answers, problem=str(told["problem"]))
+        answers = tuple(str(answer) for answer in fields["answers"])
+        return Settled(verdict=fields["verdict"], answers=answers, problem=str(fields["problem"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -33,11 +33,11 @@ def arbiter_named(text: str, *, threshold: float) -> ArbiterName | None:
     if not text:
         return None
     try:
-        found = named(text, threshold=threshold)
-        found.identity()
+        name = named(text, threshold=threshold)
+        name.identity()
     except ArbiterError as error:
         raise usage_error(error) from None
-    return found
+    return name
 
 
 def key_in(variable: str) -> str:
@@ -54,7 +54,7 @@ def arbiter_opened(text: str, *, threshold: float, key_env: str) -> Arbiter | No
     from evaluator.execution.engine.opening import open_store
     from evaluator.scoring.arbiters.opening import opened
 
-    found = arbiter_named(text, threshold=threshold)
+    name = arbiter_named(text, threshold=threshold)
     data = Path(os.environ.get("PLANARENA_DATA", ".data"))
     store = partial(open_store, where=str(data / "store"), data=data)
-    return None if found is None else opened(found, api_key=key_in(key_env), open_store=store)
+    return None if name is None else opened(name, api_key=key_in(key_env), open_store=store)

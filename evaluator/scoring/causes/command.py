@@ -37,14 +37,14 @@ def causes_document(*, suite: Suite, records: "Iterable[ResultRecord]") -> dict[
         records: of its tasks.
     """
     context = CauseContext(suite=suite)
-    found = {record.task: causes_of(record, context=context) for record in records}
-    below = {task: findings for task, findings in found.items() if findings}
+    by_task = {record.task: causes_of(record, context=context) for record in records}
+    below = {task: findings for task, findings in by_task.items() if findings}
     return {
         "version": "causes/1",
         "below": len(below),
         "tasks_by_cause": {cause.value: count for cause, count in tasks_by_cause(below.values()).items()},
         "tasks_by_first_cause": {cause.value: count for cause, count in tasks_by_first_cause(below.values()).items()},
-        "findings": {task: [one.to_json() for one in findings] for task, findings in below.items()},
+        "findings": {task: [finding.to_json() for finding in findings] for task, findings in below.items()},
     }
 
 

@@ -55,22 +55,22 @@ class Graph:
             plan: the plan.
             resources: names of the request's inputs, without `$`.
         """
-        made: dict[str, int] = {}
+        producers: dict[str, int] = {}
         for place, step in enumerate(plan.steps):
             for reference in step.outputs.values():
-                made.setdefault(reference.removeprefix("$"), place)
+                producers.setdefault(reference.removeprefix("$"), place)
         names = frozenset(resources)
         inputs = [
-            {name: _value(value, made=made, resources=names) for name, value in step.inputs.items()}
+            {name: _value(value, producers=producers, resources=names) for name, value in step.inputs.items()}
             for step in plan.steps
         ]
-        answers = [_value(value, made=made, resources=names) for value in plan.answers]
-        same = _first_of_equal(plan.steps, inputs=inputs)
+        answers = [_value(value, producers=producers, resources=names) for value in plan.answers]
+        originals = _first_of_equal(plan.steps, inputs=inputs)
         return cls(
             steps=plan.steps,
-            inputs=tuple({name: _resolved(value, same) for name, value in one.items()} for one in inputs),
-            answers=tuple(_resolved(value, same) for value in answers),
-            repeated=frozenset(place for place, first in enumerate(same) if first != place),
+            inputs=tuple({name: _resolved(value, originals) for name, value in values.items()} for values in inputs),
+            answers=tuple(_resolved(value, originals) for value in answers),
+            repeated=frozenset(place for place, first in enumerate(originals) if first != place),
         )
 
     @cached_property
@@ -83,45 +83,45 @@ class Graph:
         """For each step what its results come from: tools, inputs of the request and texts."""
         return tuple(
             frozenset(
-                found
+                origin
                 for before in (place, *self.ancestors[place])
-                for found in (
+                for origin in (
                     *((f"tool {self.steps[before].tool}",) if before != place else ()),
                     *map(_leaf, self.inputs[before].values()),
                 )
-                if found
+                if origin
             )
             for place in range(len(self.steps))
         )
 
     def origins(self, value: Value, *, through: Collection[int]) -> frozenset[Value]:
         """Where a value comes from, looking through some steps as if they were not there."""
-        found: set[Value] = set()
-        waiting, seen = [value], set[int]()
-        while waiting:
-            one = waiting.pop()
-            if not isinstance(one, Made) or one.step not in through:
-                found.add(one)
-            elif one.step not in seen:
-                seen.add(one.step)
-                waiting += self.inputs[one.step].values()
-        return frozenset(found)
+        origins: set[Value] = set()
+        queue, visited = [value], set[int]()
+        while queue:
+            current = queue.pop()
+            if not isinstance(current, Made) or current.step not in through:
+                origins.add(current)
+            elif current.step not in visited:
+                visited.add(current.step)
+                queue += self.inputs[current.step].values()
+        return frozenset(origins)
 
     def _before(self, place: int) -> Iterator[int]:
-        waiting, seen = [place], {place}
-        while waiting:
-            for value in self.inputs[waiting.pop()].values():
-                if isinstance(value, Made) and value.step not in seen:
-                    seen.add(value.step)
-                    waiting.append(value.step)
+        queue, visited = [place], {place}
+        while queue:
+            for value in self.inputs[queue.pop()].values():
+                if isinstance(value, Made) and value.step not in visited:
+                    visited.add(value.step)
+                    queue.append(value.step)
                     yield value.step
 
 
-def _value(value: str, *, made: Mapping[str, int], resources: frozenset[str]) -> Value:
+def _value(value: str, *, producers: Mapping[str, int], resources: frozenset[str]) -> Value:
     name = value.strip().removeprefix("$")
     if name in resources:
         return Resource(name)
-    return Made(made[name]) if name in made else Text(value)
+    return Made(producers[name]) if name in producers else Text(value)
 
 
 def _leaf(value: Value) -> str:
@@ -130,20 +130,20 @@ def _leaf(value: Value) -> str:
     return f"text {value.words}" if isinstance(value, Text) else ""
 
 
-def _resolved(value: Value, same: list[int]) -> Value:
-    return Made(same[value.step]) if isinstance(value, Made) else value
+def _resolved(value: Value, originals: list[int]) -> Value:
+    return Made(originals[value.step]) if isinstance(value, Made) else value
 
 
 def _first_of_equal(steps: tuple[Step, ...], *, inputs: list[dict[str, Value]]) -> list[int]:
     """For each step the first one that calls the same tool with the same inputs."""
-    same = list(range(len(steps)))
+    originals = list(range(len(steps)))
     while True:
         first: dict[object, int] = {}
-        found = [
-            first.setdefault((step.tool, frozenset((name, _resolved(v, same)) for name, v in one.items())), place)
-            for place, (step, one) in enumerate(zip(steps, inputs, strict=True))
-        ]
+        firsts = []
+        for place, (step, values) in enumerate(zip(steps, inputs, strict=True)):
+            call = step.tool, frozenset((name, _resolved(value, originals)) for name, value in values.items())
+            firsts.append(first.setdefault(call, place))
         # Calls that take results of equal calls may be equal too.
-        if found == same:
-            return same
-        same = found
+        if firsts == originals:
+            return originals
+        originals = firsts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from evaluator.core.plans.model import Plan
-from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
+from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript
 from evaluator.scoring.causes.taxonomy import Cause, Finding, shortened
 
 MISLED, ERRORS = "misled", "errors"
@@ -28,29 +28,22 @@ _REFERENCE = re.compile(r"\bR\d+\b")
 
 def of_endings(transcripts: Sequence[Transcript]) -> tuple[Finding, ...]:
     """Why episodes ended without the planner's doing, and those that it ended without an answer."""
-    return tuple(dict.fromkeys(found for one in transcripts for found in _of_ending(one)))
+    return tuple(dict.fromkeys(finding for transcript in transcripts for finding in _of_ending(transcript)))
 
 
 def _of_ending(transcript: Transcript) -> Iterator[Finding]:
     cause, turns = _ENDS.get(transcript.stop), transcript.turns
+    count = f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
     if cause is Cause.UNREADABLE:
         place = f"turn {len(turns)}"
         yield Finding(cause=cause, step=place, where=place, given=shortened(turns[-1].error) if turns else None)
     elif cause is not None:
-        yield Finding(cause=cause, given=_counted(turns))
+        yield Finding(cause=cause, given=count)
     elif not (transcript.answer or "").strip():
-        failed = _unresolved(transcript, needed=None)
-        yield failed or Finding(cause=_of_no_answer(transcript), given=_counted(turns))
-
-
-def _of_no_answer(transcript: Transcript) -> Cause:
-    """Of an episode in which every action worked, or none was tried."""
-    is_empty = not any(turn.actions for turn in transcript.turns)
-    return Cause.EMPTY_PLAN if is_empty and transcript.stop is StopReason.COMPLETED else Cause.STOPPED_EARLY
-
-
-def _counted(turns: Sequence[TurnRun]) -> str:
-    return f"{len(turns)} turn{'' if len(turns) == 1 else 's'}"
+        # Every action worked, or none was tried.
+        is_empty = transcript.stop is StopReason.COMPLETED and not any(turn.actions for turn in turns)
+        cause = Cause.EMPTY_PLAN if is_empty else Cause.STOPPED_EARLY
+        yield _unresolved(transcript, needed=None) or Finding(cause=cause, given=count)
 
 
 def of_failures(transcripts: Sequence[Transcript], *, gold: Plan | None) -> tuple[Finding, ...]:
@@ -61,18 +54,19 @@ def of_failures(transcripts: Sequence[Transcript], *, gold: Plan | None) -> tupl
         gold: one right way; failed actions of tools that it does not call do not count. None: all count.
     """
     needed = None if gold is None else frozenset(gold.tools())
-    found = (_unresolved(one, needed=needed) for one in transcripts)
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    findings = (_unresolved(transcript, needed=needed) for transcript in transcripts)
+    return tuple(dict.fromkeys(finding for finding in findings if finding is not None))
 
 
 def _unresolved(transcript: Transcript, *, needed: frozenset[str] | None) -> Finding | None:
     """The first action that failed and whose tool gave no result afterwards."""
     actions = [(number, action) for number, turn in enumerate(transcript.turns, 1) for action in turn.actions]
+    successful = {action.tool for action in _successful(transcript)}
     for place, (number, action) in enumerate(actions):
         later = (other for _, other in actions[place + 1 :])
-        if action.problem is None or any(one.tool == action.tool and one.problem is None for one in later):
+        if action.problem is None or any(retry.tool == action.tool and retry.problem is None for retry in later):
             continue
-        if needed is None or action.tool in needed or not needed.intersection(_successful(transcript)):
+        if needed is None or action.tool in needed or not needed & successful:
             is_invented = action.problem is ActionProblem.UNKNOWN_TOOL
             return Finding(
                 cause=Cause.INVENTED_TOOL if is_invented else Cause.FAILED_ACTION,
@@ -91,8 +85,7 @@ def of_answers(
         gold: one right way; None where none is known.
         indicators: of the record.
     """
-    found = (_of_answer(one, gold=gold, indicators=indicators) for one in transcripts)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_of_answer(transcript, gold=gold, indicators=indicators) for transcript in transcripts))
 
 
 def _of_answer(transcript: Transcript, *, gold: Plan | None, indicators: Mapping[str, float]) -> Finding:
@@ -102,44 +95,29 @@ def _of_answer(transcript: Transcript, *, gold: Plan | None, indicators: Mapping
         return Finding(cause=Cause.FAILED_ACTION, given=given)
     if indicators.get(MISLED) == 1.0:
         return Finding(cause=Cause.MISLED, wanted=wanted, given=given)
-    if gold is not None and transcript.stop is StopReason.STOPPED and _has_fewer(transcript, gold=gold):
-        return Finding(cause=Cause.STOPPED_EARLY, wanted=wanted, given=given)
-    last = _followed(transcript)
-    if gold is not None and last is not None and _does_all(transcript, gold=gold):
-        return Finding(cause=Cause.MISLED, tool=last.tool, wanted=wanted, given=given)
+    actions = _successful(transcript)
+    if gold is not None and transcript.stop is StopReason.STOPPED:
+        missing = Counter(gold.tools()) - Counter(action.tool for action in actions)
+        if missing:
+            return Finding(cause=Cause.STOPPED_EARLY, wanted=wanted, given=given)
+    if gold is not None and actions and _does_all(actions, gold=gold):
+        answer, results = _words(transcript.answer or ""), _words(" ".join(actions[-1].outputs.values()))
+        if answer and answer <= results:
+            return Finding(cause=Cause.MISLED, tool=actions[-1].tool, wanted=wanted, given=given)
     return Finding(cause=Cause.WRONG_ANSWER, wanted=wanted, given=given)
 
 
-def _has_fewer(transcript: Transcript, *, gold: Plan) -> bool:
-    """Whether tools that the gold plan calls were called fewer times."""
-    return bool(Counter(gold.tools()) - Counter(_successful(transcript)))
-
-
-def _followed(transcript: Transcript) -> ActionRun | None:
-    """The last action with a result, if the answer has its words."""
-    done = [action for turn in transcript.turns for action in turn.actions if action.problem is None]
-    if not done:
-        return None
-    answer, results = _words(transcript.answer or ""), _words(" ".join(done[-1].outputs.values()))
-    return done[-1] if answer and answer <= results else None
-
-
-def _does_all(transcript: Transcript, *, gold: Plan) -> bool:
+def _does_all(actions: Sequence[ActionRun], *, gold: Plan) -> bool:
     """Whether every action of the gold plan was done: one of the same tool with the same words, names of results aside.
 
     What is calculated or looked up by rules is never wrong after that; what an expert says may be."""
-    left = [action for turn in transcript.turns for action in turn.actions if action.problem is None]
+    remaining = [(action.tool, _spelling(action.arguments)) for action in actions]
     for step in gold.steps:
-        wanted = " ".join(step.inputs.values())
-        same = next((one for one in left if one.tool == step.tool and _is_alike(one.arguments, wanted)), None)
-        if same is None:
+        call = step.tool, _spelling(" ".join(step.inputs.values()))
+        if call not in remaining:
             return False
-        left.remove(same)
+        remaining.remove(call)
     return True
-
-
-def _is_alike(one: str, other: str) -> bool:
-    return _spelling(one) == _spelling(other)
 
 
 def _spelling(arguments: str) -> str:
@@ -150,5 +128,5 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _successful(transcript: Transcript) -> list[str]:
-    return [action.tool for turn in transcript.turns for action in turn.actions if action.problem is None]
+def _successful(transcript: Transcript) -> list[ActionRun]:
+    return [action for turn in transcript.turns for action in turn.actions if action.problem is None]

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from evaluator.core.plans.abstaining import abstains
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Problem
 from evaluator.core.records import Outcome, Reason, ResultRecord
-from evaluator.core.suites.base import ABSTENTION, EXACT, RightPlans, Suite, Task, right_plans_of
-from evaluator.core.transcripts import Transcript
+from evaluator.core.suites.base import ABSTENTION, EXACT, Suite, Task, right_plans_of
 from evaluator.replies.canonical import parse_canonical
 from evaluator.replies.read import read_plan
 from evaluator.scoring.causes.of_episodes import of_answers, of_endings, of_failures
@@ -81,25 +80,22 @@ def of_problems(*, problems: Sequence[Problem], plan: Plan | None) -> tuple[Find
     """
     tools = {step.id: step.tool for step in plan.steps} if plan is not None else {}
     misnamed = {problem.step for problem in problems if problem.code == "unexpected_input"}
-    kept = (one for one in problems if not (one.code == "missing_input" and one.step in misnamed))
-    return tuple(dict.fromkeys(_findings(kept, tools=tools)))
-
-
-def _findings(problems: Iterator[Problem], *, tools: Mapping[str, str]) -> Iterator[Finding]:
+    findings = []
     for problem in problems:
-        cause = _BY_CODE.get(problem.code, Cause.INVALID)
-        named = _INPUT.search(problem.message)
-        yield Finding(
-            cause=cause, step=problem.step and shortened(problem.step),
-            tool=shortened(tools[problem.step]) if problem.step and problem.step in tools else None,
-            input=shortened(named[1]) if named else None, given=_without_title(problem.message),
+        if problem.code == "missing_input" and problem.step in misnamed:
+            continue
+        name = _INPUT.search(problem.message)
+        # What is wrong, without which step it is about.
+        _, separator, message = problem.message.partition('"): ')
+        findings.append(
+            Finding(
+                cause=_BY_CODE.get(problem.code, Cause.INVALID), step=problem.step and shortened(problem.step),
+                tool=shortened(tools[problem.step]) if problem.step and problem.step in tools else None,
+                input=shortened(name[1]) if name else None,
+                given=shortened(message if separator else problem.message),
+            )
         )  # fmt: skip
-
-
-def _without_title(message: str) -> str:
-    """What is wrong, without which step it is about."""
-    _, separator, rest = message.partition('"): ')
-    return shortened(rest if separator else message)
+    return tuple(dict.fromkeys(findings))
 
 
 _TEXTS = (
@@ -108,15 +104,15 @@ _TEXTS = (
 )  # fmt: skip
 
 
-def unreadable(*, received: object, context: PlanContext, said: str) -> Finding:
+def unreadable(*, received: object, context: PlanContext, message: str) -> Finding:
     """The finding for an answer that no reader of plans accepted.
 
     Args:
         received: what the planner sent; a long text may be cut.
         context: what it was read against.
-        said: the record's sentence.
+        message: the record's sentence.
     """
-    where, message = "", said
+    where = ""
     try:
         read_plan(value=received, context=context)
     except PlanSyntaxError as error:
@@ -132,18 +128,14 @@ def form_of(received: object) -> str:
             return "tool calls"
         return "a ControlLLM solution" if "solution" in received else "plan/1"
     if isinstance(received, list):
-        return _form_of_list(received)
+        first = received[0] if received else None
+        if isinstance(first, Mapping) and "function" in first:
+            return "tool calls"
+        return "task list" if isinstance(first, Mapping) and "task" in first else "list of actions"
     if not isinstance(received, str):
         return "neither text nor JSON"
     start = received.lstrip()
     return next((form for opening, form in _TEXTS if start.startswith(opening)), "list of tools" if start else "empty")
-
-
-def _form_of_list(items: list[object]) -> str:
-    first = items[0] if items else None
-    if isinstance(first, Mapping) and "function" in first:
-        return "tool calls"
-    return "task list" if isinstance(first, Mapping) and "task" in first else "list of actions"
 
 
 MOST_FINDINGS = 24
@@ -180,13 +172,13 @@ def causes_of(record: ResultRecord, *, context: CauseContext) -> tuple[Finding, 
     Raises:
         LookupError: the suite has no such task.
     """
-    if (told := causes_by_reason(record)) is not None:
-        return told
+    if (by_reason := causes_by_reason(record)) is not None:
+        return by_reason
     task = context.suite.task(record.task)
     if record.outcome is Outcome.SCORED and is_at_gold_score(record, context=context):
         return ()
-    found = tuple(dict.fromkeys(_causes(record, task=task, suite=context.suite)))
-    return found[:MOST_FINDINGS] or (of_fault(record),)
+    findings = tuple(dict.fromkeys(_causes(record, task=task, suite=context.suite)))
+    return findings[:MOST_FINDINGS] or (of_fault(record),)
 
 
 def causes_by_reason(record: ResultRecord) -> tuple[Finding, ...] | None:
@@ -215,27 +207,28 @@ def is_at_gold_score(record: ResultRecord, *, context: CauseContext) -> bool:
 def _causes(record: ResultRecord, *, task: Task, suite: Suite) -> Iterator[Finding]:
     all_tools = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
     if record.outcome is Outcome.PLANNER_FAULT and record.reason is Reason.UNPARSABLE_PLAN:
-        yield unreadable(received=record.plan_received, context=all_tools, said=record.reason_text)
+        yield unreadable(received=record.plan_received, context=all_tools, message=record.reason_text)
         return
-    transcripts = [one for one in record.transcripts if not _is_right(one)]
+    transcripts = [
+        transcript for transcript in record.transcripts if transcript.score is None or transcript.score < 1 - _SAME
+    ]
     yield from of_endings(transcripts)
-    ended = [one for one in transcripts if not of_endings([one])]
+    ended = [transcript for transcript in transcripts if not of_endings([transcript])]
     if record.transcripts and not suite.named_inputs:
-        failed = [one for one in ended if of_failures([one], gold=task.gold)]
+        failed = [transcript for transcript in ended if of_failures([transcript], gold=task.gold)]
         yield from of_failures(failed, gold=task.gold)
-        others = [one for one in ended if one not in failed]
+        others = [transcript for transcript in ended if transcript not in failed]
         yield from of_answers(others, gold=task.gold, indicators=record.indicators)
     elif ended or not record.transcripts:
         yield from of_failures(ended, gold=task.gold)
         yield from _of_plan(record, task=task, suite=suite, context=all_tools)
 
 
-def _is_right(transcript: Transcript) -> bool:
-    return transcript.score is not None and transcript.score >= 1 - _SAME
-
-
 def _of_plan(record: ResultRecord, *, task: Task, suite: Suite, context: PlanContext) -> Iterator[Finding]:
-    plan = _plan(record, context=context)
+    try:
+        plan = None if record.plan is None else parse_canonical(value=record.plan, context=context).plan
+    except PlanSyntaxError:
+        plan = None
     if plan is None:
         yield of_fault(record)
         return
@@ -249,20 +242,13 @@ def _of_plan(record: ResultRecord, *, task: Task, suite: Suite, context: PlanCon
     doubts = tuple(_of_pairs(record))
     # Steps that wait for each other are in no order that could be compared.
     is_cyclic = any(problem.code == "cycle" for problem in record.problems)
-    found = () if right.is_sufficient or is_cyclic else differences(
+    deviations = () if right.is_sufficient or is_cyclic else differences(
         plan=plan, right=right, catalogue=context.known or context.catalogue, resources=task.resources
     )  # fmt: skip
-    told = (*problems, *doubts, *_without_doubles(found, problems=problems))
-    yield from told or (_unexplained(right, suite=suite),)
-
-
-def _plan(record: ResultRecord, *, context: PlanContext) -> Plan | None:
-    if record.plan is None:
-        return None
-    try:
-        return parse_canonical(value=record.plan, context=context).plan
-    except PlanSyntaxError:
-        return None
+    findings = (*problems, *doubts, *_without_doubles(deviations, problems=problems))
+    # A plan that differs in nothing: where it was executed, its experts did not do what others did.
+    is_weak = (right.is_sufficient or suite.conditions.experts) and bool(right.plans)
+    yield from findings or (Finding(cause=Cause.WEAK_EXPERT if is_weak else Cause.WRONG_ANSWER),)
 
 
 def _of_pairs(record: ResultRecord) -> Iterator[Finding]:
@@ -273,20 +259,16 @@ def _of_pairs(record: ResultRecord) -> Iterator[Finding]:
             yield Finding(cause=cause, wanted=shortened(pair.wanted), given=shortened(pair.given))
 
 
-def _without_doubles(found: Sequence[Finding], *, problems: Sequence[Finding]) -> Iterator[Finding]:
-    """The differences that no problem tells already."""
-    told = {(one.step, one.input) for one in problems}
-    invented = {one.step for one in problems if one.cause is Cause.INVENTED_TOOL and one.input is None}
-    misnamed = {one.step for one in problems if one.cause is Cause.INVENTED_TOOL and one.input is not None}
-    has_answers = any(one.step is None for one in problems)
-    for one in found:
-        is_told = one.input is not None and ((one.step, one.input) in told or one.step in misnamed)
-        is_answer = one.cause is Cause.WRONG_ANSWERS and has_answers
-        if not (is_told or is_answer or (one.step is not None and one.step in invented)):
-            yield one
-
-
-def _unexplained(right: RightPlans, *, suite: Suite) -> Finding:
-    """A plan that differs in nothing: where it was executed, its experts did not do what others did."""
-    is_weak = right.is_sufficient or suite.conditions.experts
-    return Finding(cause=Cause.WEAK_EXPERT if is_weak and right.plans else Cause.WRONG_ANSWER)
+def _without_doubles(findings: Sequence[Finding], *, problems: Sequence[Finding]) -> Iterator[Finding]:
+    """The differences that no problem reports already."""
+    reported = {(problem.step, problem.input) for problem in problems}
+    invented = [problem for problem in problems if problem.cause is Cause.INVENTED_TOOL]
+    unknown_steps = {problem.step for problem in invented if problem.input is None}
+    misnamed_steps = {problem.step for problem in invented if problem.input is not None}
+    has_answers = any(problem.step is None for problem in problems)
+    for finding in findings:
+        at = finding.step, finding.input
+        is_reported = finding.input is not None and (at in reported or finding.step in misnamed_steps)
+        is_answer = finding.cause is Cause.WRONG_ANSWERS and has_answers
+        if not (is_reported or is_answer or (finding.step is not None and finding.step in unknown_steps)):
+            yield finding

@@ -33,8 +33,8 @@ def cheapest_assignment(costs: Sequence[Sequence[float]]) -> tuple[int, ...]:
     for row in range(1, len(costs) + 1):
         taken_by[0] = row
         _augment(costs=costs, row_prices=row_prices, column_prices=column_prices, taken_by=taken_by)
-    found = {taken_by[column]: column - 1 for column in range(1, columns + 1)}
-    return tuple(found[row] for row in range(1, len(costs) + 1))
+    column_of = {taken_by[column]: column - 1 for column in range(1, columns + 1)}
+    return tuple(column_of[row] for row in range(1, len(costs) + 1))
 
 
 def _augment(
@@ -43,13 +43,13 @@ def _augment(
     """Place the row in column 0 by the shortest path of exchanges."""
     columns = len(column_prices) - 1
     shortest, came_from = [inf] * (columns + 1), [0] * (columns + 1)
-    seen = [False] * (columns + 1)
+    visited = [False] * (columns + 1)
     column = 0
     while taken_by[column]:
-        seen[column] = True
+        visited[column] = True
         row, step, following = taken_by[column], inf, 0
         for other in range(1, columns + 1):
-            if seen[other]:
+            if visited[other]:
                 continue
             reduced = costs[row - 1][other - 1] - row_prices[row] - column_prices[other]
             if reduced < shortest[other]:
@@ -57,7 +57,7 @@ def _augment(
             if shortest[other] < step:
                 step, following = shortest[other], other
         for other in range(columns + 1):
-            if seen[other]:
+            if visited[other]:
                 row_prices[taken_by[other]] += step
                 column_prices[other] -= step
             else:
@@ -120,7 +120,10 @@ class Alignment:
             return False
         if isinstance(wanted, Text) and isinstance(given, Text):
             return wanted.words == given.words
-        right = {self._of_plan(one) for one in self.right.origins(wanted, through=self._through_right)}
+        right = {
+            Made(self.pairs[value.step]) if isinstance(value, Made) and value.step in self.pairs else value
+            for value in self.right.origins(wanted, through=self._through_right)
+        }
         return not right.isdisjoint(self.plan.origins(given, through=self._through_plan))
 
     @cached_property
@@ -131,27 +134,18 @@ class Alignment:
     def _through_plan(self) -> frozenset[int]:
         return frozenset(self.extra) | {self.pairs[place] for pair in self.inverted for place in pair}
 
-    def _of_plan(self, value: Value) -> Value:
-        return Made(self.pairs[value.step]) if isinstance(value, Made) and value.step in self.pairs else value
-
     def wrong_inputs(self, place: int) -> tuple[str, ...]:
         """The inputs of a step of the sufficient plan whose counterpart has another value."""
-        given = self.plan.inputs[self.pairs[place]]
-        if self.plan.steps[self.pairs[place]].tool != self.right.steps[place].tool:
-            return self._wrong_by_place(place)
+        inputs = self.plan.inputs[self.pairs[place]]
+        # The inputs of an exchanged tool have other names: each value may be in any place.
+        is_exchanged = self.plan.steps[self.pairs[place]].tool != self.right.steps[place].tool
         return tuple(
             name
             for name, wanted in self.right.inputs[place].items()
-            if not self.is_right(wanted=wanted, given=given.get(name))
-        )
-
-    def _wrong_by_place(self, place: int) -> tuple[str, ...]:
-        """Of an exchanged tool, whose inputs have other names: each value may be in any place."""
-        given = self.plan.inputs[self.pairs[place]].values()
-        return tuple(
-            name
-            for name, wanted in self.right.inputs[place].items()
-            if not any(self.is_right(wanted=wanted, given=one) for one in given)
+            if not any(
+                self.is_right(wanted=wanted, given=value)
+                for value in (inputs.values() if is_exchanged else (inputs.get(name),))
+            )
         )
 
 
@@ -163,16 +157,27 @@ def align(*, plan: Graph, right: Graph, catalogue: Catalogue) -> Alignment:
         right: a sufficient plan.
         catalogue: signatures of the tools; a tool outside it may stand for any.
     """
-    kinds = _kinds(plan=plan, right=right, catalogue=catalogue)
+    kinds = [
+        [
+            _kind(step.tool, wanted=wanted.tool, catalogue=catalogue) + (REPEATED if place in plan.repeated else 0.0)
+            for place, step in enumerate(plan.steps)
+        ]
+        for wanted in right.steps
+    ]
+    """What it costs, inputs aside, that a step of the plan stands for one of the sufficient plan."""
     costs = _first_costs(plan=plan, right=right, kinds=kinds)
     best: tuple[float, Alignment] | None = None
     for _ in range(_ROUNDS):
-        found = Alignment(plan=plan, right=right, pairs=_assigned(costs, steps=len(plan.steps)))
-        cost = cost_of(found, catalogue=catalogue, check_answers=True)
+        # A row without a counterpart is missing, a column extra.
+        table = [[cost - STEP for cost in line] + [STEP] * len(costs) for line in costs]
+        columns = enumerate(cheapest_assignment(table))
+        pairs = {row: column for row, column in columns if column < len(plan.steps)}
+        alignment = Alignment(plan=plan, right=right, pairs=pairs)
+        cost = cost_of(alignment, catalogue=catalogue, check_answers=True)
         if best is not None and cost >= best[0]:
             break
-        best = cost, found
-        costs = _next_costs(found, kinds=kinds)
+        best = cost, alignment
+        costs = _next_costs(alignment, kinds=kinds)
     assert best is not None
     return best[1]
 
@@ -205,17 +210,6 @@ def cost_of(alignment: Alignment, *, catalogue: Catalogue, check_answers: bool) 
     )
 
 
-def _kinds(*, plan: Graph, right: Graph, catalogue: Catalogue) -> list[list[float]]:
-    """What it costs, inputs aside, that a step of the plan stands for one of the sufficient plan."""
-    return [
-        [
-            _kind(step.tool, wanted=wanted.tool, catalogue=catalogue) + (REPEATED if place in plan.repeated else 0.0)
-            for place, step in enumerate(plan.steps)
-        ]
-        for wanted in right.steps
-    ]
-
-
 def _kind(tool: str, *, wanted: str, catalogue: Catalogue) -> float:
     if tool == wanted:
         return 0.0
@@ -223,73 +217,52 @@ def _kind(tool: str, *, wanted: str, catalogue: Catalogue) -> float:
         return INVENTED
     if wanted not in catalogue:
         return _NEVER
-    one, other = catalogue[tool], catalogue[wanted]
-    is_same = sorted(one.input_types) == sorted(other.input_types) and one.output_types == other.output_types
-    return EXCHANGED if is_same else _NEVER
+    called, right = catalogue[tool], catalogue[wanted]
+    has_same_inputs = sorted(called.input_types) == sorted(right.input_types)
+    return EXCHANGED if has_same_inputs and called.output_types == right.output_types else _NEVER
 
 
 def _first_costs(*, plan: Graph, right: Graph, kinds: list[list[float]]) -> list[list[float]]:
-    """By what each step's results come from."""
-    return [
-        [
-            kind + _SIMILARITY * _distance(right.signatures[row], plan.signatures[column])
-            + _outer(right=right, row=row, plan=plan, column=column)
+    """The cost of each pair of steps by what their results come from, and by direct inputs that are no results."""
+
+    def differs(value: Value, given: Value | None) -> bool:
+        if isinstance(value, Text) and isinstance(given, Text):
+            return value.words != given.words
+        return value != given
+
+    costs = []
+    for row, line in enumerate(kinds):
+        direct = {name: value for name, value in right.inputs[row].items() if isinstance(value, Resource | Text)}
+        costs.append([
+            kind
+            + _SIMILARITY * _distance(right.signatures[row], plan.signatures[column])
+            + INPUT * sum(differs(value, plan.inputs[column].get(name)) for name, value in direct.items())
             for column, kind in enumerate(line)
-        ]
-        for row, line in enumerate(kinds)
-    ]  # fmt: skip
+        ])  # fmt: skip
+    return costs
 
 
-def _distance(one: frozenset[str], other: frozenset[str]) -> float:
-    return 1 - len(one & other) / len(one | other) if one | other else 0.0
+def _distance(first: frozenset[str], second: frozenset[str]) -> float:
+    return 1 - len(first & second) / len(first | second) if first | second else 0.0
 
 
-def _outer(*, right: Graph, row: int, plan: Graph, column: int) -> float:
-    """For direct inputs that are no results: whether they agree."""
-    given = plan.inputs[column]
-    return INPUT * sum(
-        isinstance(wanted, Resource | Text) and not _equal(wanted, given.get(name))
-        for name, wanted in right.inputs[row].items()
-    )
-
-
-def _equal(one: Value, other: Value | None) -> bool:
-    if isinstance(one, Text) and isinstance(other, Text):
-        return one.words == other.words
-    return one == other
-
-
-def _next_costs(found: Alignment, *, kinds: list[list[float]]) -> list[list[float]]:
-    """By the inputs that each pair would have if everything else stayed as it is."""
-    return [
-        [
-            _pair_cost(found, row=row, column=column, kind=kind)
-            + _SIMILARITY / 10 * _distance(found.right.signatures[row], found.plan.signatures[column])
-            for column, kind in enumerate(line)
-        ]
-        for row, line in enumerate(kinds)
-    ]
-
-
-def _pair_cost(found: Alignment, *, row: int, column: int, kind: float) -> float:
-    if kind >= _NEVER:
-        return _NEVER
-    moved = {place: step for place, step in found.pairs.items() if step != column}
-    other = Alignment(plan=found.plan, right=found.right, pairs={**moved, row: column})
-    return _matched_cost(kind=kind, wrong=len(other.wrong_inputs(row)))
+def _next_costs(alignment: Alignment, *, kinds: list[list[float]]) -> list[list[float]]:
+    """The cost of each pair of steps by the inputs that it would have if everything else stayed as it is."""
+    plan, right = alignment.plan, alignment.right
+    costs = [[_NEVER] * len(line) for line in kinds]
+    for row, line in enumerate(kinds):
+        for column, kind in enumerate(line):
+            if kind < _NEVER:
+                others = {place: step for place, step in alignment.pairs.items() if step != column}
+                moved = Alignment(plan=plan, right=right, pairs={**others, row: column})
+                costs[row][column] = _matched_cost(kind=kind, wrong=len(moved.wrong_inputs(row)))
+            costs[row][column] += _SIMILARITY / 10 * _distance(right.signatures[row], plan.signatures[column])
+    return costs
 
 
 def _matched_cost(*, kind: float, wrong: int) -> float:
     # A tool of the same types elsewhere in the plan is no exchanged tool.
     return _NEVER if wrong and kind >= EXCHANGED else kind + INPUT * wrong
-
-
-def _assigned(costs: list[list[float]], *, steps: int) -> dict[int, int]:
-    """The pairs of the cheapest assignment; a row without a counterpart is missing, a column extra."""
-    rows = len(costs)
-    table = [[cost - STEP for cost in line] + [STEP] * rows for line in costs]
-    found = cheapest_assignment(table)
-    return {row: column for row, column in enumerate(found) if column < steps}
 
 
 def differences(
@@ -304,16 +277,18 @@ def differences(
         resources: names of the request's inputs.
     """
     own = Graph.of(plan, resources=resources)
-    aligned = [align(plan=own, right=Graph.of(one, resources=resources), catalogue=catalogue) for one in right.plans]
-    found: list[Finding] = []
+    aligned = [
+        align(plan=own, right=Graph.of(other, resources=resources), catalogue=catalogue) for other in right.plans
+    ]
+    findings: list[Finding] = []
     if aligned:
-        nearest = min(aligned, key=lambda one: cost_of(one, catalogue=catalogue, check_answers=right.with_answers))
-        found += _of_steps(nearest, catalogue=catalogue, harmless=right.harmless)
+        nearest = min(aligned, key=lambda other: cost_of(other, catalogue=catalogue, check_answers=right.with_answers))
+        findings += _of_steps(nearest, catalogue=catalogue, harmless=right.harmless)
         if right.with_answers:
-            found += _of_answers(nearest)
+            findings += _of_answers(nearest)
     if right.in_written_order:
-        found += _taken_too_early(plan)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: _RANKS[one.cause]))
+        findings += _taken_too_early(plan)
+    return tuple(sorted(dict.fromkeys(findings), key=lambda other: _RANKS[other.cause]))
 
 
 _RANKS = {
@@ -342,7 +317,10 @@ def _of_steps(nearest: Alignment, *, catalogue: Catalogue, harmless: Collection[
             yield from _of_inputs(nearest, place=place)
         elif step.tool in catalogue:
             yield Finding(cause=Cause.WRONG_TOOL, step=step.id, tool=step.tool, wanted=wanted.tool, given=step.tool)
-    yield from _of_order(nearest)
+    for second in dict.fromkeys(second for _, second in nearest.inverted):
+        step = plan.steps[nearest.pairs[second]]
+        before = [right.steps[first].tool for first, other in nearest.inverted if other == second]
+        yield Finding(cause=Cause.WRONG_ORDER, step=step.id, tool=step.tool, wanted=f"after {', '.join(before)}")
 
 
 def _of_inputs(nearest: Alignment, *, place: int) -> Iterator[Finding]:
@@ -355,13 +333,6 @@ def _of_inputs(nearest: Alignment, *, place: int) -> Iterator[Finding]:
             cause=Cause.WRONG_LITERAL if is_text else Cause.WRONG_INPUT, step=step.id, tool=step.tool, input=name,
             wanted=_described(wanted, nearest.right), given=_described(given, nearest.plan),
         )  # fmt: skip
-
-
-def _of_order(nearest: Alignment) -> Iterator[Finding]:
-    for second in dict.fromkeys(second for _, second in nearest.inverted):
-        step = nearest.plan.steps[nearest.pairs[second]]
-        before = [nearest.right.steps[first].tool for first, other in nearest.inverted if other == second]
-        yield Finding(cause=Cause.WRONG_ORDER, step=step.id, tool=step.tool, wanted=f"after {', '.join(before)}")
 
 
 def _of_answers(nearest: Alignment) -> Iterator[Finding]:

@@ -71,13 +71,13 @@ def summarise_columns(
     *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1
 ) -> dict[str, JsonValue]:
     """`summarise` for a suite of which only the columns are known."""
-    found = list(results)
+    scores = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        made = interval_of(column=column, results=found, samples=samples)
-        if made is not None:
-            metrics[column.key] = {"mean": made.mean, "low": made.low, "high": made.high, "tasks": made.count}
-    outcomes = Counter(str(result.outcome) for result in found)
+        mean = interval_of(column=column, results=scores, samples=samples)
+        if mean is not None:
+            metrics[column.key] = {"mean": mean.mean, "low": mean.low, "high": mean.high, "tasks": mean.count}
+    outcomes = Counter(str(result.outcome) for result in scores)
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
 
 
@@ -108,17 +108,17 @@ def counted_by_sample(*, column: Column, results: Sequence[TaskScore], samples: 
     where nothing was measured there. A plan that was executed on another number of samples has that number of values.
     """
     factors = _factors(column=column, results=results) or {}
-    found: list[tuple[float, ...] | None] = []
+    rows: list[tuple[float, ...] | None] = []
     for value, result in zip(counted(column=column, results=results), results, strict=True):
         own = _measured_by_sample(column=column, result=result)
         factor = factors.get(result.metric, 1.0)
         if value is None:
-            found.append(None)
+            rows.append(None)
         elif own is None:
-            found.append((value,) * samples)
+            rows.append((value,) * samples)
         else:
-            found.append(tuple(one * factor for one in own) if factor != 1.0 else tuple(own))
-    return found
+            rows.append(tuple(score * factor for score in own) if factor != 1.0 else tuple(own))
+    return rows
 
 
 def _measured_by_sample(*, column: Column, result: TaskScore) -> Sequence[float] | None:
@@ -175,11 +175,11 @@ def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -
     counting = _counting(column=column, results=results)
     if not counting:
         return None
-    found = _interval(column=column, counting=counting, samples=samples)
+    lower = _interval(column=column, counting=counting, samples=samples)
     if not has_undecided(column=column, results=results):
-        return found
+        return lower
     upper = _counting(column=column, results=results, upper=True)
-    return replace(found, high=_interval(column=column, counting=upper, samples=samples).high)
+    return replace(lower, high=_interval(column=column, counting=upper, samples=samples).high)
 
 
 def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
@@ -277,12 +277,12 @@ def metrics_of_runs(
         runs: the results of each run; tasks that do not count in every run are left out.
         samples: of each executed task.
     """
-    found: dict[str, JsonValue] = {}
+    metrics: dict[str, JsonValue] = {}
     for column in columns:
-        made = _interval_of_runs(column=column, runs=runs, samples=samples)
-        if made is not None:
-            found[column.key] = {"mean": made.mean, "low": made.low, "high": made.high, "tasks": made.count}
-    return found
+        mean = _interval_of_runs(column=column, runs=runs, samples=samples)
+        if mean is not None:
+            metrics[column.key] = {"mean": mean.mean, "low": mean.low, "high": mean.high, "tasks": mean.count}
+    return metrics
 
 
 def mean_table(
@@ -315,8 +315,8 @@ def _interval_of_runs(*, column: Column, runs: Sequence[Sequence[TaskScore]], sa
     if column.interval is IntervalMethod.SAMPLED_TASKS:
         strata = [by_task[0][task].metric for task in means]
         return sampled_tasks(table, strata=strata, bounds=column.bounds).interval
-    found = cluster_bootstrap(table[:, 0].tolist(), bounds=column.bounds)
+    lower = cluster_bootstrap(table[:, 0].tolist(), bounds=column.bounds)
     if not any(has_undecided(column=column, results=run) for run in runs):
-        return found
+        return lower
     highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)
-    return replace(found, high=cluster_bootstrap([float(row[0]) for row in highest.values()]).high)
+    return replace(lower, high=cluster_bootstrap([float(row[0]) for row in highest.values()]).high)

@@ -49,7 +49,13 @@ def judge_decomposition(*, predicted: str | None, gold: Decomposition) -> Verdic
         read = parse_decomposition(predicted)
     except PlanSyntaxError as error:
         return Verdict(right=False, why=(f"the decomposition cannot be read: {error}",))
-    differences = tuple(_differences(predicted=read.subtasks, gold=gold.subtasks))
+    if len(read.subtasks) != len(gold.subtasks):
+        return Verdict(right=False, why=(f"{len(read.subtasks)} subtasks instead of {len(gold.subtasks)}",))
+    differences = tuple(
+        f"subtask {index}: {sentence}"
+        for index, (subtask, right) in enumerate(zip(read.subtasks, gold.subtasks, strict=True))
+        for _, sentence in _differences(subtask, right=right)
+    )
     return Verdict(right=not differences, why=differences)
 
 
@@ -70,16 +76,9 @@ def right_fields(*, predicted: str | None, gold: Decomposition) -> dict[str, boo
         return nothing
     if len(read.subtasks) != len(gold.subtasks):
         return nothing
-    wrong = set[str]()
-    for found, wanted in zip(read.subtasks, gold.subtasks, strict=True):
-        wrong |= {name for name in FIELDS if any(_differs(name, found=found, wanted=wanted))}
+    pairs = zip(read.subtasks, gold.subtasks, strict=True)
+    wrong = {field for subtask, right in pairs for field, _ in _differences(subtask, right=right)}
     return {name: name not in wrong for name in FIELDS}
-
-
-def _differs(name: str, *, found: Subtask, wanted: Subtask) -> Iterator[bool]:
-    if name == "description":
-        yield from (True for _ in _description_differences(where="", found=found, wanted=wanted))
-    yield from (True for field, *_ in _unequal_fields(found=found, wanted=wanted) if field == name)
 
 
 def deacc(verdicts: Iterable[Verdict]) -> Interval:
@@ -94,44 +93,30 @@ def deacc(verdicts: Iterable[Verdict]) -> Interval:
 
 def description_f1(first: str, second: str) -> float:
     """F1 of the words of two texts as multisets, in [0, 1]; 1 for two texts without words. Symmetric."""
-    one, other = _words(first), _words(second)
-    if not one and not other:
+    words, others = (Counter(_WORD.findall(text.lower())) for text in (first, second))
+    if not words and not others:
         return 1.0
-    return 2 * (one & other).total() / (one.total() + other.total())
+    return 2 * (words & others).total() / (words.total() + others.total())
 
 
-def _differences(*, predicted: tuple[Subtask, ...], gold: tuple[Subtask, ...]) -> Iterator[str]:
-    if len(predicted) != len(gold):
-        yield f"{len(predicted)} subtasks instead of {len(gold)}"
-        return
-    for index, (found, wanted) in enumerate(zip(predicted, gold, strict=True)):
-        yield from _field_differences(where=f"subtask {index}", found=found, wanted=wanted)
-        yield from _description_differences(where=f"subtask {index}", found=found, wanted=wanted)
-
-
-def _field_differences(*, where: str, found: Subtask, wanted: Subtask) -> Iterator[str]:
-    for name, is_now, should_be in _unequal_fields(found=found, wanted=wanted):
-        yield f"{where}: {name} is {_shown(is_now)}, not {_shown(should_be)}"
-
-
-def _unequal_fields(*, found: Subtask, wanted: Subtask) -> Iterator[tuple[str, object, object]]:
+def _differences(subtask: Subtask, *, right: Subtask) -> Iterator[tuple[str, str]]:
+    """The field of each difference from the gold's subtask, with a sentence."""
     fields: tuple[tuple[str, object, object], ...] = (
-        ("id", found.id, wanted.id),
-        ("task", list(found.domains), list(wanted.domains)),
-        ("dep", list(found.dependencies), list(wanted.dependencies)),
-        ("args", _resources(found.args), _resources(wanted.args)),
-        ("returns", _resources(found.returns), _resources(wanted.returns)),
+        ("id", subtask.id, right.id),
+        ("task", list(subtask.domains), list(right.domains)),
+        ("dep", list(subtask.dependencies), list(right.dependencies)),
+        ("args", _resources(subtask.args), _resources(right.args)),
+        ("returns", _resources(subtask.returns), _resources(right.returns)),
     )
-    yield from (field for field in fields if field[1] != field[2])
-
-
-def _description_differences(*, where: str, found: Subtask, wanted: Subtask) -> Iterator[str]:
-    named, should_name = (sorted(set(_TOOL.findall(subtask.description))) for subtask in (found, wanted))
-    if named != should_name:
-        yield f"{where}: its description names the tools {_shown(named)}, not {_shown(should_name)}"
-    likeness = description_f1(_one_spelling(found.description), _one_spelling(wanted.description))
-    if likeness < LEAST_F1:
-        yield f"{where}: its description shares too few words with the gold's (F1 {likeness:.2f} < {LEAST_F1})"
+    for name, value, expected in fields:
+        if value != expected:
+            yield name, f"{name} is {_shown(value)}, not {_shown(expected)}"
+    tools, right_tools = (sorted(set(_TOOL.findall(one.description))) for one in (subtask, right))
+    if tools != right_tools:
+        yield "description", f"its description names the tools {_shown(tools)}, not {_shown(right_tools)}"
+    f1 = description_f1(_one_spelling(subtask.description), _one_spelling(right.description))
+    if f1 < LEAST_F1:
+        yield "description", f"its description shares too few words with the gold's (F1 {f1:.2f} < {LEAST_F1})"
 
 
 def _resources(arguments: tuple[Argument, ...]) -> list[tuple[str, str]]:
@@ -140,10 +125,6 @@ def _resources(arguments: tuple[Argument, ...]) -> list[tuple[str, str]]:
 
 def _one_spelling(text: str) -> str:
     return _PLACEHOLDER.sub("<GENERATED>", text)
-
-
-def _words(text: str) -> Counter[str]:
-    return Counter(_WORD.findall(text.lower()))
 
 
 def _shown(value: object) -> str:

@@ -145,10 +145,10 @@ def prompt(case: Case) -> list[dict[str, str]]:
 def parse_vote(answer: str) -> int | None:
     """The number of the one rating line that ends an answer, from 1 to 10; None if it is not exactly so."""
     text = answer.strip()
-    found = _RATING.search(text)
-    if found is None or found.end() != len(text) or len(_ANY_RATING.findall(text)) != 1:
+    rating = _RATING.search(text)
+    if rating is None or rating.end() != len(text) or len(_ANY_RATING.findall(text)) != 1:
         return None
-    return int(found[1])
+    return int(rating[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,15 +206,17 @@ def pair_tests(
         for second, also_known in groups[place:]:
             common = known & also_known
             block = partial(_block, method=method, strata=names[common])
-            one = _rounded(scores[np.ix_(first, common)])
-            other = one if second is first else _rounded(scores[np.ix_(second, common)])
+            rows_of_first = _rounded(scores[np.ix_(first, common)])
+            rows_of_second = rows_of_first if second is first else _rounded(scores[np.ix_(second, common)])
             if upper is None:
-                found, p_value = block(one=one, other=other)
+                difference, p_value = block(first=rows_of_first, second=rows_of_second)
             else:
                 tops = (_rounded(upper[np.ix_(rows, common)]) for rows in (first, second))
-                found, p_value = _settled(one=(one, next(tops)), other=(other, next(tops)), block=block)
-            differences[np.ix_(first, second)], p_values[np.ix_(first, second)] = found, p_value
-            differences[np.ix_(second, first)], p_values[np.ix_(second, first)] = -found.T, p_value.T
+                difference, p_value = _settled(
+                    first=(rows_of_first, next(tops)), second=(rows_of_second, next(tops)), block=block
+                )
+            differences[np.ix_(first, second)], p_values[np.ix_(first, second)] = difference, p_value
+            differences[np.ix_(second, first)], p_values[np.ix_(second, first)] = -difference.T, p_value.T
     return PairTests(differences=differences, p_values=p_values)
 
 
@@ -232,22 +234,22 @@ def rank_ranges(tests: PairTests, *, higher_is_better: bool = True) -> list[Rank
 def _significant(p_values: Matrix) -> NDArray[np.bool_]:
     """(rows, rows): which pairs differ by Holm's method at `LEVEL`."""
     upper = np.triu_indices(len(p_values), k=1)
-    found = p_values[upper]
-    places = np.flatnonzero(~np.isnan(found))
-    order = places[np.argsort(found[places], kind="stable")]
-    adjusted = found[order] * np.arange(len(order), 0, -1)
-    rejected = np.zeros(len(found), dtype=bool)
+    pairs = p_values[upper]
+    places = np.flatnonzero(~np.isnan(pairs))
+    order = places[np.argsort(pairs[places], kind="stable")]
+    adjusted = pairs[order] * np.arange(len(order), 0, -1)
+    rejected = np.zeros(len(pairs), dtype=bool)
     rejected[order] = np.logical_and.accumulate(adjusted < LEVEL)
     table = np.zeros(p_values.shape, dtype=bool)
     table[upper] = rejected
     return table | table.T
 
 
-def _settled(*, one: Ends, other: Ends, block: Callable[..., tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
+def _settled(*, first: Ends, second: Ends, block: Callable[..., tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
     """Differences nearest to 0 and largest p-values of all ways to settle undecided tasks; 0 and 1 where the order of
     two rows depends on it."""
-    least, p_least = block(one=one[0], other=other[1])
-    most, p_most = block(one=one[1], other=other[0])
+    least, p_least = block(first=first[0], second=second[1])
+    most, p_most = block(first=first[1], second=second[0])
     differences = np.where(least > 0, least, np.where(most < 0, most, 0.0))
     unsettled = np.where(np.isnan(p_least), np.nan, 1.0)
     return differences, np.where(least > 0, p_least, np.where(most < 0, p_most, unsettled))
@@ -266,32 +268,34 @@ def _rounded(scores: Scores) -> Matrix:
     return np.asarray(np.round(scores.astype(np.float64), DECIMALS), dtype=np.float64)
 
 
-def _block(*, one: Matrix, other: Matrix, method: IntervalMethod, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
-    """Differences and p-values of each row of `one` (rows, tasks, samples) against each of `other`."""
-    _, tasks, samples = one.shape
+def _block(
+    *, first: Matrix, second: Matrix, method: IntervalMethod, strata: NDArray[np.object_]
+) -> tuple[Matrix, Matrix]:
+    """Differences and p-values of each row of `first` (rows, tasks, samples) against each of `second`."""
+    _, tasks, samples = first.shape
     units = int(samples if method is IntervalMethod.FIXED_TASKS else tasks)
     if method is IntervalMethod.SAMPLED_TASKS:
         units = min(tasks, samples)
-    shape = len(one), len(other)
+    shape = len(first), len(second)
     if not tasks or not are_enough(tasks=tasks, scenes=samples, method=method):
         return np.zeros(shape), np.full(shape, np.nan)
-    differences = one.mean(axis=(1, 2))[:, None] - other.mean(axis=(1, 2))[None, :]
+    differences = first.mean(axis=(1, 2))[:, None] - second.mean(axis=(1, 2))[None, :]
     differences[np.abs(differences) <= EQUAL_MEANS] = 0.0
-    if method is IntervalMethod.WILSON and _is_binary(one) and _is_binary(other):
-        return differences, _mcnemar(one=one[:, :, 0], other=other[:, :, 0])
+    if method is IntervalMethod.WILSON and _is_binary(first) and _is_binary(second):
+        return differences, _mcnemar(first=first[:, :, 0], second=second[:, :, 0])
     if method is IntervalMethod.SAMPLED_TASKS:
-        variance, df = _sampled_tasks(one=one, other=other, strata=strata)
+        variance, df = _sampled_tasks(first=first, second=second, strata=strata)
     else:
         axis = 1 if method is IntervalMethod.FIXED_TASKS else 2
-        variance = _variance_of_means(one=one.mean(axis=axis), other=other.mean(axis=axis))
+        variance = _variance_of_means(first=first.mean(axis=axis), second=second.mean(axis=axis))
         df = np.full(shape, float(units - 1))
     return differences, _student(differences=differences, variance=variance, df=df, units=units)
 
 
-def _sampled_tasks(*, one: Matrix, other: Matrix, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
+def _sampled_tasks(*, first: Matrix, second: Matrix, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
     """Variance and degrees of freedom of each pair's difference, as in `crossed.sampled_tasks`."""
-    _, tasks, scenes = one.shape
-    between = np.zeros((len(one), len(other)))
+    _, tasks, scenes = first.shape
+    between = np.zeros((len(first), len(second)))
     rest, df_tasks = between.copy(), between.copy()
     for name in sorted(set(strata)):
         members = strata == name
@@ -299,15 +303,15 @@ def _sampled_tasks(*, one: Matrix, other: Matrix, strata: NDArray[np.object_]) -
         if count < 2:
             continue
         share = (count / tasks) ** 2
-        ours = one[:, members]
-        theirs = ours if other is one else other[:, members]
-        part = share * _variance_of_means(one=ours.mean(axis=2), other=theirs.mean(axis=2))
+        first_part = first[:, members]
+        second_part = first_part if second is first else second[:, members]
+        part = share * _variance_of_means(first=first_part.mean(axis=2), second=second_part.mean(axis=2))
         between += part
         df_tasks += part**2 / (count - 1)
         if scenes > 1:
-            squares = _square_distances(one=_residuals(ours), other=_residuals(theirs))
+            squares = _square_distances(first=_residuals(first_part), second=_residuals(second_part))
             rest += share * squares / ((count - 1) * (scenes - 1)) / (count * scenes)
-    over_scenes = _variance_of_means(one=one.mean(axis=1), other=other.mean(axis=1))
+    over_scenes = _variance_of_means(first=first.mean(axis=1), second=second.mean(axis=1))
     variance = np.maximum.reduce([between + over_scenes - rest, between, over_scenes])
     spread = df_tasks + over_scenes**2 / max(scenes - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -322,24 +326,24 @@ def _residuals(scores: Matrix) -> Matrix:
     return centred.reshape(len(scores), -1)
 
 
-def _variance_of_means(*, one: Matrix, other: Matrix) -> Matrix:
+def _variance_of_means(*, first: Matrix, second: Matrix) -> Matrix:
     """Variance of the mean of each pair's differences over the second axis; 0 of one value."""
-    count = one.shape[1]
+    count = first.shape[1]
     if count < 2:
-        return np.zeros((len(one), len(other)))
-    ours, theirs = (table - table.mean(axis=1, keepdims=True) for table in (one, other))
-    return np.asarray(_square_distances(one=ours, other=theirs) / (count - 1) / count)
+        return np.zeros((len(first), len(second)))
+    first_part, second_part = (table - table.mean(axis=1, keepdims=True) for table in (first, second))
+    return np.asarray(_square_distances(first=first_part, second=second_part) / (count - 1) / count)
 
 
-def _square_distances(*, one: Matrix, other: Matrix) -> Matrix:
-    """Squared distance of each row of `one` from each of `other`."""
-    ours, theirs = (np.einsum("ij,ij->i", table, table) for table in (one, other))
-    sizes = ours[:, None] + theirs[None, :]
-    found: Matrix = sizes - 2 * (one @ other.T)
-    for row, close in enumerate(found <= _CLOSE * sizes):
+def _square_distances(*, first: Matrix, second: Matrix) -> Matrix:
+    """Squared distance of each row of `first` from each of `second`."""
+    first_norms, second_norms = (np.einsum("ij,ij->i", table, table) for table in (first, second))
+    sizes = first_norms[:, None] + second_norms[None, :]
+    distances: Matrix = sizes - 2 * (first @ second.T)
+    for row, close in enumerate(distances <= _CLOSE * sizes):
         if close.any():
-            found[row, close] = np.square(one[row] - other[close]).sum(axis=1)
-    return found
+            distances[row, close] = np.square(first[row] - second[close]).sum(axis=1)
+    return distances
 
 
 def _student(*, differences: Matrix, variance: Matrix, df: Matrix, units: int) -> Matrix:
@@ -359,12 +363,12 @@ def _is_binary(scores: Matrix) -> bool:
     return bool(((scores == 0) | (scores == 1)).all())
 
 
-def _mcnemar(*, one: Matrix, other: Matrix) -> Matrix:
+def _mcnemar(*, first: Matrix, second: Matrix) -> Matrix:
     """McNemar's exact test of values that are 0 or 1: `paired.mcnemar` of each pair."""
-    ours, theirs = one @ (1 - other).T, (1 - one) @ other.T
-    pairs = np.stack([np.maximum(ours, theirs).ravel(), (ours + theirs).ravel()], axis=1)
+    more_first, more_second = first @ (1 - second).T, (1 - first) @ second.T
+    pairs = np.stack([np.maximum(more_first, more_second).ravel(), (more_first + more_second).ravel()], axis=1)
     different, places = np.unique(pairs, axis=0, return_inverse=True)
     more, total = different.T
     # At least k of n heads of a fair coin have the chance I_1/2(k, n - k + 1).
     chance = incomplete_beta(a=np.maximum(more, 1.0), b=total - more + 1, x=np.full(more.shape, 0.5))
-    return np.where(total == 0, 1.0, np.minimum(1.0, 2 * chance))[places.ravel()].reshape(ours.shape)
+    return np.where(total == 0, 1.0, np.minimum(1.0, 2 * chance))[places.ravel()].reshape(more_first.shape)

@@ -5,7 +5,7 @@ match nothing, and those that gold does not have count as wrong: repeating a ste
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,7 +40,7 @@ def agreement(*, plan: Plan, gold: Plan, is_right: bool) -> Agreement:
         gold: a right plan.
         is_right: whether the plan meets the request, which decides about edges where gold has none.
     """
-    return compare(found=PlanProfile(plan), wanted=PlanProfile(gold), is_right=is_right)
+    return compare(plan=PlanProfile(plan), gold=PlanProfile(gold), is_right=is_right)
 
 
 class PlanProfile:
@@ -48,64 +48,56 @@ class PlanProfile:
 
     def __init__(self, plan: Plan) -> None:
         self._canonical: dict[str, str] = {}
+        """From results of repeated calls to those of the calls that they repeat."""
         self._distinct, self._repeated = self._without_repetitions(plan.steps)
         self._makers = {reference: step.tool for step in self._distinct for reference in step.outputs.values()}
-        self.nodes = self._bag(self._nodes)
-        self.edges = self._bag(self._edges)
-        self.names = self._bag(self._names)
-        self.values = self._bag(self._values)
         self.length = len(plan.steps)
+        self.nodes = self._bag(lambda step: (step.tool,))
+        self.edges = self._bag(
+            lambda step: ((maker, step.tool) for maker in map(self._maker, step.inputs.values()) if maker is not None)
+        )
+        self.names = self._bag(lambda step: ((step.tool, name) for name in step.inputs))
+        self.values = self._bag(
+            lambda step: ((step.tool, name, self._value(value)) for name, value in step.inputs.items())
+        )
 
     @cached_property
     def order(self) -> tuple[str, ...]:
         """The tools of the distinct calls, those at smaller depth first, and by name at the same depth."""
-        depths = _depths([self._inputs(step) for step in self._distinct], makers=self._places())
+        places = {reference: place for place, step in enumerate(self._distinct) for reference in step.outputs.values()}
+        inputs = [[self._canonical.get(value, value) for value in step.inputs.values()] for step in self._distinct]
+        depths = _depths(inputs, makers=places)
         return tuple(tool for _, tool in sorted(zip(depths, (step.tool for step in self._distinct), strict=True)))
-
-    def _places(self) -> dict[str, int]:
-        return {reference: place for place, step in enumerate(self._distinct) for reference in step.outputs.values()}
-
-    def _inputs(self, step: Step) -> list[str]:
-        return [self._canonical.get(value, value) for value in step.inputs.values()]
 
     def _without_repetitions(self, steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
         """The first of each set of equal calls, and the others."""
         fewest = len(steps)
         while True:
             first: dict[object, Step] = {}
-            same = [first.setdefault(self._identity(step), step) for step in steps]
+            originals = []
+            for step in steps:
+                inputs = frozenset((name, self._canonical.get(value, value)) for name, value in step.inputs.items())
+                originals.append(first.setdefault((step.tool, inputs), step))
+            pairs = list(zip(steps, originals, strict=True))
             if len(first) >= fewest:
-                return list(first.values()), [step for step, one in zip(steps, same, strict=True) if one is not step]
+                return list(first.values()), [step for step, original in pairs if original is not step]
             # Calls that take results of equal calls may be equal too, wherever they are listed.
             fewest = len(first)
             self._canonical = {
-                reference: one.outputs[name]
-                for step, one in zip(steps, same, strict=True)
+                reference: original.outputs[name]
+                for step, original in pairs
                 for name, reference in step.outputs.items()
-                if one is not step and name in one.outputs
+                if original is not step and name in original.outputs
             }
 
-    def _identity(self, step: Step) -> object:
-        return step.tool, frozenset((name, self._canonical.get(value, value)) for name, value in step.inputs.items())
+    def _bag(self, items: Callable[[Step], Iterable[object]]) -> "Bag":
+        distinct, repeated = (
+            Counter(item for step in steps for item in items(step)) for steps in (self._distinct, self._repeated)
+        )
+        return Bag(distinct, repeated)
 
     def _maker(self, value: str) -> str | None:
         return self._makers.get(self._canonical.get(value, value))
-
-    def _bag(self, counted: Callable[[Sequence[Step]], Counter[object]]) -> "Bag":
-        return Bag(counted(self._distinct), counted(self._repeated) if self._repeated else Counter())
-
-    def _nodes(self, steps: Sequence[Step]) -> Counter[object]:
-        return Counter(step.tool for step in steps)
-
-    def _edges(self, steps: Sequence[Step]) -> Counter[object]:
-        made = ((self._maker(value), step.tool) for step in steps for value in step.inputs.values())
-        return Counter(edge for edge in made if edge[0] is not None)
-
-    def _names(self, steps: Sequence[Step]) -> Counter[object]:
-        return Counter((step.tool, name) for step in steps for name in step.inputs)
-
-    def _values(self, steps: Sequence[Step]) -> Counter[object]:
-        return Counter((step.tool, name, self._value(value)) for step in steps for name, value in step.inputs.items())
 
     def _value(self, value: str) -> object:
         maker = self._maker(value)
@@ -122,17 +114,17 @@ class Bag:
     """Over the calls that repeat an earlier one."""
 
 
-def compare(*, found: PlanProfile, wanted: PlanProfile, is_right: bool) -> Agreement:
+def compare(*, plan: PlanProfile, gold: PlanProfile, is_right: bool) -> Agreement:
     """`agreement` of plans whose profiles are known."""
-    if not found.length:
+    if not plan.length:
         return Agreement(node_f1=0.0, edge_f1=0.0, parameter_name_f1=0.0, parameter_value_f1=0.0, order=0.0)
-    longer = max(found.length, wanted.length)
+    longer = max(plan.length, gold.length)
     return Agreement(
-        node_f1=_f1(found.nodes, wanted.nodes),
-        edge_f1=_f1(found.edges, wanted.edges, neither=float(is_right)),
-        parameter_name_f1=_f1(found.names, wanted.names),
-        parameter_value_f1=_f1(found.values, wanted.values),
-        order=_common_subsequence(found.order, wanted.order) / longer,
+        node_f1=_f1(plan.nodes, gold.nodes),
+        edge_f1=_f1(plan.edges, gold.edges, neither=float(is_right)),
+        parameter_name_f1=_f1(plan.names, gold.names),
+        parameter_value_f1=_f1(plan.values, gold.values),
+        order=_common_subsequence(plan.order, gold.order) / longer,
     )
 
 
@@ -149,19 +141,19 @@ def _depths(inputs: Sequence[Sequence[str]], *, makers: Mapping[str, int]) -> li
         inputs: the values that each step takes.
         makers: the place of the step that makes a value.
     """
-    found: list[int] = []
+    depths: list[int] = []
     for place, values in enumerate(inputs):
-        before = [found[makers[value]] for value in values if makers.get(value, place) < place]
-        found.append(1 + max(before, default=0))
-    return found
+        before = [depths[makers[value]] for value in values if makers.get(value, place) < place]
+        depths.append(1 + max(before, default=0))
+    return depths
 
 
-def _f1(found: Bag, wanted: Bag, *, neither: float = 1.0) -> float:
+def _f1(plan: Bag, gold: Bag, *, neither: float = 1.0) -> float:
     """F1 of two multisets, in [0, 1]; `neither` if both are empty."""
-    surplus = (found.repeated - wanted.repeated).total() if found.repeated else 0
-    total = found.distinct.total() + wanted.distinct.total() + surplus
+    surplus = (plan.repeated - gold.repeated).total() if plan.repeated else 0
+    total = plan.distinct.total() + gold.distinct.total() + surplus
     # Counters intersect in three times the time.
-    common = sum(min(count, wanted.distinct.get(item, 0)) for item, count in found.distinct.items())
+    common = sum(min(count, gold.distinct.get(item, 0)) for item, count in plan.distinct.items())
     return 2 * common / total if total else neither
 
 
@@ -170,9 +162,9 @@ def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     if first == second:
         return len(first)
     row = [0] * (len(second) + 1)
-    for one in first:
+    for item in first:
         previous = row
         row = [0]
         for place, other in enumerate(second):
-            row.append(previous[place] + 1 if one == other else max(row[-1], previous[place + 1]))
+            row.append(previous[place] + 1 if item == other else max(row[-1], previous[place + 1]))
     return row[-1]

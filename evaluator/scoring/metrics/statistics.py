@@ -243,13 +243,13 @@ def paired_permutation(differences: Sequence[float]) -> float:
     if not len(array):
         return 1.0
     # Sums of floats depend on their order: what equals the seen sum but for the last bits counts as equal.
-    seen = array.sum() - 1e-12 * np.abs(array).sum()
+    observed = array.sum() - 1e-12 * np.abs(array).sum()
     if len(array) <= _MOST_TRIED_OUT:
         codes = np.arange(2 ** len(array))[:, None] >> np.arange(len(array))
-        return float(np.mean((1.0 - 2.0 * (codes & 1)) @ array >= seen))
+        return float(np.mean((1.0 - 2.0 * (codes & 1)) @ array >= observed))
     rng = np.random.default_rng(SEED)
     signs = rng.integers(0, 2, size=(PERMUTATIONS, len(array)), dtype=np.int8) * 2.0 - 1.0
-    return float((1 + np.count_nonzero(signs @ array >= seen)) / (PERMUTATIONS + 1))
+    return float((1 + np.count_nonzero(signs @ array >= observed)) / (PERMUTATIONS + 1))
 
 
 Level = Literal["nominal", "ordinal", "interval"]

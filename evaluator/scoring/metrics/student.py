@@ -78,12 +78,12 @@ def incomplete_beta(*, a: Array, b: Array, x: Array) -> Array:
     shape = x.shape
     a, b, x = a.ravel(), b.ravel(), x.ravel()
     is_swapped = x > (a + 1) / (a + b + 2)
-    one, other = np.where(is_swapped, b, a), np.where(is_swapped, a, b)
+    first, second = np.where(is_swapped, b, a), np.where(is_swapped, a, b)
     argument = np.where(is_swapped, 1 - x, x)
     inside = (argument > 0) & (argument < 1)
-    found = np.where(argument >= 1, 1.0, 0.0)
-    found[inside] = _beta_inside(a=one[inside], b=other[inside], x=argument[inside])
-    return np.where(is_swapped, 1 - found, found).reshape(shape)
+    values = np.where(argument >= 1, 1.0, 0.0)
+    values[inside] = _beta_inside(a=first[inside], b=second[inside], x=argument[inside])
+    return np.where(is_swapped, 1 - values, values).reshape(shape)
 
 
 def _beta_inside(*, a: Array, b: Array, x: Array) -> Array:

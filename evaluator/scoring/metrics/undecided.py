@@ -25,11 +25,11 @@ def ranged(*, metrics: Mapping[str, Any], column: Column) -> dict[str, Any] | No
     if not value or value.get("mean") is None:
         return None
     mean, share = value["mean"], _mean(metrics, column.undecided) or 0.0
-    found = {**value, **({"undecided": share, "upper": mean + share} if share > 0 else {})}
+    with_range = {**value, **({"undecided": share, "upper": mean + share} if share > 0 else {})}
     low, high = (_mean(metrics, key) for key in column.by_rules) if column.by_rules else (None, None)
     if low is not None and high is not None and max(abs(low - mean), abs(high - mean - share)) > _SAME:
-        found["by_rules"] = low, high
-    return found
+        with_range["by_rules"] = low, high
+    return with_range
 
 
 def _mean(metrics: Mapping[str, Any], key: str) -> float | None:

@@ -1,15 +1,13 @@
 """Scores of findings in pictures (labels, boxes, masks, segments), and of maps and edits pixel by pixel."""
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from evaluator.core.naming import words_of
-from evaluator.core.values import Box, Boxes, Clip, Image, Labels, Mask, Masks
+from evaluator.core.values import Box, Boxes, Clip, Image, Labels, Masks
 from evaluator.miniature.pictures.skeleton import read_skeleton
-from evaluator.scoring.metrics.results.texts import is_right
 
 TOLERANCE = 2
 """Pixels that an outline may be away from its place."""
@@ -22,11 +20,11 @@ _COPY = 2.0
 """Mean difference in 8-bit levels up to which a picture is a copy."""
 
 
-def outline_score(found: Image, reference: Image) -> float:
+def outline_score(output: Image, reference: Image) -> float:
     """F1 of outlines, where pixels within 2 pixels of each other agree; 1 if both are empty."""
     from scipy import ndimage  # here, for it takes longer to import than everything else of this package
 
-    own, right = _strokes(_fitted(found, reference)), _strokes(reference)
+    own, right = _strokes(_fitted(output, reference)), _strokes(reference)
     if not own.any() or not right.any():
         return float(own.any() == right.any())
     reach = np.ones((2 * TOLERANCE + 1,) * 2, dtype=np.bool_)
@@ -35,20 +33,20 @@ def outline_score(found: Image, reference: Image) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def depth_score(found: Image, reference: Image) -> float:
+def depth_score(output: Image, reference: Image) -> float:
     """Pearson's correlation of two maps of nearness, not below 0, since the unit of nearness is anybody's choice."""
-    return _correlation(*(np.asarray(one.convert("L")) for one in (_fitted(found, reference), reference)))
+    return _correlation(*(np.asarray(picture.convert("L")) for picture in (_fitted(output, reference), reference)))
 
 
-def normal_score(found: Image, reference: Image) -> float:
+def normal_score(output: Image, reference: Image) -> float:
     """Pearson's correlation of the sideways parts of two maps of normals, not below 0."""
-    own, right = (_array(one)[..., :2] for one in (_fitted(found, reference), reference))
+    own, right = (_array(picture)[..., :2] for picture in (_fitted(output, reference), reference))
     return _correlation(own, right)
 
 
-def pose_score(found: Image, reference: Image) -> float:
+def pose_score(output: Image, reference: Image) -> float:
     """Share of the joints of the right skeleton that are where they should be; 1 if neither shows a skeleton."""
-    own, right = read_skeleton(_array(_fitted(found, reference))), read_skeleton(_array(reference))
+    own, right = read_skeleton(_array(_fitted(output, reference))), read_skeleton(_array(reference))
     if right is None or own is None:
         return float(right is own)
     places = np.asarray(list(right.values()))
@@ -60,7 +58,7 @@ def pose_score(found: Image, reference: Image) -> float:
     return sum(near) / len(near)
 
 
-def edit_score(found: Image, reference: Clip) -> float:
+def edit_score(output: Image, reference: Clip) -> float:
     """How much of a change was made: 1 - |found - after| / |before - after|, sums over blurred pixels, not below 0.
 
     The picture as it was scores 0. A picture of another size scores 0 too, since nobody asked for that.
@@ -72,10 +70,10 @@ def edit_score(found: Image, reference: Clip) -> float:
     from scipy import ndimage  # here, for it takes longer to import than everything else of this package
 
     before, after = (frame.astype(np.float64) for frame in reference.frames[:2])
-    own = _array(found).astype(np.float64)
+    own = _array(output).astype(np.float64)
     if own.shape != after.shape:
         return 0.0
-    own, before, after = (ndimage.gaussian_filter(one, sigma=(_BLUR, _BLUR, 0)) for one in (own, before, after))
+    own, before, after = (ndimage.gaussian_filter(picture, sigma=(_BLUR, _BLUR, 0)) for picture in (own, before, after))
     wanted = float(np.abs(before - after).sum())
     missed = float(np.abs(own - after).sum())
     if wanted == 0:
@@ -83,11 +81,11 @@ def edit_score(found: Image, reference: Clip) -> float:
     return max(0.0, 1 - missed / wanted)
 
 
-def is_copy(found: Image, reference: Image) -> bool:
+def is_copy(output: Image, reference: Image) -> bool:
     """Whether two pictures of one size differ by at most two grey levels on average."""
-    if found.size != reference.size:
+    if output.size != reference.size:
         return False
-    own, other = (_array(one).astype(np.float64) for one in (found, reference))
+    own, other = (_array(picture).astype(np.float64) for picture in (output, reference))
     return float(np.abs(own - other).mean()) <= _COPY
 
 
@@ -104,7 +102,7 @@ def _strokes(picture: Image) -> npt.NDArray[np.bool_]:
 
 
 def _correlation(first: npt.NDArray[np.generic], second: npt.NDArray[np.generic]) -> float:
-    own, right = (np.asarray(one, dtype=np.float64).ravel() for one in (first, second))
+    own, right = (np.asarray(values, dtype=np.float64).ravel() for values in (first, second))
     own, right = own - own.mean(), right - right.mean()
     scale = float(np.linalg.norm(own) * np.linalg.norm(right))
     if scale == 0:
@@ -114,45 +112,30 @@ def _correlation(first: npt.NDArray[np.generic], second: npt.NDArray[np.generic]
 
 LEAST_OVERLAP = 0.5
 """Intersection over union from which on a box counts as found."""
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_DIGITS: Mapping[str, str] = {word: str(number) for number, word in enumerate(_NUMBERS)}
-_NUMBER = re.compile(r"\d+")
 _BLACK = (0, 0, 0)
 
 
-def answer_score(answer: str, reference: str) -> float:
-    """1 if an answer says the same, else 0.
-
-    Words are compared as `closed_answers` does, numbers in words and digits are equal. Where a number is right, it may
-    stand in a sentence, if that has no other.
-    """
-    said, right = _in_digits(answer), _in_digits(reference)
-    if is_right(answer=said, reference=right):
-        return 1.0
-    return float(_NUMBER.fullmatch(right.strip()) is not None and set(_NUMBER.findall(said)) == {right.strip()})
-
-
-def label_score(found: Labels, reference: Labels) -> float:
+def label_score(output: Labels, reference: Labels) -> float:
     """F1 of the sets of names; 1 if both are empty."""
-    own, right = ({words_of(one.name) for one in labels.items} for labels in (found, reference))
+    own, right = ({words_of(label.name) for label in labels.items} for labels in (output, reference))
     return 1.0 if own == right else 2 * len(own & right) / (len(own) + len(right))
 
 
-def box_score(found: Boxes, reference: Boxes) -> float:
+def box_score(output: Boxes, reference: Boxes) -> float:
     """F1 of the boxes with the right name and an intersection over union of at least 0.5; 1 if both are empty.
 
     The surest boxes choose first, and a right box is found once.
     """
-    if not found.items and not reference.items:
+    if not output.items and not reference.items:
         return 1.0
-    left, hits = list(reference.items), 0
-    for box in sorted(found.items, key=lambda one: -one.score):
-        named = [one for one in left if words_of(one.label) == words_of(box.label)]
-        best = max(named, key=lambda one: overlap(box, one), default=None)
+    remaining, hits = list(reference.items), 0
+    for box in sorted(output.items, key=lambda other: -other.score):
+        named = [other for other in remaining if words_of(other.label) == words_of(box.label)]
+        best = max(named, key=lambda other: overlap(box, other), default=None)
         if best is not None and overlap(box, best) >= LEAST_OVERLAP:
-            left.remove(best)
+            remaining.remove(best)
             hits += 1
-    return 2 * hits / (len(found.items) + len(reference.items))
+    return 2 * hits / (len(output.items) + len(reference.items))
 
 
 def overlap(first: Box, second: Box) -> float:
@@ -161,36 +144,30 @@ def overlap(first: Box, second: Box) -> float:
     height = min(first.bottom, second.bottom) - max(first.top, second.top)
     if width <= 0 or height <= 0:
         return 0.0
-    areas = sum((one.right - one.left) * (one.bottom - one.top) for one in (first, second))
+    areas = sum((box.right - box.left) * (box.bottom - box.top) for box in (first, second))
     return width * height / (areas - width * height)
 
 
-def mask_score(found: Masks, reference: Masks) -> float:
+def mask_score(output: Masks, reference: Masks) -> float:
     """Sum of the intersections over union of matched masks with the right name, over the larger number of masks.
 
     Pairs are matched from the best on, each mask once. 1 if both are empty, 0 for masks of another size.
     """
-    if found.size != reference.size:
+    if output.size != reference.size:
         return 0.0
     return _matched(
-        own=[(_name(one), one.pixels) for one in found.items],
-        right=[(_name(one), one.pixels) for one in reference.items],
+        own=[(words_of(mask.label), mask.pixels) for mask in output.items],
+        right=[(words_of(mask.label), mask.pixels) for mask in reference.items],
     )
 
 
-def segment_score(found: Image, reference: Image) -> float:
+def segment_score(output: Image, reference: Image) -> float:
     """The same for maps of segments, in which every colour but black is one segment without a name."""
-    if found.size != reference.size:
-        found = found.resize(reference.size, 0)
-    return _matched(own=[((), one) for one in _segments(found)], right=[((), one) for one in _segments(reference)])
-
-
-def _in_digits(text: str) -> str:
-    return re.sub(r"[A-Za-z]+", lambda word: _DIGITS.get(word[0].casefold(), word[0]), text)
-
-
-def _name(mask: Mask) -> tuple[str, ...]:
-    return words_of(mask.label)
+    if output.size != reference.size:
+        output = output.resize(reference.size, 0)
+    return _matched(
+        own=[((), region) for region in _segments(output)], right=[((), region) for region in _segments(reference)]
+    )
 
 
 Region = npt.NDArray[np.bool_]
@@ -199,27 +176,19 @@ Region = npt.NDArray[np.bool_]
 def _matched(*, own: Sequence[tuple[object, Region]], right: Sequence[tuple[object, Region]]) -> float:
     if not own and not right:
         return 1.0
-    pairs = sorted(
-        (
-            (_region_overlap(region, other), i, j)
-            for i, (name, region) in enumerate(own)
-            for j, (its, other) in enumerate(right)
-            if name == its
-        ),
-        key=lambda pair: (-pair[0], pair[1:]),
-    )
+    overlaps = []
+    for i, (name, region) in enumerate(own):
+        for j, (right_name, other) in enumerate(right):
+            if name == right_name:
+                union = int((region | other).sum())
+                overlaps.append((float((region & other).sum()) / union if union else 0.0, i, j))
     used_own, used_right, total = set[int](), set[int](), 0.0
-    for shared, i, j in pairs:
+    for shared, i, j in sorted(overlaps, key=lambda pair: (-pair[0], pair[1:])):
         if i not in used_own and j not in used_right:
             used_own.add(i)
             used_right.add(j)
             total += shared
     return total / max(len(own), len(right))
-
-
-def _region_overlap(first: Region, second: Region) -> float:
-    union = int((first | second).sum())
-    return float((first & second).sum()) / union if union else 0.0
 
 
 def _segments(picture: Image) -> Iterable[Region]:

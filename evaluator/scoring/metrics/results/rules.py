@@ -10,7 +10,6 @@ from PIL import Image as PillowImage
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 from evaluator.scoring.metrics import rule_names
 from evaluator.scoring.metrics.results.pictures import (
-    answer_score,
     box_score,
     depth_score,
     edit_score,
@@ -21,7 +20,7 @@ from evaluator.scoring.metrics.results.pictures import (
     pose_score,
     segment_score,
 )
-from evaluator.scoring.metrics.results.texts import reading_score
+from evaluator.scoring.metrics.results.texts import answer_score, reading_score
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +39,13 @@ class RuleScore:
             ValueError: there are not as many outputs as references.
             TypeError: a value is of another kind.
         """
-        return [self._one(output, reference) for output, reference in zip(outputs, references, strict=True)]
-
-    def _one(self, output: Value, reference: Value) -> float:
-        for value, kind in ((output, self.output), (reference, self.reference)):
-            if not isinstance(value, kind):
-                raise TypeError(f"the {self.name} score compares {kind.__name__}, not {type(value).__name__}")
-        return self.compare(output, reference)
+        scores = []
+        for output, reference in zip(outputs, references, strict=True):
+            for value, kind in ((output, self.output), (reference, self.reference)):
+                if not isinstance(value, kind):
+                    raise TypeError(f"the {self.name} score compares {kind.__name__}, not {type(value).__name__}")
+            scores.append(self.compare(output, reference))
+        return scores
 
 
 _PICTURE = PillowImage.Image
@@ -69,8 +68,3 @@ RULE_SCORES: Mapping[str, RuleScore] = MappingProxyType(
     }
 )
 """By name."""
-
-
-def rule_score(name: str) -> RuleScore | None:
-    """The score of this name, or None if it needs a model."""
-    return RULE_SCORES.get(name)

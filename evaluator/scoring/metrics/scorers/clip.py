@@ -21,6 +21,7 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 from evaluator.core.values import Image, Value, encode
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
+from evaluator.scoring.metrics.scorers.base import require_pairs
 from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scoring
 
 
@@ -101,8 +102,7 @@ class CLIPScore:
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`; outputs are images, references texts."""
-        if len(outputs) != len(references):
-            raise ValueError(f"{len(outputs)} outputs cannot be compared with {len(references)} references")
+        require_pairs(outputs=outputs, references=references)
         pairs = [(_image(output), _text(reference)) for output, reference in zip(outputs, references, strict=True)]
         return [self._of_pair(image=image, text=text) for image, text in pairs]
 

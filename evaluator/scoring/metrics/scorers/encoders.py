@@ -27,14 +27,14 @@ class EmbeddingCache(LRUCache[str, Embedding]):
         Args:
             compute: from digests to embeddings in the same order.
         """
-        wanted = list(dict.fromkeys(digests))
-        found = {digest: self[digest] for digest in wanted if digest in self}
-        missing = [digest for digest in wanted if digest not in found]
+        unique = list(dict.fromkeys(digests))
+        embeddings = {digest: self[digest] for digest in unique if digest in self}
+        missing = [digest for digest in unique if digest not in embeddings]
         if missing:
-            found |= zip(missing, compute(missing), strict=True)
+            embeddings |= zip(missing, compute(missing), strict=True)
         for digest in dict.fromkeys(references):
-            self[digest] = found[digest]
-        return found
+            self[digest] = embeddings[digest]
+        return embeddings
 
 
 _LARGEST = 100_000_000

@@ -30,8 +30,11 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
         LookupError: the profile has no such scorer.
         WeightsError: its weights are not those that the profile names.
     """
-    if (by_rules := _by_rules(name)) is not None:
-        return by_rules
+    if name in RULE_NAMES:
+        # SciPy takes a second to import.
+        from evaluator.scoring.metrics.results.rules import RULE_SCORES
+
+        return RULE_SCORES[name]
     if name == VARIATION:
         from evaluator.scoring.metrics.scorers.vit import VariationScore
 
@@ -64,15 +67,6 @@ def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[st
         "decimals": DECIMALS,
         "rules": _RULES,
     }
-
-
-def _by_rules(name: str) -> Scorer | None:
-    if name not in RULE_NAMES:
-        return None
-    # SciPy takes a second to import.
-    from evaluator.scoring.metrics.results.rules import rule_score
-
-    return rule_score(name)
 
 
 def _spec(*, name: str, profile: Profile) -> ScorerSpec:

@@ -48,13 +48,14 @@ class ViTScore:
         """See `Scorer.score`."""
         require_pairs(outputs=outputs, references=references)
         pictures, originals = [_image(output) for output in outputs], [_image(reference) for reference in references]
-        wanted, right = [_digest(picture) for picture in pictures], [_digest(original) for original in originals]
-        images = dict(zip([*right, *wanted], [*originals, *pictures], strict=True))
+        own, right = [_digest(picture) for picture in pictures], [_digest(original) for original in originals]
+        images = dict(zip([*right, *own], [*originals, *pictures], strict=True))
         embeddings = self._kept.all_of(
             digests=images, references=right, compute=lambda new: self._embed([images[digest] for digest in new])
         )
         return [
-            _cosine(embeddings[output], embeddings[reference]) for output, reference in zip(wanted, right, strict=True)
+            float((embeddings[output] * embeddings[reference]).sum().clamp(0, 1))
+            for output, reference in zip(own, right, strict=True)
         ]
 
     def _embed(self, images: Sequence[Image]) -> list[Tensor]:
@@ -100,7 +101,3 @@ def _image(value: Value) -> Image:
 
 def _digest(image: Image) -> str:
     return hashlib.sha256(f"{image.mode} {image.size}".encode() + image.tobytes()).hexdigest()
-
-
-def _cosine(first: Tensor, second: Tensor) -> float:
-    return float((first * second).sum().clamp(0, 1))

@@ -12,7 +12,6 @@ from evaluator.miniature.pictures.skeleton import draw_skeleton
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
 from evaluator.scoring.metrics.results.pictures import (
-    answer_score,
     box_score,
     depth_score,
     edit_score,
@@ -23,8 +22,8 @@ from evaluator.scoring.metrics.results.pictures import (
     pose_score,
     segment_score,
 )
-from evaluator.scoring.metrics.results.rules import RULE_SCORES, rule_score
-from evaluator.scoring.metrics.results.texts import is_right, reading_score
+from evaluator.scoring.metrics.results.rules import RULE_SCORES
+from evaluator.scoring.metrics.results.texts import answer_score, is_right, reading_score
 from evaluator.scoring.metrics.rule_names import READING, RULE_NAMES
 
 SIZE = (64, 64)
@@ -199,7 +198,7 @@ def test_the_share_of_the_longer_text_that_is_right(text, reference, score):
 
 
 def test_only_texts_are_compared():
-    rule = rule_score(READING)
+    rule = RULE_SCORES[READING]
     assert rule is not None
     assert rule.score(outputs=["a"], references=["a"]) == [1]
     with pytest.raises(TypeError, match="compares str"):
