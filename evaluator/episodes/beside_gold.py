@@ -78,12 +78,12 @@ def with_relative(
         own: score of the planner's plan on each sample.
         gold: of the gold plan; empty where nothing is compared.
     """
-    found = [dict(one) for one in indicators]
+    by_sample = [dict(own_indicators) for own_indicators in indicators]
     if not gold:
-        return found, {}
+        return by_sample, {}
     shares = [min(1.0, mine / best) if best > 0 else None for mine, best in zip(own, gold, strict=True)]
-    for sample, share in zip(found, shares, strict=True):
+    for sample, share in zip(by_sample, shares, strict=True):
         if share is not None:
             sample[RELATIVE] = share
-    known = [share for share in shares if share is not None]
-    return found, {RELATIVE: fsum(known) / len(known)} if known else {}
+    measured = [share for share in shares if share is not None]
+    return by_sample, {RELATIVE: fsum(measured) / len(measured)} if measured else {}

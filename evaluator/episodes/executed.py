@@ -104,13 +104,14 @@ class ExecutedPlans:
             raise SettingError(f"{suite.slug} executes plans, which needs a store for what they make")
         profile, samples = _profile(setting.profile), self._samples(setting)
         try:
-            asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
             store = setting.open_store()
         except ValueError as error:
             raise SettingError(str(error)) from error
         return Prepared(
-            suite=asked, profile=profile, samples=samples, count=setting.samples, store=store, device=setting.device,
-            memory_budget=setting.memory_budget, split=setting.split, judge=self.judge, beside_gold=self.beside_gold,
+            suite=suite_asked, profile=profile, samples=samples, count=setting.samples, store=store,
+            device=setting.device, memory_budget=setting.memory_budget, split=setting.split, judge=self.judge,
+            beside_gold=self.beside_gold,
         )  # fmt: skip
 
     def empty_plan(self, *, is_fault: bool) -> str:

@@ -14,18 +14,16 @@ from evaluator.core.plans.model import PlanContext
 from evaluator.core.provenance import provenance
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
-from evaluator.core.suites.samples import GoldComparedSource, SampleSource, WithGaps
+from evaluator.core.suites.samples import SampleSource, WithGaps
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty, not_run_reasons, not_run_records, plan_all, without_invalid
-from evaluator.episodes.samples import KeptSamples, sample_results
+from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.episodes.scoring import (
     SCORER_FAILURES,
     UNREADABLE,
     ResultScorer,
     agreement,
-    profile_scorer,
-    profile_scorer_facts,
 )
 from evaluator.execution.engine.jobs import FailureKind, Job
 from evaluator.execution.engine.pool import ExpertPool, Experts
@@ -85,20 +83,16 @@ class ExecutionEvaluator:
         self.suite, self.profile = suite, profile
         pool = experts or ExpertPool(profile=profile, device=device, budget=memory_budget)
         self.engine = Engine(pool=pool, store=store, salt=suite.slug, listener=listener)
-        self._samples = KeptSamples(source=samples, engine=self.engine)
-        self._compares_with_gold = isinstance(samples, GoldComparedSource)
+        self._samples = SampleArtefacts(source=samples, engine=self.engine)
         self.gaps = samples.gaps if isinstance(samples, WithGaps) else ""
         """What is lacking of the data, as a sentence; empty if nothing is."""
-        if self._compares_with_gold and not beside_gold:
+        if self._samples.compares_with_gold and not beside_gold:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
         self.count, self._split, self._device = count, split, device
         self._judge, self._beside_gold = judge, beside_gold
         self._scoring = ResultScorer(
-            engine=self.engine, source=samples, samples=self._samples, count=count,
-            scorers=scorers or partial(profile_scorer, profile=profile, device=device),
-            # Of scorers that somebody else makes nobody knows what their scores depend on.
-            facts=(lambda _: None) if scorers else partial(profile_scorer_facts, profile=profile, device=device),
-        )  # fmt: skip
+            engine=self.engine, samples=self._samples, count=count, profile=profile, device=device, scorers=scorers
+        )
         self.scoring = self._scoring.spent
         """Time that scorers took, loading them included."""
         self.not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
@@ -208,7 +202,7 @@ class ExecutionEvaluator:
 
     def _job(self, *, item: Planned, index: int) -> Job:
         resources = self._samples.inputs(task=item.task, index=index)
-        if not self._compares_with_gold:
+        if not self._samples.compares_with_gold:
             # Kept here and not when it is needed: the engine writes it before it hands out the first result.
             self._scoring.kept(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)

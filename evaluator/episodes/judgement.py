@@ -117,15 +117,15 @@ class JudgementEvaluator:
         return all_tools(suite=self.suite, task=task)
 
     def _judged(self, planned: Planned) -> ResultRecord:
-        found = self._judge(suite=self.suite, planned=planned)
+        judgement = self._judge(suite=self.suite, planned=planned)
         return planned.record.model_copy(
             update={
                 "outcome": Outcome.SCORED,
-                "score": found.score,
-                "indicators": dict(found.indicators),
-                "explanations": dict(found.explanations),
-                "pairs": list(found.pairs),
-                "arbiter": dict(found.arbiter),
+                "score": judgement.score,
+                "indicators": dict(judgement.indicators),
+                "explanations": dict(judgement.explanations),
+                "pairs": list(judgement.pairs),
+                "arbiter": dict(judgement.arbiter),
             }
         )
 
@@ -175,19 +175,19 @@ class JudgedPlans:
     def evaluator(self, *, suite: Suite, setting: Setting) -> JudgementEvaluator:
         """See `Episode`."""
         try:
-            asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
         except ValueError as error:
             raise SettingError(str(error)) from error
         identity = self._identity(setting.arbiter)
         if setting.arbiter is None or not isinstance(self.judge, SettleableJudge):
-            return JudgementEvaluator(suite=asked, judge=self.judge)
+            return JudgementEvaluator(suite=suite_asked, judge=self.judge)
         from evaluator.scoring.arbiters.opening import opened
 
         arbiter = opened(
             setting.arbiter, api_key=setting.arbiter_key, device=setting.device, open_store=setting.open_store
         )
         facts: dict[str, JsonValue] = {"judge": self.rules_digest("", arbiter=setting.arbiter), "arbiter": identity}
-        return JudgementEvaluator(suite=asked, judge=self.judge.settled_by(arbiter), facts=facts)
+        return JudgementEvaluator(suite=suite_asked, judge=self.judge.settled_by(arbiter), facts=facts)
 
     def empty_plan(self, *, is_fault: bool) -> str:
         """See `Episode`."""

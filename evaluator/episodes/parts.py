@@ -126,7 +126,7 @@ def ask_all(
 def _ask_together(
     *, planner: BatchPlanner, suite: Suite, tasks: Sequence[Task], context: Callable[[Task], PlanContext]
 ) -> Iterator[tuple[Task, ResultRecord, PlannerReply | None]]:
-    asked: list[Task] = []
+    asked_tasks: list[Task] = []
     broken: list[tuple[Task, Exception]] = []
     answered: set[int] = set()
 
@@ -138,18 +138,18 @@ def _ask_together(
             except Exception as error:  # noqa: BLE001 - one bad task stops no other
                 broken.append((task, error))
             else:
-                asked.append(task)
+                asked_tasks.append(task)
                 yield request
 
     problem = Exception("the planner neither answered nor failed")
     try:
         for index, end in planner.plan_all(requests()):
             answered.add(index)
-            yield asked[index], *_recorded(new_record(suite=suite, task=asked[index]), end=end)
+            yield asked_tasks[index], *_recorded(new_record(suite=suite, task=asked_tasks[index]), end=end)
     except Exception as error:  # noqa: BLE001 - a planner is foreign code; what it answered is kept
         problem = error
-    known = {task.key for task in [asked[index] for index in answered] + [task for task, _ in broken]}
-    for task, defect in [*broken, *((task, problem) for task in tasks if task.key not in known)]:
+    ended = {task.key for task in [asked_tasks[index] for index in answered] + [task for task, _ in broken]}
+    for task, defect in [*broken, *((task, problem) for task in tasks if task.key not in ended)]:
         yield task, _defective(suite=suite, task=task, error=defect), None
 
 
@@ -215,23 +215,23 @@ def _defective(*, suite: Suite, task: Task, error: Exception) -> ResultRecord:
 
 def not_run_reasons(*, suite: Suite, profile: "Profile", samples: SampleSource) -> dict[str, tuple[Reason, str]]:
     """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
-    found: dict[str, tuple[Reason, str]] = {}
+    reasons: dict[str, tuple[Reason, str]] = {}
     scores = {*profile.scorers, *RULE_NAMES, *([VARIATION] if "ViT" in profile.scorers else [])}
     for task in suite.tasks:
         if task.gold is None:
-            found[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")
+            reasons[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")
             continue
-        lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
+        missing = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
         if task.metric == ABSTENTION:
             continue
         no_data = next(filter(None, (samples.missing(task=answer) for answer in task.answers)), None)
         unscored = [name for answer in task.answers if (name := answer.metric) not in scores]
-        if lacking:
-            why = " ".join(profile.unavailable[tool] for tool in lacking if tool in profile.unavailable)
-            sentence = f"Profile {profile.name} has no expert for {', '.join(lacking)}."
-            found[task.key] = (Reason.NO_EXPERT, f"{sentence} {why}".strip())
+        if missing:
+            why = " ".join(profile.unavailable[tool] for tool in missing if tool in profile.unavailable)
+            sentence = f"Profile {profile.name} has no expert for {', '.join(missing)}."
+            reasons[task.key] = (Reason.NO_EXPERT, f"{sentence} {why}".strip())
         elif unscored:
-            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {unscored[0]} score.")
+            reasons[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {unscored[0]} score.")
         elif no_data is not None:
-            found[task.key] = (Reason.NO_DATA, no_data)
-    return found
+            reasons[task.key] = (Reason.NO_DATA, no_data)
+    return reasons

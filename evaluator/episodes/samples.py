@@ -1,24 +1,23 @@
 """The samples of an evaluation: their inputs and references as artefacts, and their results in a record."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 
 from evaluator.core.records import AnswerResult, ArtefactReference, SampleResult
 from evaluator.core.suites.base import Task
 from evaluator.core.suites.samples import GoldComparedSource, SampleSource, SharingSource
-from evaluator.core.values import Value
 from evaluator.execution.engine.jobs import JobResult
 from evaluator.execution.engine.run import Engine
 
 
-class KeptSamples:
+class SampleArtefacts:
     """Inputs and references of a source, put into the engine's store when first asked for."""
 
     def __init__(self, *, source: SampleSource, engine: Engine) -> None:
         self._source = source
         self.digest = source.digest
         """Identifies the data."""
+        self.compares_with_gold = isinstance(source, GoldComparedSource)
+        """Whether references are made from the results of gold plans."""
         self._sharing = source if isinstance(source, SharingSource) else None
         self._engine = engine
         self._inputs: dict[tuple[str, int], Mapping[str, ArtefactReference]] = {}
@@ -44,33 +43,27 @@ class KeptSamples:
             self._references[key] = self._engine.keep(self._source.reference(task=task, index=index))
         return self._references[key]
 
-
-@dataclass(frozen=True, slots=True)
-class GoldReferences:
-    """Makes the references of a sample from what the gold plan gave on it."""
-
-    source: GoldComparedSource
-    engine: Engine
-
-    def of(self, *, task: Task, gold: JobResult) -> tuple[ArtefactReference, ...]:
-        """A reference for each answer of a task.
+    def gold_references(self, *, task: Task, gold: JobResult) -> tuple[ArtefactReference, ...]:
+        """A reference for each answer of a task, made from what its gold plan gave.
 
         Args:
-            task: the request.
+            task: of a source that compares with gold plans.
             gold: its gold plan, executed on the sample without a failure.
 
         Raises:
             LookupError: a result is none that can be compared with.
             ObjectDamagedError: the store does not have it any more.
         """
-        given = partial(self._given, gold=gold)
+        source, value = self._source, self._engine.value
+        assert isinstance(source, GoldComparedSource)
         return tuple(
-            self.engine.keep(self.source.compared(task=answer, result=self.engine.value(made), given=given))
-            for answer, made in zip(task.answers, gold.answers, strict=True)
+            self._engine.keep(
+                source.compared(
+                    task=answer, result=value(reference), given=lambda name: value(gold.job.resources[name])
+                )
+            )
+            for answer, reference in zip(task.answers, gold.answers, strict=True)
         )
-
-    def _given(self, name: str, *, gold: JobResult) -> Value:
-        return self.engine.value(gold.job.resources[name])
 
 
 def sample_results(
@@ -88,29 +81,27 @@ def sample_results(
         references: for each sample a reference for each answer of the task.
         scores: for each sample a score for each answer; None if nothing could be scored.
     """
-    return [
-        _sample_result(task=task, result=result, wanted=references[n], scores=None if scores is None else scores[n])
-        for n, result in enumerate(results)
-    ]
-
-
-def _sample_result(
-    *, task: Task, result: JobResult, wanted: Sequence[ArtefactReference], scores: Sequence[float] | None
-) -> SampleResult:
-    return SampleResult(
-        index=result.job.sample,
-        score=None if scores is None else sum(scores) / len(scores),
-        inputs=dict(result.job.resources),
-        reference=wanted[0],
-        answer=result.answer,
-        steps=list(result.steps),
-        further=[
+    samples = []
+    for number, (result, wanted) in enumerate(zip(results, references, strict=True)):
+        own = None if scores is None else scores[number]
+        further = [
             AnswerResult(
                 metric=task.answers[n].metric,
-                score=None if scores is None else scores[n],
+                score=None if own is None else own[n],
                 reference=wanted[n],
                 answer=result.answers[n] if result.answers else None,
             )
             for n in range(1, len(wanted))
-        ],
-    )
+        ]
+        samples.append(
+            SampleResult(
+                index=result.job.sample,
+                score=None if own is None else sum(own) / len(own),
+                inputs=dict(result.job.resources),
+                reference=wanted[0],
+                answer=result.answer,
+                steps=list(result.steps),
+                further=further,
+            )
+        )
+    return samples

@@ -12,10 +12,9 @@ from evaluator.core.expert import ExpertError
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import ArtefactReference, SampleResult
 from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Task
-from evaluator.core.suites.samples import GoldComparedSource, SampleSource
 from evaluator.core.values import Artefact, MediaType, Value
 from evaluator.episodes.beside_gold import Pending, with_relative
-from evaluator.episodes.samples import GoldReferences, KeptSamples, sample_results
+from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.execution.engine.jobs import JobResult
 from evaluator.execution.engine.progress import Stopwatch
 from evaluator.execution.engine.run import Engine
@@ -56,25 +55,25 @@ class ResultScorer:
         self,
         *,
         engine: Engine,
-        source: SampleSource,
-        samples: KeptSamples,
+        samples: SampleArtefacts,
         count: int,
-        scorers: Callable[[str], Scorer],
-        facts: Callable[[str], Mapping[str, JsonValue] | None] = lambda _: None,
+        profile: Profile,
+        device: str,
+        scorers: Callable[[str], Scorer] | None = None,
     ) -> None:
         """Args:
         engine: knows the artefacts.
-        source: where the data points come from.
-        samples: the same, as artefacts.
+        samples: the data points.
         count: data points per task.
-        scorers: makes the scorer of a metric.
-        facts: what scores of a metric depend on besides the pair; None: they are not kept in the store.
+        profile: has the scorers.
+        device: torch device of the scorers.
+        scorers: makes the scorer of a metric in the place of the profile's. Their scores are not kept in the store:
+            it is not known what they depend on.
         """
         self.spent = Stopwatch()
         """Time that scorers took, loading them included."""
         self._engine, self._samples, self._count = engine, samples, count
-        self._by_gold = GoldReferences(source, engine) if isinstance(source, GoldComparedSource) else None
-        self._make_scorer, self._facts = scorers, facts
+        self._profile, self._device, self._make_scorer = profile, device, scorers
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
         """By metric and the digests of output and reference. A score depends on nothing else (`metrics.scorers`)."""
@@ -99,13 +98,13 @@ class ResultScorer:
         Raises:
             LookupError: they are made by the gold plan, and it failed.
         """
-        if self._by_gold is None:
+        if not self._samples.compares_with_gold:
             return [self.kept(task=task, index=result.job.sample) for result in results]
-        made = pending.gold_results(self._count)
-        failed = next((result.failure for result in made if result.failure is not None), None)
-        if failed is not None:
-            raise LookupError(f"the gold plan failed: {failed.message}")
-        return [self._by_gold.of(task=task, gold=result) for result in made]
+        gold = pending.gold_results(self._count)
+        failure = next((result.failure for result in gold if result.failure is not None), None)
+        if failure is not None:
+            raise LookupError(f"the gold plan failed: {failure.message}")
+        return [self._samples.gold_references(task=task, gold=result) for result in gold]
 
     def scored(
         self,
@@ -127,16 +126,14 @@ class ResultScorer:
             Exception: one of `SCORER_FAILURES`.
         """
         answered = [number for number, result in enumerate(results) if result.answers]
-        found = self._answer_scores(
+        scores = [(0.0,) * len(task.answers) for _ in results]
+        answer_scores = self._answer_scores(
             task=task, results=[results[n] for n in answered], references=[references[n] for n in answered]
         )
-        none = (0.0,) * len(task.answers)
-        scores = dict(zip(answered, found, strict=True))
+        for number, own_scores in zip(answered, answer_scores, strict=True):
+            scores[number] = own_scores
         gold = self._gold_scores(task=task, pending=pending, references=references)
-        samples = sample_results(
-            task=task, results=results, references=references,
-            scores=[scores.get(number, none) for number in range(len(results))],
-        )  # fmt: skip
+        samples = sample_results(task=task, results=results, references=references, scores=scores)
         closed = _closed_answers(task=task, samples=samples, value=self._engine.value)
         own = [sample.score for sample in samples if sample.score is not None]
         by_sample, relative = with_relative(closed, own=own, gold=gold)
@@ -173,72 +170,60 @@ class ResultScorer:
         if not results or any(result.failure is not None for result in results):
             return []
         scores = self._answer_scores(task=task, results=results, references=references)
-        return [sum(one) / len(one) for one in scores]
+        return [sum(answers) / len(answers) for answers in scores]
 
     def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
-        """The score of each pair of an answer and its reference."""
-        keys = [(metric, answer.digest, wanted.digest) for answer, wanted in pairs]
-        if keys and tuple(keys) not in self._stored:
-            self._find_or_compute(metric=metric, keys=keys, pairs=pairs)
+        """The score of each pair of an answer and its reference: known, stored, or computed and stored.
+
+        A group is stored even if every pair in it was known: another process may ask for this group first.
+        """
+        keys = tuple((metric, answer.digest, reference.digest) for answer, reference in pairs)
+        if keys and keys not in self._stored:
+            facts = self._scorer_facts(metric)
+            digests = [(answer, reference) for _, answer, reference in keys]
+            stored = None if facts is None else stored_scores(store=self._engine.store, facts=facts, pairs=digests)
+            if stored is not None:
+                self._known_scores.update(zip(keys, stored, strict=True))
+            else:
+                self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
+                if facts is not None:
+                    computed = [self._known_scores[key] for key in keys]
+                    store_scores(store=self._engine.store, facts=facts, pairs=digests, scores=computed)
+            if facts is not None:
+                self._stored.add(keys)
         scores = [self._known_scores[key] for key in keys]
         if len(self._known_scores) > _SCORES_KEPT:
             self._known_scores.clear()
             self._stored.clear()
         return scores
 
-    def _find_or_compute(
-        self,
-        *,
-        metric: str,
-        keys: Sequence[tuple[str, str, str]],
-        pairs: Sequence[tuple[ArtefactReference, ArtefactReference]],
-    ) -> None:
-        """Take the scores from the store, or compute and store them.
-
-        A group is stored even if every pair in it was known: another process may ask for this group first.
-        """
-        facts = self._facts(metric)
-        if facts is None:
-            self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
-            return
-        asked = [(answer, wanted) for _, answer, wanted in keys]
-        found = stored_scores(store=self._engine.store, facts=facts, pairs=asked)
-        if found is None:
-            self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
-            made = [self._known_scores[key] for key in keys]
-            store_scores(store=self._engine.store, facts=facts, pairs=asked, scores=made)
-        else:
-            self._known_scores.update(zip(keys, found, strict=True))
-        self._stored.add(tuple(keys))
+    def _scorer_facts(self, metric: str) -> Mapping[str, JsonValue] | None:
+        """What scores of a metric depend on besides the pair; None: they are not kept in the store."""
+        if self._make_scorer is not None:
+            return None
+        try:
+            return scorer_facts(name=metric, profile=self._profile, device=self._device)
+        except LookupError:
+            # Loading the scorer reports this error.
+            return None
 
     def _compute(
         self, *, metric: str, pairs: Mapping[tuple[str, str, str], tuple[ArtefactReference, ArtefactReference]]
     ) -> None:
-        """Score what is not known yet."""
+        """Score the pairs that are not known yet."""
         new = {key: pair for key, pair in pairs.items() if key not in self._known_scores}
         if not new:
             return
-        outputs = [self._engine.value(answer) for answer, _ in new.values()]
-        right = [self._engine.value(wanted) for _, wanted in new.values()]
+        outputs, references = ([self._engine.value(pair[side]) for pair in new.values()] for side in (0, 1))
         with self.spent.running():
             if metric not in self._scorers:
-                self._scorers[metric] = self._make_scorer(metric)
-            found = self._scorers[metric].score(outputs=outputs, references=right)
-        self._known_scores.update(zip(new, rounded(found), strict=True))
-
-
-def profile_scorer_facts(metric: str, *, profile: Profile, device: str) -> Mapping[str, JsonValue] | None:
-    """What the scores of a metric depend on in a profile, besides the pair; None: they are not kept."""
-    try:
-        return scorer_facts(name=metric, profile=profile, device=device)
-    except LookupError:
-        # Loading the scorer reports this error.
-        return None
-
-
-def profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
-    """The scorer of a metric in a profile."""
-    return load_scorer(name=metric, profile=profile, device=device)
+                self._scorers[metric] = (
+                    load_scorer(name=metric, profile=self._profile, device=self._device)
+                    if self._make_scorer is None
+                    else self._make_scorer(metric)
+                )
+            scores = self._scorers[metric].score(outputs=outputs, references=references)
+        self._known_scores.update(zip(new, rounded(scores), strict=True))
 
 
 def agreement(*, plan: Plan, gold: Plan) -> dict[str, float]:
@@ -278,11 +263,11 @@ def stored_scores(*, store: Store, facts: Mapping[str, JsonValue], pairs: Pairs)
         facts: everything that they depend on besides the pairs (`metrics.scorers.scorer_facts`).
         pairs: what is compared.
     """
-    found = store.get_step(_key(facts=facts, pairs=pairs))
-    if found is None or _OUTPUT not in found:
+    outputs = store.get_step(_key(facts=facts, pairs=pairs))
+    if outputs is None or _OUTPUT not in outputs:
         return None
     try:
-        scores = json.loads(store.get(found[_OUTPUT].digest).data)
+        scores = json.loads(store.get(outputs[_OUTPUT].digest).data)
     except (ObjectMissingError, ObjectDamagedError, ValueError):
         return None
     is_whole = isinstance(scores, list) and len(scores) == len(pairs)

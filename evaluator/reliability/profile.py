@@ -97,7 +97,9 @@ class Profile:
             "version": VERSION,
             **fields,
             "pass_hat": {str(k): asdict(interval) for k, interval in self.pass_hat.items()},
-            "dimensions": {name: interval and asdict(interval) for name, interval in self.dimensions.items()},
+            "dimensions": {
+                name: None if interval is None else asdict(interval) for name, interval in self.dimensions.items()
+            },
         }
 
     @property

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count
 from queue import SimpleQueue
 
 from evaluator.core.planner import PlannerError
@@ -45,57 +46,44 @@ def hold_all(
     What is ready in several episodes is run together. What the planner does in one episode ends no other.
     """
     answers = _Together(planner) if isinstance(planner, BatchTurnPlanner) else _OneByOne(planner)
-    held: dict[int, Opened] = {}
-    fresh = enumerate(episodes)
+    open_episodes: dict[int, Opened] = {}
+    numbers = count()
     try:
         while True:
-            begun = _begin(fresh, held=held, at_once=at_once)
-            for number, opened in begun:
-                held[number] = opened
+            while len(open_episodes) < at_once and (opened := next(episodes, None)) is not None:
+                number = next(numbers)
+                open_episodes[number] = opened
                 answers.ask(number, opened.request)
-            if not held:
+            if not open_episodes:
                 return
             ends = answers.wait()
             for number, end in ends:
-                _take(end, episode=held[number].episode)
-            _run_ready([held[number].episode for number, _ in ends], environment=environment, faults=faults)
-            for number, _ in ends:
-                if held[number].episode.stop is None:
-                    answers.ask(number, held[number].request)
+                episode = open_episodes[number].episode
+                if isinstance(end, PlannerError):
+                    episode.fail(end)
                 else:
-                    yield held.pop(number).episode
+                    episode.take(end)
+            _run_ready([open_episodes[number].episode for number, _ in ends], environment=environment, faults=faults)
+            for number, _ in ends:
+                if open_episodes[number].episode.stop is None:
+                    answers.ask(number, open_episodes[number].request)
+                else:
+                    yield open_episodes.pop(number).episode
     finally:
         answers.close()
 
 
-def _begin(fresh: "Iterator[tuple[int, Opened]]", *, held: dict[int, Opened], at_once: int) -> list[tuple[int, Opened]]:
-    begun: list[tuple[int, Opened]] = []
-    while len(held) + len(begun) < at_once:
-        one = next(fresh, None)
-        if one is None:
-            break
-        begun.append(one)
-    return begun
-
-
-def _take(end: End, *, episode: Episode) -> None:
-    if isinstance(end, PlannerError):
-        episode.fail(end)
-    else:
-        episode.take(end)
-
-
 def _run_ready(episodes: Sequence[Episode], *, environment: Environment, faults: FaultInjector | None) -> None:
     """Run what these episodes want, until each awaits an answer or is over."""
-    going = list(episodes)
+    running = list(episodes)
     while True:
-        ready = [(episode, call) for episode in going if (call := episode.ready) is not None]
+        ready = [(episode, call) for episode in running if (call := episode.ready) is not None]
         if not ready:
             return
         outcomes = _outcomes(ready, environment=environment, faults=faults)
         for (episode, _), (outcome, seconds) in zip(ready, outcomes, strict=True):
             episode.done(outcome, seconds=seconds)
-        going = [episode for episode, _ in ready]
+        running = [episode for episode, _ in ready]
 
 
 def _outcomes(
@@ -103,12 +91,12 @@ def _outcomes(
 ) -> list[tuple[Outcome, float]]:
     if faults is None:
         return _run([call for _, call in ready], environment=environment)
-    instead = [faults.instead(episode, call) for episode, call in ready]
-    running = [one for one, outcome in zip(ready, instead, strict=True) if outcome is None]
-    ran = iter(_run([call for _, call in running], environment=environment) if running else ())
+    injected = [faults.instead(episode, call) for episode, call in ready]
+    calls = [call for (_, call), outcome in zip(ready, injected, strict=True) if outcome is None]
+    results = iter(_run(calls, environment=environment) if calls else ())
     return [
-        (given, 0.0) if given is not None else faults.afterwards(episode, call, ran=next(ran))
-        for (episode, call), given in zip(ready, instead, strict=True)
+        (outcome, 0.0) if outcome is not None else faults.afterwards(episode, call, result=next(results))
+        for (episode, call), outcome in zip(ready, injected, strict=True)
     ]
 
 
@@ -121,15 +109,6 @@ def _run(calls: Sequence[Call], *, environment: Environment) -> list[tuple[Outco
         outcomes = [Refused(ActionProblem.TOOL_ERROR, message) for _ in calls]
     share = (time.monotonic() - started) / len(calls)
     return [(outcome, share) for outcome in outcomes]
-
-
-def _answered(planner: TurnPlanner, request: Callable[[], TurnRequest]) -> End:
-    try:
-        return planner.turn(request())
-    except PlannerError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
-        return _defect(error)
 
 
 def _defect(error: Exception) -> PlannerError:
@@ -146,13 +125,23 @@ class _OneByOne:
         self._ends: SimpleQueue[tuple[int, End]] = SimpleQueue()
 
     def ask(self, number: int, request: Callable[[], TurnRequest]) -> None:
-        self._pool.submit(lambda: self._ends.put((number, _answered(self._planner, request))))
+        self._pool.submit(self._answer, number, request)
+
+    def _answer(self, number: int, request: Callable[[], TurnRequest]) -> None:
+        end: End
+        try:
+            end = self._planner.turn(request())
+        except PlannerError as error:
+            end = error
+        except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
+            end = _defect(error)
+        self._ends.put((number, end))
 
     def wait(self) -> list[tuple[int, End]]:
-        found = [self._ends.get()]
+        ends = [self._ends.get()]
         while not self._ends.empty():
-            found.append(self._ends.get())
-        return found
+            ends.append(self._ends.get())
+        return ends
 
     def close(self) -> None:
         # After an interruption, do not wait for planners that never answer; otherwise all have answered.

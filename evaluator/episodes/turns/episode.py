@@ -35,8 +35,6 @@ from evaluator.episodes.turns.work import OpenTurn, Work, past_turn
 
 UNREADABLE_IN_A_ROW = 3
 """Answers that cannot be read before an episode ends."""
-
-
 LONGEST_NAME = 100
 """Characters of the name of a result."""
 
@@ -157,7 +155,7 @@ class Episode:
             self._turn.received.append(error.received)
         if self._turn.received:
             self._over.append(self._turn.kept(is_cut=False))
-        self._end(StopReason.CALL_FAILED)
+        self.stop = StopReason.CALL_FAILED
 
     @property
     def ready(self) -> Call | None:
@@ -172,19 +170,16 @@ class Episode:
 
     def _refused_at_once(self, wanted: Wanted) -> Refused | None:
         """The outcome of an action that no tool need be asked about."""
-        if self._typed is None and self._is_withheld(wanted.tool):
-            offered = ", ".join(self._context.catalogue.tools)
-            message = f"{wanted.tool} is not offered for this task; there are: {offered}."
+        known, offered = self._context.known, self._context.catalogue.tools
+        if self._typed is None and known is not None and wanted.tool in known.tools and wanted.tool not in offered:
+            message = f"{wanted.tool} is not offered for this task; there are: {', '.join(offered)}."
             return Refused(ActionProblem.UNKNOWN_TOOL, message)
         problem = self._problem_of_names(wanted)
         if problem:
             return Refused(ActionProblem.BAD_REFERENCE, problem)
-        return self._refused_try() if self._candidates and wanted.tool in self._candidates.tools else None
-
-    def _refused_try(self) -> Refused | None:
-        assert self._candidates is not None
-        if self._tries >= self._candidates.tries:
-            message = f"All {self._candidates.tries} candidates were tried; name those that count in the answer."
+        candidates = self._candidates
+        if candidates is not None and wanted.tool in candidates.tools and self._tries >= candidates.tries:
+            message = f"All {candidates.tries} candidates were tried; name those that count in the answer."
             return Refused(ActionProblem.TOO_MUCH, message)
         return None
 
@@ -200,15 +195,17 @@ class Episode:
             inputs = wanted.named.inputs.values() if wanted.named is not None else ()
             failed = next((name for name in inputs if name in self._tried and name not in self._values), None)
             return f"There is no result {failed}; {known_names(self._values)}." if failed else ""
-        lacking = next((one.name for one in wanted.references if one.name not in self._values), None)
-        return self._lacks(lacking) if lacking else ""
+        for reference in wanted.references:
+            if reference.name not in self._values:
+                return f"There is no result {reference.name}; there are: {', '.join(self._values) or 'none yet'}."
+        return ""
 
     def _call(self, wanted: Wanted) -> Call:
         # Tools with named inputs find their references themselves: a text may contain what looks like one.
-        named = self._values if self._typed is not None else [one.name for one in wanted.references]
+        names = self._values if self._typed is not None else [reference.name for reference in wanted.references]
         return Call(
             scope=self._scope, tool=wanted.tool, arguments=wanted.arguments, references=wanted.references,
-            values={name: self._values[name] for name in named}, outputs=len(wanted.outputs), action=wanted.action,
+            values={name: self._values[name] for name in names}, outputs=len(wanted.outputs), action=wanted.action,
             named=wanted.named, sample=self.sample, pictures=self._pictures,
         )  # fmt: skip
 
@@ -221,12 +218,12 @@ class Episode:
         if isinstance(outcome, ToolFault):
             self._break(outcome, wanted=wanted, seconds=seconds)
             return
-        outcome = self._within_bounds(_of_right_number(outcome, wanted=wanted), wanted=wanted)
+        outcome = self._checked(outcome, wanted=wanted)
         self._turn.actions.append(self._taken(outcome, wanted=wanted, seconds=seconds))
         if self._queue and self._actions >= self._bounds.actions:
             self._queue.clear()
             self._end_turn()
-            self._end(StopReason.ACTION_LIMIT)
+            self.stop = StopReason.ACTION_LIMIT
         elif not self._queue:
             self._end_turn()
 
@@ -246,9 +243,9 @@ class Episode:
         self._last = outcome.values[-1]
         shown = dict(zip(wanted.outputs, outcome.shown or map(Shown, outcome.values), strict=True))
         if outcome.run is not None:
-            self.work.add(outcome.run, outputs=wanted.outputs, shown=[one.text for one in shown.values()])
-        texts = {name: one.text for name, one in shown.items()}
-        pictures = {name: one.picture for name, one in shown.items() if one.picture}
+            self.work.add(outcome.run, outputs=wanted.outputs, shown=[result.text for result in shown.values()])
+        texts = {name: result.text for name, result in shown.items()}
+        pictures = {name: result.picture for name, result in shown.items() if result.picture}
         run = ActionRun(tool=tool, arguments=arguments, outputs=texts, seconds=seconds)
         return Done(wanted=wanted, run=run, values=texts, pictures=pictures)
 
@@ -262,7 +259,7 @@ class Episode:
         self._turn.actions.append(Done(wanted=wanted, run=run, values={}))
         self._queue.clear()
         self._over.append(self._turn.kept(is_cut=False))
-        self._end(StopReason.TOOL_FAILED)
+        self.stop = StopReason.TOOL_FAILED
 
     def transcript(self) -> Transcript:
         """What happened; without a score."""
@@ -323,15 +320,15 @@ class Episode:
                 self._turn.subgoals = subgoals or self._turn.subgoals
                 self._turn.error = error
                 self._queue = list(wanted)
-                whole = is_whole or self._formulation is Formulation.ONEPASS
-                self._ends_after = StopReason.COMPLETED if whole else None
+                ends = is_whole or self._formulation is Formulation.ONEPASS
+                self._ends_after = StopReason.COMPLETED if ends else None
                 if not wanted:
                     self._end_turn()
 
     def _finish(self, stop: StopReason, *, answer: str | None) -> None:
         self.answer = answer
         self._over.append(self._turn.kept(is_cut=False))
-        self._end(stop)
+        self.stop = stop
 
     def _end_turn(self) -> None:
         """Close the turn, and find out whether there is another."""
@@ -345,19 +342,19 @@ class Episode:
         self._role = self._first_role
         if self._ends_after is not None:
             self.answer = None if self._ends_after is StopReason.UNREADABLE else self._result()
-            self._end(self._ends_after)
+            self.stop = self._ends_after
         elif len(self._over) >= self._bounds.turns:
-            self._end(StopReason.TURN_LIMIT)
+            self.stop = StopReason.TURN_LIMIT
         elif self._actions >= self._bounds.actions:
-            self._end(StopReason.ACTION_LIMIT)
+            self.stop = StopReason.ACTION_LIMIT
         elif self._seconds >= self._bounds.seconds:
-            self._end(StopReason.TIME_LIMIT)
+            self.stop = StopReason.TIME_LIMIT
 
     def _result(self) -> str | None:
         """The answer of a whole plan."""
         if self._candidates is not None:
-            made = [self._values[name] for name in self._named if name in self._values]
-            return self._candidates.answer(made) if made else self._untold()
+            results = [self._values[name] for name in self._named if name in self._values]
+            return self._candidates.answer(results) if results else self._untold()
         if self._typed is None:
             return self._values.get(self._named[0]) if self._named else self._last
         names = self._named or self._typed.last(made=tuple(self.work.made), taken=frozenset(self.work.taken))
@@ -368,32 +365,17 @@ class Episode:
         """The answer of a planner that stops without one."""
         return self._last if self._candidates is None else self._candidates.newest(self._values)
 
-    def _end(self, stop: StopReason) -> None:
-        self.stop = stop
-
-    def _within_bounds(self, outcome: Made | Refused, *, wanted: Wanted) -> Made | Refused:
-        """The outcome, unless the episode would hold too much with it: planners are hostile, and many episodes open."""
+    def _checked(self, outcome: Made | Refused, *, wanted: Wanted) -> Made | Refused:
+        """The outcome, unless it has another number of results than the action names, or the episode would hold too
+        much with it: planners are hostile, and many episodes open."""
         if isinstance(outcome, Refused):
             return outcome
-        kept = sum(len(text) for name, text in self._values.items() if name not in wanted.outputs)
-        most = self._bounds.held_characters
-        if kept + sum(map(len, outcome.values)) <= most:
-            return outcome
-        message = f"With this result the episode would hold more than {most} characters; ask for less."
-        return Refused(ActionProblem.TOO_MUCH, message)
-
-    def _is_withheld(self, tool: str) -> bool:
-        """Whether the suite has a tool that this task does not offer."""
-        known = self._context.known
-        return known is not None and tool in known.tools and tool not in self._context.catalogue.tools
-
-    def _lacks(self, name: str) -> str:
-        there = ", ".join(self._values) or "none yet"
-        return f"There is no result {name}; there are: {there}."
-
-
-def _of_right_number(outcome: Made | Refused, *, wanted: Wanted) -> Made | Refused:
-    if isinstance(outcome, Refused) or len(outcome.values) == len(wanted.outputs):
+        if len(outcome.values) != len(wanted.outputs):
+            message = f"{wanted.tool} gave {len(outcome.values)} results, and the action names {len(wanted.outputs)}."
+            return Refused(ActionProblem.BAD_ARGUMENTS, message)
+        held = sum(len(text) for name, text in self._values.items() if name not in wanted.outputs)
+        limit = self._bounds.held_characters
+        if held + sum(map(len, outcome.values)) > limit:
+            message = f"With this result the episode would hold more than {limit} characters; ask for less."
+            return Refused(ActionProblem.TOO_MUCH, message)
         return outcome
-    message = f"{wanted.tool} gave {len(outcome.values)} results, and the action names {len(wanted.outputs)}."
-    return Refused(ActionProblem.BAD_ARGUMENTS, message)

@@ -3,17 +3,16 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner
-from evaluator.core.plans.model import PlanContext, plan_to_json
+from evaluator.core.plans.model import plan_to_json
 from evaluator.core.provenance import code_version
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.transcripts import Transcript, bounded
-from evaluator.core.turns import PacedTurnPlanner, TurnPlanner, TurnRequest, turn_request
+from evaluator.core.turns import PacedTurnPlanner, TurnPlanner, turn_request
 from evaluator.episodes.parts import faulty, new_record, not_run_records
 from evaluator.episodes.turns.asking import OPEN_EPISODES, Opened, hold_all
 from evaluator.episodes.turns.environment import (
@@ -81,9 +80,9 @@ class TurnEvaluator:
 
         def opened() -> Iterator[Opened]:
             for task in runnable:
-                one = self._open(task, sample=0, acting=acting, name=name)
-                by_episode[id(one.episode)] = task
-                yield one
+                opening = self._open(task, sample=0, acting=acting, name=name)
+                by_episode[id(opening.episode)] = task
+                yield opening
 
         for episode in self._held(opened(), acting=acting, at_once=at_once):
             yield self._record(task=by_episode.pop(id(episode)), episode=episode)
@@ -106,12 +105,6 @@ class TurnEvaluator:
             planner=acting, episodes=episodes, environment=self._environment, at_once=at_once, faults=faults
         )
 
-    def _context(self, task: Task) -> PlanContext:
-        return self.suite.context(task=task, offered=self._offered)
-
-    def _request(self, *, task: Task, context: PlanContext, episode: Episode) -> TurnRequest:
-        return turn_request(suite=self.suite, task=task, context=context, asked=episode.asked())
-
     def _over_samples(
         self, environment: SampleEnvironment, tasks: Sequence[Task], *, acting: TurnPlanner, name: str, at_once: int
     ) -> Iterator[ResultRecord]:
@@ -128,29 +121,31 @@ class TurnEvaluator:
             for task in tasks:
                 for sample in range(environment.episodes(task) if task.key not in problems else 0):
                     typed = environment.begin(task=task, sample=sample)
-                    one = self._open(task, sample=sample, acting=acting, name=name, typed=typed)
-                    by_episode[id(one.episode)] = task
-                    yield one
+                    opening = self._open(task, sample=sample, acting=acting, name=name, typed=typed)
+                    by_episode[id(opening.episode)] = task
+                    yield opening
 
         for episode in self._held(opened(), acting=acting, at_once=at_once):
             task = by_episode.pop(id(episode))
             over = ended.setdefault(task.key, [])
             over.append(episode)
             if len(over) == environment.episodes(task):
-                episodes = sorted(ended.pop(task.key), key=lambda one: one.sample)
+                episodes = sorted(ended.pop(task.key), key=lambda episode: episode.sample)
                 yield record_of_samples(environment=environment, suite=self.suite, task=task, episodes=episodes)
 
     def _open(
         self, task: Task, *, sample: int, acting: TurnPlanner, name: str, typed: TypedTask | None = None
     ) -> Opened:
-        context = self._context(task)
+        context = self.suite.context(task=task, offered=self._offered)
         episode = Episode(
             key=f"{name}/{task.asked_as or task.key}", sample=sample, scope=self._environment.scope(task),
             context=context, statement_tool=self.suite.statement_tool_in(context),
             formulation=acting.formulation, bounds=self._bounds, typed=typed,
             candidates=self.suite.candidates,
         )  # fmt: skip
-        return Opened(episode, partial(self._request, task=task, context=context, episode=episode))
+        return Opened(
+            episode, lambda: turn_request(suite=self.suite, task=task, context=context, asked=episode.asked())
+        )
 
     def _record(self, *, task: Task, episode: Episode) -> ResultRecord:
         (transcript,) = bounded([episode.transcript()])
@@ -165,14 +160,15 @@ class TurnEvaluator:
             return faulty(record, reason=failure.reason, message=str(failure))
         if episode.fault:
             return faulty(record, reason=Reason.EXPERT_FAILED, message=episode.fault)
-        found = self._environment.score(task=task, answer=episode.answer, transcript=transcript)
-        told = {"score": found.score, "expected": found.expected, "indicators": dict(found.indicators)}
-        scored = transcript.model_copy(update=told if found.answer is None else told | {"answer": found.answer})
+        outcome = self._environment.score(task=task, answer=episode.answer, transcript=transcript)
+        scores = {"score": outcome.score, "expected": outcome.expected, "indicators": dict(outcome.indicators)}
+        answer = {} if outcome.answer is None else {"answer": outcome.answer}
+        scored = transcript.model_copy(update={**scores, **answer})
         update = {
             "outcome": Outcome.SCORED,
-            "score": found.score,
-            "indicators": {**indicators_of(transcript), **found.indicators},
-            "explanations": dict(found.explanations),
+            "score": outcome.score,
+            "indicators": {**indicators_of(transcript), **outcome.indicators},
+            "explanations": dict(outcome.explanations),
             "transcripts": [Transcript.model_validate(scored.model_dump())],
         }
         return record.model_copy(update=update)

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 from cachetools import LRUCache
 from PIL import Image as PillowImage
@@ -10,7 +10,7 @@ from PIL import Image as PillowImage
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import ArtefactReference, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
-from evaluator.core.suites.samples import GoldComparedSource, SampleSource
+from evaluator.core.suites.samples import SampleSource
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import Transcript
 from evaluator.core.values import Boxes, Clip, Image, Labels, Masks, Value, encode
@@ -18,8 +18,8 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.parts import not_run_reasons
-from evaluator.episodes.samples import KeptSamples
-from evaluator.episodes.scoring import UNREADABLE, ResultScorer, profile_scorer, profile_scorer_facts
+from evaluator.episodes.samples import SampleArtefacts
+from evaluator.episodes.scoring import UNREADABLE, ResultScorer
 from evaluator.episodes.turns.environment import (
     Call,
     Ended,
@@ -63,14 +63,14 @@ def in_words(value: Value, *, caption: str = "") -> str:
             width, height = value.size
             return f"a clip of {len(value.frames)} frames of {width}x{height} pixels"
         case Labels():
-            found = [f"{one.name} ({one.score:.2f})" for one in value.items]
-            return _listed(found, what="label")
+            items = [f"{item.name} ({item.score:.2f})" for item in value.items]
+            return _listed(items, what="label")
         case Boxes():
-            found = [f"{one.label} at {', '.join(f'{side:.0f}' for side in one.corners)}" for one in value.items]
-            return f"{_listed(found, what='box')} in {value.size[0]}x{value.size[1]} pixels"
+            items = [f"{item.label} at {', '.join(f'{side:.0f}' for side in item.corners)}" for item in value.items]
+            return f"{_listed(items, what='box')} in {value.size[0]}x{value.size[1]} pixels"
         case Masks():
-            found = [f"{one.label or 'unnamed'} of {int(one.pixels.sum())} pixels" for one in value.items]
-            return f"{_listed(found, what='mask')} in {value.size[0]}x{value.size[1]} pixels"
+            items = [f"{item.label or 'unnamed'} of {int(item.pixels.sum())} pixels" for item in value.items]
+            return f"{_listed(items, what='mask')} in {value.size[0]}x{value.size[1]} pixels"
 
 
 def as_png(picture: Image) -> str:
@@ -139,21 +139,17 @@ class ExecutedTasks:
         return self._plans.samples(self._setting)
 
     @cached_property
-    def _samples(self) -> KeptSamples:
-        return KeptSamples(source=self._source, engine=self._tools.engine)
+    def _samples(self) -> SampleArtefacts:
+        return SampleArtefacts(source=self._source, engine=self._tools.engine)
 
     @cached_property
     def _scorer(self) -> TaskScorer:
         tools = self._tools
         results = ResultScorer(
-            engine=tools.engine, source=self._source, samples=self._samples, count=self._setting.samples,
-            scorers=partial(profile_scorer, profile=tools.profile, device=self._setting.device),
-            facts=partial(profile_scorer_facts, profile=tools.profile, device=self._setting.device),
+            engine=tools.engine, samples=self._samples, count=self._setting.samples, profile=tools.profile,
+            device=self._setting.device,
         )  # fmt: skip
-        return TaskScorer(
-            engine=tools.engine, results=results, samples=self._samples, judge=self._plans.judge,
-            by_gold=isinstance(self._source, GoldComparedSource),
-        )  # fmt: skip
+        return TaskScorer(engine=tools.engine, results=results, samples=self._samples, judge=self._plans.judge)
 
     def digest(self) -> str:
         """See `Environment`."""
@@ -197,11 +193,11 @@ class ExecutedTasks:
         try:
             for task in tasks:
                 try:
-                    made = list(self._gold_jobs(task))
+                    task_jobs = list(self._gold_jobs(task))
                 except UNREADABLE as error:
                     problems[task.key] = f"The data of this task cannot be read: {type(error).__name__}: {error}."
                 else:
-                    jobs += made
+                    jobs += task_jobs
             for result in self._tools.engine.run(jobs):
                 self._pending[task_of(result.job)].take(result)
         except Exception:
@@ -215,30 +211,30 @@ class ExecutedTasks:
 
     def begin(self, *, task: Task, sample: int) -> TypedTask:
         """See `SampleEnvironment`."""
-        given = self._samples.inputs(task=task, index=sample)
-        wanted = (task.expects,) if task.expects else tuple(one.expects for one in task.answers if one.expects)
+        inputs = self._samples.inputs(task=task, index=sample)
+        types = (task.expects,) if task.expects else tuple(answer.expects for answer in task.answers if answer.expects)
         return TypedTask(
-            given={name: TypedValue(task.resources[name], artefact) for name, artefact in given.items()}, wanted=wanted
+            given={name: TypedValue(task.resources[name], artefact) for name, artefact in inputs.items()}, wanted=types
         )
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`."""
         outcomes: list[Outcome | Bound] = [self._bound(call) for call in calls]
-        places = [place for place, one in enumerate(outcomes) if isinstance(one, Bound)]
-        bound = [one for one in outcomes if isinstance(one, Bound)]
-        wanted = [
-            ExpertCall(tool=one.tool, inputs=one.values, sample=calls[place].sample)
-            for place, one in zip(places, bound, strict=True)
+        places = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, Bound)]
+        bound = [outcome for outcome in outcomes if isinstance(outcome, Bound)]
+        expert_calls = [
+            ExpertCall(tool=outcome.tool, inputs=outcome.values, sample=calls[place].sample)
+            for place, outcome in zip(places, bound, strict=True)
         ]
-        ran = self._tools.run(wanted)
+        results = self._tools.run(expert_calls)
         try:
-            self._describe(ran)
-            for place, one, found in zip(places, bound, ran, strict=True):
-                outcomes[place] = self._made(found, bound=one, call=calls[place])
+            self._describe(results)
+            for place, outcome, result in zip(places, bound, results, strict=True):
+                outcomes[place] = self._made(result, bound=outcome, call=calls[place])
         except Exception as error:  # noqa: BLE001 - what the store has lost, no planner is to blame for
             fault = ToolFault(f"The results could not be read: {type(error).__name__}: {error}.")
-            return [fault if isinstance(one, Bound | Made) else one for one in outcomes]
-        return [one for one in outcomes if not isinstance(one, Bound)]
+            return [fault if isinstance(outcome, Bound | Made) else outcome for outcome in outcomes]
+        return [outcome for outcome in outcomes if not isinstance(outcome, Bound)]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """See `Environment`: tasks are scored over all their samples, by `scored`."""
@@ -267,35 +263,35 @@ class ExecutedTasks:
         except ActionError as error:
             return Refused(error.problem, str(error))
 
-    def _describe(self, ran: Sequence[Ran | Failed]) -> None:
+    def _describe(self, results: Sequence[Ran | Failed]) -> None:
         """Have what each new picture shows put into words."""
         if self._caption not in self._tools.offered:
             return
         pictures = {
-            one.step.outputs[name].digest: one.step.outputs[name]
-            for one in ran
-            if isinstance(one, Ran)
-            for name, value in one.outputs.items()
-            if isinstance(value, Image) and one.step.outputs[name].digest not in self._words
+            result.step.outputs[name].digest: result.step.outputs[name]
+            for result in results
+            if isinstance(result, Ran)
+            for name, value in result.outputs.items()
+            if isinstance(value, Image) and result.step.outputs[name].digest not in self._words
         }
-        (given,) = self._tools.catalogue[self._caption].inputs
-        calls = [ExpertCall(tool=self._caption, inputs={given: reference}) for reference in pictures.values()]
-        for key, found in zip(pictures, self._tools.run(calls), strict=True):
-            (words,) = found.outputs.values() if isinstance(found, Ran) else ("",)
+        (picture_input,) = self._tools.catalogue[self._caption].inputs
+        calls = [ExpertCall(tool=self._caption, inputs={picture_input: reference}) for reference in pictures.values()]
+        for key, caption in zip(pictures, self._tools.run(calls), strict=True):
+            (words,) = caption.outputs.values() if isinstance(caption, Ran) else ("",)
             self._words[key] = words if isinstance(words, str) else ""
 
-    def _made(self, found: Ran | Failed, *, bound: Bound, call: Call) -> Outcome:
-        if isinstance(found, Failed):
-            return found.outcome()
+    def _made(self, result: Ran | Failed, *, bound: Bound, call: Call) -> Outcome:
+        if isinstance(result, Failed):
+            return result.outcome()
         kinds = self._tools.catalogue[bound.tool].outputs
-        artefacts = found.step.outputs
+        artefacts = result.step.outputs
         return Made(
             values=tuple(str(TypedValue(kinds[name], artefacts[name])) for name in bound.outputs),
             shown=tuple(
-                self._shown(found.outputs[name], artefact=artefacts[name], pictures=call.pictures)
+                self._shown(result.outputs[name], artefact=artefacts[name], pictures=call.pictures)
                 for name in bound.outputs
             ),
-            run=ExpertRun(tool=bound.tool, inputs=bound.inputs, outputs=bound.outputs, step=found.step),
+            run=ExpertRun(tool=bound.tool, inputs=bound.inputs, outputs=bound.outputs, step=result.step),
         )
 
     def _shown(self, value: Value, *, artefact: ArtefactReference, pictures: bool) -> Shown:

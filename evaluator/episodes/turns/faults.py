@@ -4,7 +4,6 @@ The fault always hits the first action that runs, so that it depends on nothing 
 it as they would see a real one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -56,9 +55,9 @@ class FaultInjector:
             return _FAILED
         return None
 
-    def afterwards(self, episode: "Episode", call: Call, *, ran: tuple[Outcome, float]) -> tuple[Outcome, float]:
+    def afterwards(self, episode: "Episode", call: Call, *, result: tuple[Outcome, float]) -> tuple[Outcome, float]:
         """What the episode gets of a call that ran, with the seconds that it took."""
-        outcome, seconds = ran
+        outcome, seconds = result
         # A call that failed by itself is no proof of patience or of care.
         if episode in self._hit or not isinstance(outcome, Made):
             return outcome, seconds
@@ -67,7 +66,7 @@ class FaultInjector:
             return outcome, seconds + LATE_SHARE * self.seconds
         if self.fault is Fault.NONSENSE and outcome.run is None:
             self._hit[episode] = _identity(call)
-            return Made(values=_nonsense(outcome.values)), seconds
+            return Made(values=(NONSENSE,) * len(outcome.values)), seconds
         return outcome, seconds
 
 
@@ -76,7 +75,3 @@ _FAILED = Refused(ActionProblem.TOOL_ERROR, NO_ANSWER)
 
 def _identity(call: Call) -> tuple[object, ...]:
     return call.tool, call.arguments, tuple(sorted(call.values.items())), call.sample
-
-
-def _nonsense(values: Sequence[str]) -> tuple[str, ...]:
-    return (NONSENSE,) * len(values)

@@ -50,8 +50,8 @@ class InteractiveEpisodes:
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
         """See `Episode`. Requests are in the suite's digest, what exact tools read in that of the rules."""
-        made = self._made(setting) if self.experts else None
-        source = made.source() if isinstance(made, ExpertEnvironment) else ""
+        environment = self._made(setting) if self.experts else None
+        source = environment.source() if isinstance(environment, ExpertEnvironment) else ""
         return identity_of_data(source=source, suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:
@@ -69,11 +69,11 @@ class InteractiveEpisodes:
         if self.experts and setting.open_store is None:
             raise SettingError(f"{suite.slug} runs experts, which needs a store for what they make")
         try:
-            asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
         except ValueError as error:
             raise SettingError(str(error)) from error
         return TurnEvaluator(
-            suite=asked, environment=self._made(setting), bounds=self.bounds, open_journal=setting.open_store
+            suite=suite_asked, environment=self._made(setting), bounds=self.bounds, open_journal=setting.open_store
         )
 
     def empty_plan(self, *, is_fault: bool) -> str:

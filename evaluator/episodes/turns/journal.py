@@ -43,11 +43,11 @@ class _Single:
         return self.planner.formulation
 
     def turn(self, request: TurnRequest) -> TurnReply:
-        known = recall(store=self.store, request=request)
-        if known is None:
-            known = self.planner.turn(request)
-            keep(store=self.store, request=request, reply=known)
-        return known
+        reply = recall(store=self.store, request=request)
+        if reply is None:
+            reply = self.planner.turn(request)
+            keep(store=self.store, request=request, reply=reply)
+        return reply
 
 
 @dataclass(slots=True)
@@ -67,23 +67,23 @@ class _Batch:
         return _Single(self.planner, self.store).turn(request)
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
-        asked = list(requests)
-        ends: list[TurnReply | PlannerError | None] = [recall(store=self.store, request=one) for one in asked]
+        turns = list(requests)
+        ends: list[TurnReply | PlannerError | None] = [recall(store=self.store, request=request) for request in turns]
         new = [place for place, end in enumerate(ends) if end is None]
-        for place, end in zip(new, self.planner.turn_all([asked[place] for place in new]), strict=True):
+        for place, end in zip(new, self.planner.turn_all([turns[place] for place in new]), strict=True):
             ends[place] = end
             if isinstance(end, TurnReply):
-                keep(store=self.store, request=asked[place], reply=end)
+                keep(store=self.store, request=turns[place], reply=end)
         return [end for end in ends if end is not None]
 
 
 def recall(*, store: "Store", request: TurnRequest) -> TurnReply | None:
     """The answer that the journal has for a turn; None if there is none, or it is damaged."""
-    found = store.get_step(_key(request))
-    if found is None:
+    outputs = store.get_step(_key(request))
+    if outputs is None:
         return None
     try:
-        value = json.loads(store.get(found[_REPLY].digest).data)
+        value = json.loads(store.get(outputs[_REPLY].digest).data)
         return TurnReply(
             response=TurnResponse.model_validate(value["response"]),
             call=PlannerCall.model_validate(value["call"]),

@@ -43,11 +43,11 @@ class _Batch:
         return _turn(self.planner.plan(request))
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
-        asked = list(requests)
+        turns = list(requests)
         ends: dict[int, TurnReply | PlannerError] = {}
-        for index, end in self.planner.plan_all(asked):
+        for index, end in self.planner.plan_all(turns):
             ends[index] = end if isinstance(end, PlannerError) else _turn_or_error(end)
-        return [ends.get(index, _NO_ANSWER) for index in range(len(asked))]
+        return [ends.get(index, _NO_ANSWER) for index in range(len(turns))]
 
 
 _Plan = dict[str, JsonValue] | list[JsonValue] | str
@@ -70,6 +70,10 @@ def _turn(reply: PlannerReply) -> TurnReply:
         received = reply.plan if isinstance(reply.plan, str) else None
         raise PlannerError(reason=Reason.UNPARSABLE_PLAN, message=message, received=received, call=reply.call)
     plan = cast("_Plan", reply.plan)
-    alternatives = [cast("_Plan", one) for one in reply.alternatives if isinstance(one, Mapping | list | str)]
+    alternatives = [
+        cast("_Plan", alternative)
+        for alternative in reply.alternatives
+        if isinstance(alternative, Mapping | list | str)
+    ]
     response = TurnResponse.model_construct(plan=plan, alternatives=alternatives)
     return TurnReply(response=response, call=reply.call, notes=reply.notes)

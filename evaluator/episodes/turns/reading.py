@@ -111,12 +111,12 @@ def wanted_of_plan(
         PlanSyntaxError: steps wait for each other.
     """
     steps = _in_order(plan.steps)
-    made = [reference for step in steps for reference in step.outputs.values()]
-    free = (name for number in count(1) if (name := f"R{number}") not in made)
-    names = {reference: reference if _is_reference(reference) else next(free) for reference in made}
+    references = [reference for step in steps for reference in step.outputs.values()]
+    free = (name for number in count(1) if (name := f"R{number}") not in references)
+    names = {reference: reference if _is_reference(reference) else next(free) for reference in references}
     answer = next((names[reference] for reference in reversed(plan.answers) if reference in names), "")
     wanted = [_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps]
-    return tuple(replace(one, references=()) if one.tool in literal else one for one in wanted), answer
+    return tuple(replace(action, references=()) if action.tool in literal else action for action in wanted), answer
 
 
 def _wanted(*, step: Step, names: Mapping[str, str], spare: Iterator[str], catalogue: Catalogue) -> Wanted:
@@ -138,19 +138,19 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     }
     needs = [{made_by[value] for value in step.inputs.values() if value in made_by} for step in steps]
     order: list[int] = []
-    left = list(range(len(steps)))
-    while left:
-        free = next((place for place in left if needs[place] <= set(order)), None)
+    remaining = list(range(len(steps)))
+    while remaining:
+        free = next((place for place in remaining if needs[place] <= set(order)), None)
         if free is None:
-            raise PlanSyntaxError("it waits for its own result", where=f"step {steps[left[0]].id!r}")
+            raise PlanSyntaxError("it waits for its own result", where=f"step {steps[remaining[0]].id!r}")
         order.append(free)
-        left.remove(free)
+        remaining.remove(free)
     return [steps[place] for place in order]
 
 
 def _is_reference(text: str) -> bool:
-    found = references_in(text)
-    return len(found) == 1 and found[0].start == 0 and found[0].end == len(text)
+    references = references_in(text)
+    return len(references) == 1 and references[0].start == 0 and references[0].end == len(text)
 
 
 MAX_SUBGOALS = 64
@@ -260,27 +260,27 @@ def _bounded(text: str, *, what: str) -> str:
 
 def _actions(text: str, *, subgoals: tuple[str, ...], context: PlanContext, statement_tool: str) -> Actions:
     try:
-        found = read_actions(text=text, statements=bool(statement_tool), tools=tuple(context.catalogue.tools))
+        reply = read_actions(text=text, statements=bool(statement_tool), tools=tuple(context.catalogue.tools))
     except TurnSyntaxError as error:
         before = wanted_of_actions(error.before, statement_tool=statement_tool)
         if not before:
             raise UnreadableError(f"actions: {error}") from None
         message = f"What follows the last of these actions cannot be read: {error}."
         return Actions(wanted=before, subgoals=subgoals, error=message)
-    return Actions(wanted=wanted_of_actions(found.actions, statement_tool=statement_tool), subgoals=subgoals)
+    return Actions(wanted=wanted_of_actions(reply.actions, statement_tool=statement_tool), subgoals=subgoals)
 
 
 def _of_text(text: str, *, role: Role, context: PlanContext, statement_tool: str) -> Intent:
     if role is not Role.PLAN:
         return _actions(text, subgoals=(), context=context, statement_tool=statement_tool)
     try:
-        found = read_plan_reply(text)
+        reply = read_plan_reply(text)
     except TurnSyntaxError as error:
         raise UnreadableError(f"text: {error}") from None
-    if isinstance(found, Stop):
+    if isinstance(reply, Stop):
         return Stopped()
-    assert isinstance(found, ReadSubgoals)
-    return Subgoals(tuple(one.text for one in found.subgoals))
+    assert isinstance(reply, ReadSubgoals)
+    return Subgoals(tuple(subgoal.text for subgoal in reply.subgoals))
 
 
 def _of_steps(
@@ -311,14 +311,14 @@ def _tried(plans: Sequence[JsonValue], *, candidates: Candidates) -> Actions:
                 text=f"{name} = {read.tool}({read.arguments})",
             )
         )  # fmt: skip
-    names = tuple(one.outputs[0] for one in wanted)
+    names = tuple(action.outputs[0] for action in wanted)
     return Actions(wanted=tuple(wanted), is_whole=True, answers=names, error=error)
 
 
 def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str, is_typed: bool) -> Actions:
     if not is_typed and isinstance(plan, str) and plan.lstrip()[:1] not in {"{", "[", "("}:
-        found = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
-        return Actions(wanted=found.wanted, is_whole=True, error=found.error)
+        actions = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
+        return Actions(wanted=actions.wanted, is_whole=True, error=actions.error)
     read = read_plan(value=plan, context=context).plan
     if is_typed:
         wanted = wanted_of_named(read)

@@ -55,7 +55,13 @@ def record_of_samples(
         episodes: one for each data point, in order.
     """
     transcripts = bounded([episode.transcript() for episode in episodes])
-    ended = [_ended(episode, transcript=one) for episode, one in zip(episodes, transcripts, strict=True)]
+    ended = [
+        Ended(
+            sample=episode.sample, transcript=transcript, steps=tuple(episode.work.runs), answers=episode.work.answers,
+            plan=episode.work.plan(subgoals=[text for turn in transcript.turns for text in turn.subgoals]),
+        )
+        for episode, transcript in zip(episodes, transcripts, strict=True)
+    ]  # fmt: skip
     update = {
         "planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts,
         "planner_notes": dict(episodes[0].notes),
@@ -71,15 +77,6 @@ def record_of_samples(
     if len(failures) == len(episodes):
         return faulty(record, reason=failures[0].reason, message=str(failures[0]))
     return environment.scored(suite=suite, task=task, record=record, episodes=ended)
-
-
-def _ended(episode: Episode, *, transcript: Transcript) -> Ended:
-    subgoals = [text for turn in transcript.turns for text in turn.subgoals]
-    work = episode.work
-    return Ended(
-        sample=episode.sample, transcript=transcript, plan=work.plan(subgoals=subgoals), steps=tuple(work.runs),
-        answers=work.answers,
-    )  # fmt: skip
 
 
 def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:

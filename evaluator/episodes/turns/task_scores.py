@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 
 from evaluator.core.planner import PlannerReply
-from evaluator.core.plans.model import ParsedPlan, Plan
-from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord
+from evaluator.core.plans.model import ParsedPlan
+from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.transcripts import Transcript
 from evaluator.core.values import MediaType
 from evaluator.episodes.beside_gold import Pending
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty
-from evaluator.episodes.samples import KeptSamples
+from evaluator.episodes.samples import SampleArtefacts
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, Scored, agreement
 from evaluator.episodes.turns.environment import Ended
 from evaluator.episodes.turns.records import BY_ITSELF, indicators_of
@@ -26,22 +26,18 @@ _FORM = "turns"
 class TaskScorer:
     """Scores episodes. One that ended without an answer has 0 on its sample."""
 
-    def __init__(
-        self, *, engine: Engine, results: ResultScorer, samples: KeptSamples, judge: Judge | None, by_gold: bool
-    ) -> None:
+    def __init__(self, *, engine: Engine, results: ResultScorer, samples: SampleArtefacts, judge: Judge | None) -> None:
         """Args:
         engine: ran the actions.
         results: scores answers against references.
         samples: inputs and references.
         judge: judges the plan of the first sample besides; None: nobody does.
-        by_gold: whether references are what gold plans gave.
         """
-        self._engine, self._results, self._samples = engine, results, samples
-        self._judge, self._by_gold = judge, by_gold
+        self._engine, self._results, self._samples, self._judge = engine, results, samples, judge
 
     def keep(self, *, task: Task, index: int) -> None:
         """Put the references of a sample into the store, if there are any before gold plans are executed."""
-        if not self._by_gold and task.metric != ABSTENTION:
+        if not self._samples.compares_with_gold and task.metric != ABSTENTION:
             self._results.kept(task=task, index=index)
 
     def scored(
@@ -59,7 +55,7 @@ class TaskScorer:
         if task.metric == ABSTENTION:
             return _abstained(record, ended=episodes[0])
         try:
-            results = [self._result(one, task=task) for one in episodes]
+            results = [self._result(episode, task=task) for episode in episodes]
             references = self._results.references(task=task, results=results, pending=pending)
         except (*UNREADABLE, ObjectDamagedError) as error:
             message = f"There is nothing to compare the results with: {error}."
@@ -71,8 +67,13 @@ class TaskScorer:
         except SCORER_FAILURES as error:
             message = f"The {task.metric} score could not be computed: {error}."
             return faulty(record, reason=Reason.SCORER_FAILED, message=message)
-        judged = self._judged(suite=suite, task=task, record=record, plan=episodes[0].plan)
-        return self._complete(judged, task=task, episodes=episodes, scored=scored)
+        if self._judge is not None:
+            planned = Planned(
+                record=record, task=task, plan=ParsedPlan(plan=episodes[0].plan, form=_FORM),
+                reply=PlannerReply(plan=None, call=record.planner or PlannerCall(seconds=0.0)),
+            )  # fmt: skip
+            record = with_judgement(planned, judgement=self._judge(suite=suite, planned=planned)).record
+        return self._complete(record, task=task, episodes=episodes, scored=scored)
 
     def _result(self, ended: Ended, *, task: Task) -> JobResult:
         """The episode as if its actions had been a plan."""
@@ -81,50 +82,39 @@ class TaskScorer:
         lacks = StepFailure(kind=FailureKind.INPUT, step="", message="the episode ended without an answer")
         return JobResult(job=job, answers=ended.answers, steps=ended.steps, failure=None if ended.answers else lacks)
 
-    def _judged(self, *, suite: Suite, task: Task, record: ResultRecord, plan: Plan) -> ResultRecord:
-        if self._judge is None:
-            return record
-        planned = Planned(
-            record=record, task=task, plan=ParsedPlan(plan=plan, form=_FORM),
-            reply=PlannerReply(plan=None, call=record.planner or PlannerCall(seconds=0.0)),
-        )  # fmt: skip
-        return with_judgement(planned, judgement=self._judge(suite=suite, planned=planned)).record
-
     def _complete(self, record: ResultRecord, *, task: Task, episodes: Sequence[Ended], scored: Scored) -> ResultRecord:
         gold = task.gold
-        further = [
-            {**({} if gold is None else agreement(plan=one.plan, gold=gold)), **indicators_of(one.transcript)}
-            for one in episodes
-        ]
-        samples = [
-            sample.model_copy(update={"indicators": {**sample.indicators, **found}})
-            for sample, found in zip(scored.samples, further, strict=True)
-        ]
-        transcripts = [
-            _with_score(
-                one.transcript, score=sample.score, indicators=sample.indicators, expected=self._text(sample.reference)
+        samples, transcripts, indicators = [], [], []
+        for episode, sample in zip(episodes, scored.samples, strict=True):
+            own = {} if gold is None else agreement(plan=episode.plan, gold=gold)
+            own |= indicators_of(episode.transcript)
+            indicators.append(own)
+            sample = sample.model_copy(update={"indicators": {**sample.indicators, **own}})
+            samples.append(sample)
+            expected = None
+            if sample.reference is not None and sample.reference.media_type == MediaType.TEXT:
+                value = self._engine.value(sample.reference)
+                expected = value if isinstance(value, str) else None
+            transcripts.append(
+                _with_score(episode.transcript, score=sample.score, indicators=sample.indicators, expected=expected)
             )
-            for one, sample in zip(episodes, samples, strict=True)
-        ]
+        # The mean of each indicator over those samples that have it.
+        names = dict.fromkeys(name for own in indicators for name in own)
+        values = {name: [own[name] for own in indicators if name in own] for name in names}
+        means = {name: fsum(known) / len(known) for name, known in values.items()}
         update = {
             "outcome": Outcome.SCORED,
             "score": scored.score,
             "samples": samples,
             "transcripts": transcripts,
-            "indicators": {**record.indicators, **scored.indicators, **_means(further)},
+            "indicators": {**record.indicators, **scored.indicators, **means},
         }
         return record.model_copy(update=update)
-
-    def _text(self, reference: ArtefactReference | None) -> str | None:
-        if reference is None or reference.media_type != MediaType.TEXT:
-            return None
-        value = self._engine.value(reference)
-        return value if isinstance(value, str) else None
 
 
 def _abstained(record: ResultRecord, *, ended: Ended) -> ResultRecord:
     """The record of a request that no tool can meet: 1 if nothing was done about it, else 0."""
-    score = float(_ended_by_itself(ended) and not indicators_of(ended.transcript)["actions"])
+    score = float(ended.transcript.stop in BY_ITSELF and not indicators_of(ended.transcript)["actions"])
     indicators = dict(indicators_of(ended.transcript))
     update = {
         "outcome": Outcome.SCORED,
@@ -133,17 +123,6 @@ def _abstained(record: ResultRecord, *, ended: Ended) -> ResultRecord:
         "transcripts": [_with_score(ended.transcript, score=score, indicators=indicators, expected=None)],
     }
     return record.model_copy(update=update)
-
-
-def _means(samples: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of each indicator over those samples that have it."""
-    names = dict.fromkeys(name for sample in samples for name in sample)
-    by_name = {name: [sample[name] for sample in samples if name in sample] for name in names}
-    return {name: fsum(values) / len(values) for name, values in by_name.items()}
-
-
-def _ended_by_itself(ended: Ended) -> bool:
-    return ended.transcript.stop in BY_ITSELF
 
 
 def _with_score(

@@ -52,14 +52,14 @@ def bind(*, call: Call, catalogue: Catalogue, offered: frozenset[str]) -> Bound:
         ActionError: there is no such tool, or its inputs or outputs are not what it takes and gives.
     """
     tool = _tool(call.tool, catalogue=catalogue, offered=offered)
-    given = _given(call, tool=tool)
-    unknown = next((name for name in given if name not in tool.inputs), None)
+    written = _given(call, tool=tool)
+    unknown = next((name for name in written if name not in tool.inputs), None)
     if unknown is not None:
         raise _wrong(f'There is no input "{unknown}"; {tool.name} takes {_listed(tool.inputs)}.')
-    missing = next((name for name in tool.inputs if name not in given), None)
+    missing = next((name for name in tool.inputs if name not in written), None)
     if missing is not None:
         raise _wrong(f'The input "{missing}" is missing; {tool.name} takes {_listed(tool.inputs)}.')
-    inputs = {name: given[name] for name in tool.inputs}
+    inputs = {name: written[name] for name in tool.inputs}
     values = {
         name: _value(inputs[name], name=name, wanted=wanted, tool=tool, held=call.values)
         for name, wanted in tool.inputs.items()
@@ -69,11 +69,11 @@ def bind(*, call: Call, catalogue: Catalogue, offered: frozenset[str]) -> Bound:
 
 def _tool(written: str, *, catalogue: Catalogue, offered: frozenset[str]) -> Tool:
     name = catalogue.canonical(written) or _by_spelling(written, catalogue=catalogue)
-    there = ", ".join(one for one in catalogue.tools if one in offered) or "none"
+    available = ", ".join(tool_name for tool_name in catalogue.tools if tool_name in offered) or "none"
     if name is None:
-        raise ActionError(ActionProblem.UNKNOWN_TOOL, f"There is no tool {written!r}; there are: {there}.")
+        raise ActionError(ActionProblem.UNKNOWN_TOOL, f"There is no tool {written!r}; there are: {available}.")
     if name not in offered:
-        raise ActionError(ActionProblem.UNAVAILABLE, f"{name} has no expert here; there are: {there}.")
+        raise ActionError(ActionProblem.UNAVAILABLE, f"{name} has no expert here; there are: {available}.")
     return catalogue[name]
 
 

@@ -121,22 +121,25 @@ def past_turn(
 ) -> tuple[PastTurn, bool]:
     """A turn as later requests tell it, and whether anything was cut."""
     share = max(1, characters // max(1, len(actions)))
-    results = [_result(done, characters=share) for done in actions]
-    words = [f"{'; '.join(f'{name} = {text}' for name, text in one.outputs.items())}{one.error}" for one in results]
+    results = [
+        ActionResult(
+            action=cut(done.wanted.text, characters=share),
+            outputs={name: cut(text, characters=share) for name, text in done.values.items()},
+            pictures=dict(done.pictures),
+            error=cut(done.run.error, characters=share),
+        )
+        for done in actions
+    ]
+    words = [
+        f"{'; '.join(f'{name} = {text}' for name, text in result.outputs.items())}{result.error}" for result in results
+    ]
     feedback = "\n".join(filter(None, (error, *words)))
-    is_cut = len(feedback) > characters or any("[cut: " in text for one in results for text in one.outputs.values())
+    is_cut = len(feedback) > characters or any(
+        "[cut: " in text for result in results for text in result.outputs.values()
+    )
     past = PastTurn(
         index=index, subgoals=[cut(text, characters=characters // len(subgoals)) for text in subgoals],
         results=results, error=cut(error, characters=characters),
         feedback=cut(feedback, characters=characters),
     )  # fmt: skip
     return past, is_cut
-
-
-def _result(done: Done, *, characters: int) -> ActionResult:
-    return ActionResult(
-        action=cut(done.wanted.text, characters=characters),
-        outputs={name: cut(text, characters=characters) for name, text in done.values.items()},
-        pictures=dict(done.pictures),
-        error=cut(done.run.error, characters=characters),
-    )
