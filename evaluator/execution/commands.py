@@ -66,16 +66,18 @@ def show_profile(
     as_json: JsonFlag = False,
 ) -> None:
     """Print the models of a profile: source, licence, precision, and memory of the weights."""
-    found = chosen_profile(profile, cache=cache, precision=precision)
+    chosen = chosen_profile(profile, cache=cache, precision=precision)
     rows = [
-        _model_json(spec, role=tool, precision=spec.precision, profile=found) for tool, spec in found.experts.items()
+        _model_json(spec, role=tool, precision=spec.precision, profile=chosen) for tool, spec in chosen.experts.items()
     ]
     rows += [
-        _model_json(spec, role=f"{name} score", precision="float32", profile=found)
-        for name, spec in found.scorers.items()
+        _model_json(spec, role=f"{name} score", precision="float32", profile=chosen)
+        for name, spec in chosen.scorers.items()
     ]
     if as_json:
-        print_json({"name": found.name, "digest": found.digest, "models": rows, "unavailable": dict(found.unavailable)})
+        print_json(
+            {"name": chosen.name, "digest": chosen.digest, "models": rows, "unavailable": dict(chosen.unavailable)}
+        )
         return
     table = Listing("role", "model", "revision", "licence", "precision", "MB", "weights")
     for row in rows:
@@ -84,9 +86,9 @@ def show_profile(
         weights = _short(row["weights_digest"])
         table.add_row(row["role"], row["model"], revision, row["licence"] or "", row["precision"], memory, weights)
     table.show(out)
-    for tool, why in found.unavailable.items():
+    for tool, why in chosen.unavailable.items():
         out.print(f"{tool}: no expert. {why}", markup=False, highlight=False)
-    out.print(f"digest {found.digest}", highlight=False, soft_wrap=True)
+    out.print(f"digest {chosen.digest}", highlight=False, soft_wrap=True)
 
 
 def _model_json(spec: "ExpertSpec | ScorerSpec", *, role: str, precision: str, profile: "Profile") -> dict[str, Any]:
@@ -118,19 +120,19 @@ def fetch_profile(
     from evaluator.execution.experts.checkpoints import FetchError, weights_folder
     from evaluator.execution.experts.fetching import Fetcher
 
-    found = chosen_profile(profile, cache=cache)
-    names = _chosen(profile=found, only=only)
+    chosen = chosen_profile(profile, cache=cache)
+    names = _chosen(profile=chosen, only=only)
     folder = cache or weights_folder(profile)
     fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=report_line)
     for name in names:
-        item = found.checkpoints[name]
+        item = chosen.checkpoints[name]
         try:
             locked = fetcher.fetch(item)
         except FetchError as error:
             raise usage_error(error) from None
         on_card = f", on its card {locked.licence}" if locked.licence else ""
         report_line(f"{name}: licence {item.licence}{on_card}")
-    _report_unpinned(profile=found, names=names, folder=folder)
+    _report_unpinned(profile=chosen, names=names, folder=folder)
     out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -162,19 +164,19 @@ def verify_profile(
     from evaluator.execution.experts.checkpoints import FetchError, weights_folder
     from evaluator.execution.experts.fetching import problem_of
 
-    found = chosen_profile(profile, cache=cache)
-    names = _chosen(profile=found, only=only)
+    chosen = chosen_profile(profile, cache=cache)
+    names = _chosen(profile=chosen, only=only)
     folder, damaged = cache or weights_folder(profile), False
     for name in names:
         try:
-            problem = problem_of(item=found.checkpoints[name], folder=folder)
+            problem = problem_of(item=chosen.checkpoints[name], folder=folder)
         except FetchError as error:
             raise usage_error(error) from None
         if problem is None and load:
-            problem = _load_problem(profile=found, weights=name, device=device)
+            problem = _load_problem(profile=chosen, weights=name, device=device)
         damaged |= problem is not None
         out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
-    _report_unpinned(profile=found, names=names, folder=folder)
+    _report_unpinned(profile=chosen, names=names, folder=folder)
     if damaged:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
@@ -198,7 +200,7 @@ def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | Non
     from evaluator.execution.experts.weights import is_unfetched
 
     for spec in profile.experts.values():
-        needed = {one.path.name: one.weights_digest for one in (spec, *spec.uses)}
+        needed = {used.path.name: used.weights_digest for used in (spec, *spec.uses)}
         needed |= {spec.base.name: spec.base_digest} if spec.base else {}
         if weights in needed and not any(map(is_unfetched, needed.values())):
             try:
@@ -224,8 +226,8 @@ def _chosen(*, profile: "Profile", only: str) -> list[str]:
     names = [name.strip() for name in only.split(",") if name.strip()]
     unknown = [name for name in names if name not in profile.checkpoints]
     if unknown:
-        known = ", ".join(profile.checkpoints)
-        raise usage_error(f"--only: profile {profile.name} has no checkpoint {unknown[0]!r}; there are: {known}")
+        available = ", ".join(profile.checkpoints)
+        raise usage_error(f"--only: profile {profile.name} has no checkpoint {unknown[0]!r}; there are: {available}")
     return names or list(profile.checkpoints)
 
 

@@ -224,7 +224,7 @@ _STYLES: Sequence[Callable[[list[str]], str]] = (
 
 
 def _distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """The same, with a number behind a name that another tool has already, or has of its own."""
+    """The names, each distinct from all others and from the tools' own: a number is appended where needed."""
     unique: dict[str, str] = {}
     for old, new in names.items():
         taken = {*unique.values(), *(name for name in names if name != old)}

@@ -238,7 +238,7 @@ def selective_gain_interval(answers: Answers) -> Interval | None:
 
 
 def _ends(answers: Answers, *, mean: float, resampled: Callable[[NDArray[np.int64]], Array], lowest: float) -> Interval:
-    """The interval of a measure that compares right answers with wrong ones; `lowest` is what it can be at least."""
+    """The interval of a measure that compares right answers with wrong ones; `lowest` is its lower bound."""
     right, wrong = (len(np.unique(answers.tasks[answers.successes == kind])) for kind in (1, 0))
     values = resampled(answers.draws())
     low, high = np.nanquantile(values, [0.025, 0.975])

@@ -79,7 +79,7 @@ class Replayed:
 
 
 class _Remembering:
-    """Keeps what a planner replies, by id of the task."""
+    """Records the replies of a planner by id of the task."""
 
     def __init__(self, planner: Planner) -> None:
         self.name = planner.name

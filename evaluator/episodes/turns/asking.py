@@ -74,7 +74,7 @@ def hold_all(
 
 
 def _run_ready(episodes: Sequence[Episode], *, environment: Environment, faults: FaultInjector | None) -> None:
-    """Run what these episodes want, until each awaits an answer or is over."""
+    """Run the actions of these episodes until each awaits an answer or is over."""
     running = list(episodes)
     while True:
         ready = [(episode, call) for episode in running if (call := episode.ready) is not None]

@@ -169,7 +169,7 @@ class Episode:
         return None
 
     def _refused_at_once(self, wanted: Wanted) -> Refused | None:
-        """The outcome of an action that no tool need be asked about."""
+        """The outcome of an action that is refused before its tool is called; None: the tool decides."""
         known, offered = self._context.known, self._context.catalogue.tools
         if self._typed is None and known is not None and wanted.tool in known.tools and wanted.tool not in offered:
             message = f"{wanted.tool} is not offered for this task; there are: {', '.join(offered)}."
@@ -184,7 +184,7 @@ class Episode:
         return None
 
     def _problem_of_names(self, wanted: Wanted) -> str:
-        """Why the names that an action takes or gives cannot be, as a sentence; empty if they can."""
+        """What is wrong with the names that an action takes or gives, as a sentence; empty if nothing is."""
         if self._typed is not None:
             taken = next((name for name in wanted.outputs if name.startswith("$") or name in self._given), None)
             if taken is not None:
@@ -250,7 +250,7 @@ class Episode:
         return Done(wanted=wanted, run=run, values=texts, pictures=pictures)
 
     def _break(self, fault: ToolFault, *, wanted: Wanted, seconds: float) -> None:
-        """End without a score: what the planner would do next depends on a result that nobody could make."""
+        """End without a score: the next turn would depend on a result that could not be made."""
         run = ActionRun(
             tool=wanted.tool, arguments=wanted.arguments, problem=ActionProblem.UNAVAILABLE, error=fault.message,
             seconds=round(seconds, 6),
@@ -305,7 +305,7 @@ class Episode:
     def _follow(self, intent: Intent) -> None:
         match intent:
             case Stopped():
-                self._finish(StopReason.STOPPED, answer=self._untold())
+                self._finish(StopReason.STOPPED, answer=self._default_answer())
             case Answered(text=text):
                 self._finish(StopReason.ANSWERED, answer=self._values.get(text.strip(), text))
             case Subgoals(texts=texts):
@@ -354,15 +354,15 @@ class Episode:
         """The answer of a whole plan."""
         if self._candidates is not None:
             results = [self._values[name] for name in self._named if name in self._values]
-            return self._candidates.answer(results) if results else self._untold()
+            return self._candidates.answer(results) if results else self._default_answer()
         if self._typed is None:
             return self._values.get(self._named[0]) if self._named else self._last
         names = self._named or self._typed.last(made=tuple(self.work.made), taken=frozenset(self.work.taken))
         # Nobody can be asked to name others.
         return None if self._typed.problem(names=names, values=self._values) else self._answer(names)
 
-    def _untold(self) -> str | None:
-        """The answer of a planner that stops without one."""
+    def _default_answer(self) -> str | None:
+        """The answer of a planner that stops without giving one."""
         return self._last if self._candidates is None else self._candidates.newest(self._values)
 
     def _checked(self, outcome: Made | Refused, *, wanted: Wanted) -> Made | Refused:

@@ -264,7 +264,7 @@ class ExecutedTasks:
             return Refused(error.problem, str(error))
 
     def _describe(self, results: Sequence[Ran | Failed]) -> None:
-        """Have what each new picture shows put into words."""
+        """Caption each new picture."""
         if self._caption not in self._tools.offered:
             return
         pictures = {

@@ -56,9 +56,9 @@ class Artefacts:
             ObjectMissingError: it is not in the store.
             ObjectDamagedError: what is there is something else.
         """
-        found = self._values.get(reference.digest)
-        if found is not None:
-            return found
+        cached = self._values.get(reference.digest)
+        if cached is not None:
+            return cached
         value = decode(self._store.get(reference.digest))
         self._remember(digest=reference.digest, value=value)
         return value

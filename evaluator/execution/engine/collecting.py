@@ -43,10 +43,10 @@ def collect_files(
         _put_back(folder=folder, aside=aside)
     count = size = 0
     for path in _candidates(folder=folder, endings=endings, keep=keep, before=before):
-        found = _size(path, before=before) if dry_run else _removed(path, aside=aside, before=before)
-        if found is not None:
+        removed = _size(path, before=before) if dry_run else _removed(path, aside=aside, before=before)
+        if removed is not None:
             count += 1
-            size += found
+            size += removed
     return Garbage(count, size)
 
 
@@ -62,10 +62,10 @@ def _candidates(*, folder: Path, endings: Collection[str], keep: Container[str],
 def _size(path: Path, *, before: float) -> int | None:
     """Bytes of a file that was not used since; None if it was, or is gone."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_size if found.st_mtime < before else None
+    return status.st_size if status.st_mtime < before else None
 
 
 def _removed(path: Path, *, aside: Path, before: float) -> int | None:
@@ -84,6 +84,6 @@ def _removed(path: Path, *, aside: Path, before: float) -> int | None:
 
 
 def _put_back(*, folder: Path, aside: Path) -> None:
-    """What a killed collection moved aside may have been named meanwhile."""
+    """Put back what a killed collection moved aside: it may have been named since."""
     for path in aside.iterdir() if aside.is_dir() else ():
         path.replace(folder / "objects" / path.name[:2] / path.name[2:])

@@ -61,18 +61,18 @@ class Evictor:
         """An object was added; remove others if there are too many bytes now."""
         with self._lock:
             if self._bytes is None:
-                self._bytes = sum(found.size for found in self._look())
+                self._bytes = sum(entry.size for entry in self._look())
             else:
                 self._bytes += size
             if self._bytes > self._limit:
                 self._evict()
 
     def _evict(self) -> None:
-        found = sorted(self._look())
-        total = sum(entry.size for entry in found)
+        objects = sorted(self._look())
+        total = sum(entry.size for entry in objects)
         # A second of slack: file systems round times.
         newest = min([time.time() - self._keep, *(began - 1.0 for began in self._holds)])
-        for entry in found:
+        for entry in objects:
             if total <= self._limit * _TARGET or entry.used >= newest:
                 break
             entry.path.unlink(missing_ok=True)

@@ -55,8 +55,8 @@ class Frontier:
 
     def add(self, *, node: Node, state: JobState, step: Step) -> None:
         """A step that can be executed. It joins the node with the same key if there is one."""
-        same = self._pending.setdefault(step.tool, {}).setdefault(node.key, node)
-        same.waiters.append((state, step))
+        queued = self._pending.setdefault(step.tool, {}).setdefault(node.key, node)
+        queued.waiters.append((state, step))
         self._asked[step.tool] += 1
 
     def take(self, tool: str) -> list[Node]:
@@ -69,11 +69,11 @@ class Frontier:
 
         Among equals one that is loaded, then the one for which most steps wait.
         """
-        there = frozenset(loaded)
+        resident = frozenset(loaded)
 
         def rank(tool: str) -> tuple[float, bool, int]:
             asked = self._asked[tool]
-            return asked / (asked + self._coming[tool]), tool in there, asked
+            return asked / (asked + self._coming[tool]), tool in resident, asked
 
         return max(self._pending, key=rank)
 

@@ -76,9 +76,9 @@ class Outline:
     @classmethod
     def of(cls, plan: Plan) -> "Outline":
         """The outline of a plan."""
-        made = {reference for step in plan.steps for reference in step.outputs.values()}
+        outputs = {reference for step in plan.steps for reference in step.outputs.values()}
         # What no step makes is a resource or a literal.
-        needed = {step.id: {value for value in step.inputs.values() if value in made} for step in plan.steps}
+        needed = {step.id: {value for value in step.inputs.values() if value in outputs} for step in plan.steps}
         users: dict[str, list[Step]] = {}
         for step in plan.steps:
             for reference in needed[step.id]:
@@ -158,11 +158,11 @@ class JobState:
         """The result once the job is over."""
         runs = tuple(self.done[step.id] for step in self.job.plan.steps if step.id in self.done)
         answers = [self.values.get(answer) for answer in self.job.plan.answers]
-        made = tuple(answer for answer in answers if answer is not None)
-        complete = len(made) == len(answers)
+        available = tuple(answer for answer in answers if answer is not None)
+        complete = len(available) == len(answers)
         return JobResult(
             job=self.job,
-            answers=made if complete else (),
+            answers=available if complete else (),
             steps=runs,
             failure=None if complete else self.failures[0],
             failures=tuple(self.failures),

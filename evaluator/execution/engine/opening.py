@@ -23,11 +23,11 @@ def parse_size(text: str) -> int:
     Raises:
         ValueError: the text is no size.
     """
-    found = _SIZE.fullmatch(text)
-    unit = found[2].upper() if found else None
-    if found is None or unit not in _UNITS:
+    match = _SIZE.fullmatch(text)
+    unit = match[2].upper() if match else None
+    if match is None or unit not in _UNITS:
         raise ValueError(f"{text!r} is no size; write for example 6GB, 512MB or 2GiB")
-    return int(float(found[1]) * _UNITS[unit])
+    return int(float(match[1]) * _UNITS[unit])
 
 
 def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store:

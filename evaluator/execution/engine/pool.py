@@ -43,8 +43,6 @@ class Experts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Resident:
-    """A loaded expert."""
-
     expert: Expert
     batch_size: int
     size: int
@@ -162,8 +160,8 @@ class ExpertPool:
             logger.warning("an expert of %d bytes is larger than the budget of %s bytes", size, self._budget)
 
     def _fits(self, size: int) -> bool:
-        there = sum(resident.size for resident in self._loaded.values())
-        return self._budget is None or there + size <= self._budget
+        occupied = sum(resident.size for resident in self._loaded.values())
+        return self._budget is None or occupied + size <= self._budget
 
     def _drop(self, tool: str) -> None:
         if self._loaded.pop(tool, None) is not None:

@@ -68,7 +68,7 @@ class Tracker:
         """Tell the listener, if there is one."""
         if self._listener is None:
             return
-        left = self._calls_left()
+        remaining = self._calls_left()
         calls, seconds = self._calls.total(), time.perf_counter() - self._started
         worked = sum(self._seconds.values())
         usual = worked / calls if calls else None
@@ -76,7 +76,7 @@ class Tracker:
         if usual is not None:
             ahead = sum(
                 count * (self._seconds[name] / self._calls[name] if self._calls[name] else usual)
-                for name, count in left.items()
+                for name, count in remaining.items()
             )
             # What is not the experts' time (scoring, storing) goes on at the pace so far.
             eta = ahead * max(seconds / worked, 1.0) if worked else 0.0
@@ -87,7 +87,7 @@ class Tracker:
                 jobs=self._jobs,
                 jobs_total=self._jobs_total,
                 calls=calls,
-                calls_left=sum(left.values()),
+                calls_left=sum(remaining.values()),
                 seconds=seconds,
                 rate=calls / seconds if seconds else 0.0,
                 eta_seconds=eta,
@@ -100,12 +100,12 @@ class Tracker:
         pending = {tool: self._frontier.pending_calls(tool) for tool in self._frontier.pending_tools}
         new, seen = self._calls.total() + sum(pending.values()), self._seen.total()
         usual = min(new / seen, 1.0) if seen else 1.0
-        left: dict[str, float] = {tool: float(count) for tool, count in pending.items()}
+        remaining: dict[str, float] = {tool: float(count) for tool, count in pending.items()}
         for tool, count in self._frontier.coming().items():
-            known = self._seen[tool]
-            share = (self._calls[tool] + pending.get(tool, 0)) / known if known else usual
-            left[tool] = left.get(tool, 0.0) + count * min(share, 1.0)
-        return left
+            steps = self._seen[tool]
+            share = (self._calls[tool] + pending.get(tool, 0)) / steps if steps else usual
+            remaining[tool] = remaining.get(tool, 0.0) + count * min(share, 1.0)
+        return remaining
 
 
 @dataclass(slots=True)

@@ -92,8 +92,8 @@ class Quarantine:
 
     def entries(self) -> list[QuarantinedFile]:
         """All of them, the newest first."""
-        found = (_entry(path) for path in self._files())
-        return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.at, reverse=True)
+        entries = (_entry(path) for path in self._files())
+        return sorted((entry for entry in entries if entry is not None), key=lambda entry: entry.at, reverse=True)
 
     def digests(self) -> set[str]:
         """Digests that the damaged files should have."""

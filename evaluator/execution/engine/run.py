@@ -106,15 +106,15 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _StoredStep:
     """A step's outputs and the key under which they are stored."""
 
     key: str
     outputs: Mapping[str, ArtefactReference]
 
 
-class _Fate(Enum):
-    """What became of a batch."""
+class _BatchEnd(Enum):
+    """How a batch ended."""
 
     SETTLED = auto()
     CRASHED = auto()
@@ -124,16 +124,19 @@ class _Fate(Enum):
 
 
 class _Run:
-    """One run of an engine."""
-
     def __init__(self, *, engine: Engine, jobs: Iterable[Job]) -> None:
         self._engine = engine
-        self._states = list(_begun(jobs))
+        outlines: dict[int, Outline] = {}
+        self._states: list[JobState] = []
+        for job in jobs:
+            # Jobs of one plan share its outline. They keep their plans, so that no other object gets the same id.
+            outline = outlines.get(id(job.plan)) or outlines.setdefault(id(job.plan), Outline.of(job.plan))
+            self._states.append(JobState.begin(job, outline=outline))
         self._open = len(self._states)
         self._outbox: deque[tuple[int, JobResult]] = deque()
         """Jobs that are over, each with the number of writes that it waits for."""
         self._frontier = Frontier()
-        self._known: dict[str, _Found] = {}
+        self._known: dict[str, _StoredStep] = {}
         """By node key, what this run looked up or made."""
         self._keys: dict[tuple[object, ...], tuple[str, int | None]] = {}
         """By tool, inputs and sample, the node key and the seed: most calls are asked for by several jobs."""
@@ -172,7 +175,7 @@ class _Run:
             yield self._outbox.popleft()[1]
 
     def _advance(self, states: Sequence[JobState]) -> None:
-        """Start what can be started, and put the jobs that are over into the outbox."""
+        """Start the steps that are ready, and put finished jobs into the outbox."""
         for state in states:
             for step in state.take_ready():
                 self._start(state=state, step=step)
@@ -187,11 +190,11 @@ class _Run:
         self._tracker.step_ready(step.tool)
         inputs = {name: state.values.get(value) or self._engine.keep(value) for name, value in step.inputs.items()}
         node = self._node(spec=self._engine.pool.spec(step.tool), inputs=inputs, sample=state.job.sample)
-        found = self._known.get(node.key)
-        if found is None and not self._frontier.holds(node):
-            found = self._stored(node=node, size=node.spec.batch_size)
-        if found is not None:
-            self._resolve(state=state, step=step, node=node, found=found)
+        stored = self._known.get(node.key)
+        if stored is None and not self._frontier.holds(node):
+            stored = self._stored(node=node, size=node.spec.batch_size)
+        if stored is not None:
+            self._resolve(state=state, step=step, node=node, stored=stored)
         elif node.key in self._failed:
             self._fail(state=state, step=step, node=node)
         else:
@@ -215,27 +218,29 @@ class _Run:
         device = self._engine.pool.device_class
         return step_key(spec=node.spec, inputs=digests, batch_size=size, device=device, seed=node.seed)
 
-    def _stored(self, *, node: Node, size: int) -> _Found | None:
+    def _stored(self, *, node: Node, size: int) -> _StoredStep | None:
         """What the store has for a node at a batch size."""
         key = self._key(node=node, size=size)
         outputs = self._engine.store.get_step(key)
         if outputs is None:
             return None
-        found = self._known[node.key] = _Found(key=key, outputs=outputs)
-        return found
+        stored = self._known[node.key] = _StoredStep(key=key, outputs=outputs)
+        return stored
 
     def _run_tool(self, *, tool: str, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
-        """Run everything a tool has to do; after each batch yield the nodes that are settled."""
+        """Run all pending calls of a tool; after each batch yield the nodes that are settled."""
         sized: list[Sized] = []
         for node in nodes:
             try:
-                found = self._sized(node)
+                extents = [self._engine.artefacts.extent(reference) for reference in node.inputs.values()]
             except (ObjectMissingError, ObjectDamagedError) as error:
                 self._give_up(node=node, kind=FailureKind.EXPERT, message=str(error))
             else:
-                too_large = next((size for size in found.shape if size[0] * size[1] > MAX_PIXELS), None)
+                shape = tuple(extent for extent in extents if isinstance(extent, tuple))
+                too_large = next((size for size in shape if size[0] * size[1] > MAX_PIXELS), None)
                 if too_large is None:
-                    sized.append(found)
+                    characters = sum(extent for extent in extents if isinstance(extent, int))
+                    sized.append(Sized(node, shape, characters=characters))
                     continue
                 width, height = too_large
                 message = f"{tool} was given {width}x{height} pixels; the engine works on at most {MAX_PIXELS} pixels"
@@ -243,11 +248,6 @@ class _Run:
             yield [node]
         for shape, bucket in buckets(sized):
             yield from self._run_bucket(shape=shape, nodes=bucket)
-
-    def _sized(self, node: Node) -> Sized:
-        extents = [self._engine.artefacts.extent(reference) for reference in node.inputs.values()]
-        shape = tuple(extent for extent in extents if isinstance(extent, tuple))
-        return Sized(node, shape, characters=sum(extent for extent in extents if isinstance(extent, int)))
 
     def _run_bucket(self, *, shape: Shape, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
         """Run nodes of one tool and one shape, in batches as large as memory allows."""
@@ -257,31 +257,32 @@ class _Run:
             size = self._engine.batch_sizes.size(spec=spec, shape=shape)
             batch, rest = todo[0][:size], todo[0][size:]
             todo[:1] = [rest] if rest else []
-            asked = batch if size == spec.batch_size else [node for node in batch if not self._found_at(node, size)]
-            fate = self._run_batch(nodes=asked, size=size) if asked else _Fate.SETTLED
-            if fate is _Fate.SETTLED:
+            # An earlier run may have made some at a reduced batch size; these are settled.
+            new = batch if size == spec.batch_size else [node for node in batch if not self._is_stored(node, size)]
+            end = self._run_batch(nodes=new, size=size) if new else _BatchEnd.SETTLED
+            if end is _BatchEnd.SETTLED:
                 yield batch
-            elif fate is _Fate.CRASHED:
+            elif end is _BatchEnd.CRASHED:
                 # One bad item must not cost the others of its batch: find it.
-                todo[:0] = [[node] for node in asked]
-                yield [node for node in batch if node not in asked]
+                todo[:0] = [[node] for node in new]
+                yield [node for node in batch if node not in new]
             elif self._engine.pool.unload_others(spec.tool) or self._engine.batch_sizes.halve(spec=spec, shape=shape):
-                todo[:0] = [asked]
-                yield [node for node in batch if node not in asked]
+                todo[:0] = [new]
+                yield [node for node in batch if node not in new]
             else:
                 message = f"{spec.tool} failed: the device's memory does not hold a batch of one item"
                 self._give_up(node=batch[0], kind=FailureKind.MEMORY, message=message)
                 yield batch
 
-    def _found_at(self, node: Node, size: int) -> bool:
-        """Whether an earlier run made this node at a reduced batch size. If so it is settled."""
-        found = self._stored(node=node, size=size)
-        if found is not None:
+    def _is_stored(self, node: Node, size: int) -> bool:
+        """Whether the store has a node at a batch size. If so it is settled."""
+        stored = self._stored(node=node, size=size)
+        if stored is not None:
             for state, step in node.waiters:
-                self._resolve(state=state, step=step, node=node, found=found)
-        return found is not None
+                self._resolve(state=state, step=step, node=node, stored=stored)
+        return stored is not None
 
-    def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _Fate:
+    def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _BatchEnd:
         """Settle the nodes of a batch, unless memory does not suffice or one of several crashes it."""
         spec = nodes[0].spec
         expert = self._loaded(spec=spec, size=size)
@@ -289,9 +290,9 @@ class _Run:
             for node in nodes:
                 failure = self._unloadable[spec.tool]
                 self._give_up(node=node, kind=failure.kind, message=failure.message)
-            return _Fate.SETTLED
+            return _BatchEnd.SETTLED
         try:
-            items = [self._values(node) for node in nodes]
+            items = [{name: self._engine.value(reference) for name, reference in node.inputs.items()} for node in nodes]
             seeds = [node.seed for node in nodes]
             started = time.perf_counter()
             with self._engine.spent.experts.running():
@@ -299,16 +300,17 @@ class _Run:
             seconds = time.perf_counter() - started
         except (*CRASHES, ObjectDamagedError) as error:
             if is_out_of_memory(error):
-                return _Fate.OUT_OF_MEMORY
+                return _BatchEnd.OUT_OF_MEMORY
             if len(nodes) > 1:
-                return _Fate.CRASHED
-            self._give_up(node=nodes[0], kind=_kind_of(error), message=f"{spec.tool} failed: {error}")
-            return _Fate.SETTLED
+                return _BatchEnd.CRASHED
+            kind = FailureKind.INPUT if isinstance(error, InputError) else FailureKind.EXPERT
+            self._give_up(node=nodes[0], kind=kind, message=f"{spec.tool} failed: {error}")
+            return _BatchEnd.SETTLED
         self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
         self._engine.calls[spec.tool] += len(nodes)
         for node, values in zip(nodes, outputs, strict=True):
             self._finish(node=node, values=values, size=size, seconds=seconds / len(nodes))
-        return _Fate.SETTLED
+        return _BatchEnd.SETTLED
 
     def _loaded(self, *, spec: ExpertSpec, size: int) -> Expert | None:
         """The expert, or None if it cannot be loaded; the run asks only once."""
@@ -323,11 +325,8 @@ class _Run:
             self._unloadable[spec.tool] = StepFailure(kind=kind, step="", message=message)
             return None
 
-    def _values(self, node: Node) -> dict[str, Value]:
-        return {name: self._engine.value(reference) for name, reference in node.inputs.items()}
-
     def _finish(self, *, node: Node, values: Mapping[str, Value], size: int, seconds: float) -> None:
-        """Store what an expert made, and hand it to the first who asked as executed, to the others as cached."""
+        """Store an expert's outputs; the first waiting job gets them as executed, the others as cached."""
         wanted = {name for _, step in node.waiters for name in step.outputs}
         try:
             if not wanted <= values.keys():
@@ -338,15 +337,17 @@ class _Run:
             return
         key = self._key(node=node, size=size)
         self._engine.store.put_step(key=key, outputs=outputs)
-        found = self._known[node.key] = _Found(key=key, outputs=outputs)
+        stored = self._known[node.key] = _StoredStep(key=key, outputs=outputs)
         for position, (state, step) in enumerate(node.waiters):
             share = None if position else seconds
-            self._resolve(state=state, step=step, node=node, found=found, seconds=share)
+            self._resolve(state=state, step=step, node=node, stored=stored, seconds=share)
 
-    def _resolve(self, *, state: JobState, step: Step, node: Node, found: _Found, seconds: float | None = None) -> None:
+    def _resolve(
+        self, *, state: JobState, step: Step, node: Node, stored: _StoredStep, seconds: float | None = None
+    ) -> None:
         """Give a job the outputs of a step; without seconds they were there already."""
         self._tracker.steps_over(1)
-        run = _step_run(step=step, node=node, found=found, seconds=seconds)
+        run = _step_run(step=step, node=node, stored=stored, seconds=seconds)
         state.finish_step(run=run)
 
     def _give_up(self, *, node: Node, kind: FailureKind, message: str) -> None:
@@ -357,24 +358,13 @@ class _Run:
 
     def _fail(self, *, state: JobState, step: Step, node: Node) -> None:
         known = self._failed[node.key]
-        run = _step_run(step=step, node=node, found=_Found(key=node.key, outputs={}), seconds=0.0, error=known.message)
+        run = _step_run(
+            step=step, node=node, stored=_StoredStep(key=node.key, outputs={}), seconds=0.0, error=known.message
+        )
         failure = StepFailure(kind=known.kind, step=step.id, message=known.message)
         given_up = state.fail_step(failure=failure, run=run)
         self._frontier.forget(given_up)
         self._tracker.steps_over(1 + len(given_up))
-
-
-def _begun(jobs: Iterable[Job]) -> Iterator[JobState]:
-    """The states before the first step; jobs of one plan share its outline."""
-    outlines: dict[int, Outline] = {}
-    for job in jobs:
-        # The jobs keep their plans, so that no other object gets the same id.
-        outline = outlines.setdefault(id(job.plan), outlines.get(id(job.plan)) or Outline.of(job.plan))
-        yield JobState.begin(job, outline=outline)
-
-
-def _kind_of(error: Exception) -> FailureKind:
-    return FailureKind.INPUT if isinstance(error, InputError) else FailureKind.EXPERT
 
 
 def _in_order(named: Mapping[str, ArtefactReference]) -> dict[str, ArtefactReference]:
@@ -383,15 +373,17 @@ def _in_order(named: Mapping[str, ArtefactReference]) -> dict[str, ArtefactRefer
     return dict(sorted(named.items()))
 
 
-def _step_run(*, step: Step, node: Node, found: _Found, seconds: float | None, error: str | None = None) -> StepRun:
+def _step_run(
+    *, step: Step, node: Node, stored: _StoredStep, seconds: float | None, error: str | None = None
+) -> StepRun:
     # Without validation: there are many, and all of it was made here.
     return StepRun.model_construct(
         step=step.id,
         tool=step.tool,
         expert=node.spec.id,
-        key=found.key,
+        key=stored.key,
         inputs=_in_order(node.inputs),
-        outputs=_in_order(found.outputs),
+        outputs=_in_order(stored.outputs),
         cached=seconds is None,
         seconds=round(seconds or 0.0, 6),
         error=error,

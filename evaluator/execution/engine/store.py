@@ -169,10 +169,10 @@ class LocalStore:
         self._evictor = None if max_bytes is None else Evictor(folder=path, limit=max_bytes, keep_seconds=keep_seconds)
 
     def has(self, digest: str) -> bool:
-        found = self._find(digest)
-        if found is None:
+        file = self._find(digest)
+        if file is None:
             return False
-        path, _ = found
+        path, _ = file
         size = _touch(path)
         if size == 0 and digest != _EMPTY:
             # What a power cut leaves of a write that was not flushed.
@@ -184,10 +184,10 @@ class LocalStore:
         return [digest for digest in digests if not self.has(digest)]
 
     def get(self, digest: str) -> Artefact:
-        found = self._find(digest)
-        if found is None:
+        file = self._find(digest)
+        if file is None:
             raise ObjectMissingError(f"the store has no object {digest}")
-        path, media_type = found
+        path, media_type = file
         try:
             artefact = Artefact(data=path.read_bytes(), media_type=media_type)
         except FileNotFoundError:
@@ -241,8 +241,8 @@ class LocalStore:
     def digests(self) -> Iterator[str]:
         """The digests of all objects that are complete, in order."""
         for folder in sorted((self.path / "objects").glob("[0-9a-f][0-9a-f]")):
-            found = (folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in ENDINGS.values())
-            yield from filter(is_digest, found)
+            names = (folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in ENDINGS.values())
+            yield from filter(is_digest, names)
 
     def recover(self) -> int:
         recovered = 0

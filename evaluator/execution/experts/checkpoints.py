@@ -104,8 +104,8 @@ def checkpoint(*, name: str, entry: Mapping[str, Any]) -> Checkpoint:
     Raises:
         LookupError: a setting is unknown, missing, or contradicts another.
     """
-    known = {"repo", "revision", "folders", "url", "sha256", "config", "licence", "values"}
-    unknown = sorted(set(entry) - known)
+    settings = {"repo", "revision", "folders", "url", "sha256", "config", "licence", "values"}
+    unknown = sorted(set(entry) - settings)
     if unknown:
         raise LookupError(f'checkpoint "{name}" has unknown settings: {", ".join(unknown)}')
     missing = sorted({"licence", "values"} - set(entry))
@@ -155,5 +155,5 @@ def write_lock(*, folder: Path, locked: Mapping[str, Locked]) -> None:
 
 def digest_of(*, item: Checkpoint, locked: Mapping[str, Locked], profile: str) -> str:
     """The digest of a checkpoint's folder, or what stands in its place as long as it was not fetched."""
-    found = locked.get(item.name)
-    return found.digest if found is not None else unfetched_digest(profile=profile, source=item.source)
+    entry = locked.get(item.name)
+    return entry.digest if entry is not None else unfetched_digest(profile=profile, source=item.source)

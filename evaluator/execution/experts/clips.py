@@ -155,7 +155,7 @@ _MEAN, _DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 class _Watcher:
-    """What the experts on released video models share: clips go through the model one by one."""
+    """Base of experts on released video models: clips go through the model one by one."""
 
     output = "value"
 

@@ -60,8 +60,8 @@ def boxes_as_text(objects: Iterable[Detection]) -> str:
     Rounded to what can be seen, so that devices that differ in the last bits give the same text.
     """
     entries: list[JsonValue] = [
-        {"label": found.name, "score": round(found.score, 2), "box": [round(side, 3) for side in found.box]}
-        for found in objects
+        {"label": detection.name, "score": round(detection.score, 2), "box": [round(side, 3) for side in detection.box]}
+        for detection in objects
     ]
     return canonical_json.dumps(entries)
 
@@ -103,9 +103,10 @@ class DetectionExpert(ImageExpert):
         if not batch:
             return []
         pixels = stack([self.prepare(image_of(item)) for item in batch])
-        found = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.detect)
+        detections = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.detect)
         return [
-            {self.output: ", ".join(one.name for one in objects), BOXES: boxes_as_text(objects)} for objects in found
+            {self.output: ", ".join(detection.name for detection in objects), BOXES: boxes_as_text(objects)}
+            for objects in detections
         ]
 
     def probabilities(self, logits: Tensor) -> Tensor:
@@ -126,12 +127,12 @@ class DetectionExpert(ImageExpert):
         ]
 
     def _objects(self, *, scores: list[float], classes: list[int], boxes: list[list[float]]) -> list[Detection]:
-        found = [
+        detections = [
             Detection(name=self._names[index], score=score, box=(box[0], box[1], box[2], box[3]))
             for score, index, box in zip(scores, classes, boxes, strict=True)
             if score >= self._threshold
         ]
-        return self.ordered(found)
+        return self.ordered(detections)
 
 
 class RTDetrExpert(DetectionExpert):
@@ -172,9 +173,10 @@ class _BoxFinder(DetectionExpert):
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
-        found = self.found([self.prepare(image) for image in images])
+        detections = self.found([self.prepare(image) for image in images])
         return [
-            {OUTPUT: as_boxes(objects=objects, size=image.size)} for objects, image in zip(found, images, strict=True)
+            {OUTPUT: as_boxes(objects=objects, size=image.size)}
+            for objects, image in zip(detections, images, strict=True)
         ]
 
     def found(self, images: Sequence[Image]) -> list[list[Detection]]:
@@ -191,9 +193,9 @@ class BoxesExpert(_BoxFinder, RTDetrExpert):
     def ordered(objects: list[Detection]) -> list[Detection]:
         """The surest first, each object once."""
         kept: list[Detection] = []
-        for one in sorted(objects, key=lambda detection: -detection.score):
-            if not any(one.name == other.name and overlap(one.box, other.box) > _SAME for other in kept):
-                kept.append(one)
+        for box in sorted(objects, key=lambda detection: -detection.score):
+            if not any(box.name == other.name and overlap(box.box, other.box) > _SAME for other in kept):
+                kept.append(box)
         return kept
 
 
@@ -227,16 +229,16 @@ def as_boxes(*, objects: Sequence[Detection], size: tuple[int, int]) -> Boxes:
     """Detections as boxes in a picture of this width and height; what lies outside is cut."""
     width, height = size
     items = []
-    for one in objects:
-        left, top, right, bottom = (min(max(side, 0.0), 1.0) for side in one.box)
+    for detection in objects:
+        left, top, right, bottom = (min(max(side, 0.0), 1.0) for side in detection.box)
         items.append(
             Box(
-                one.name,
+                detection.name,
                 left * width,
                 top * height,
                 right * width,
                 bottom * height,
-                score=min(max(one.score, 0.0), 1.0),
+                score=min(max(detection.score, 0.0), 1.0),
             )
         )
     return Boxes(size, tuple(items))

@@ -69,7 +69,7 @@ class VariationExpert(PictureSampler[Image]):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What is redrawn of a picture."""
+    """The region of a picture to redraw."""
 
     image: Image
     mask: npt.NDArray[np.bool_]
@@ -186,7 +186,7 @@ def _window(mask: npt.NDArray[np.bool_]) -> tuple[int, int, int, int]:
 
 
 def _crop(*, image: Image, window: tuple[int, int, int, int]) -> Image:
-    """What the window shows; beyond the picture its mirror image."""
+    """The pixels in the window; beyond the picture its mirror image."""
     left, top, right, bottom = window
     pixels = np.asarray(image)
     rows, columns = (

@@ -122,7 +122,7 @@ def _saved(response: httpx.Response, *, target: Path, most_bytes: int) -> str:
 
 
 def _expected_bytes(item: Checkpoint) -> int:
-    """What its parameters take, whatever their format."""
+    """Upper bound of the size of its parameters, whatever their format."""
     return _VALUE_BYTES * item.values
 
 
@@ -182,15 +182,15 @@ class Fetcher:
             self._report(f"{item.name}: {item.source} is there")
             return locked
         staging = self._folder / _STAGING / item.name
-        made = staging / "made"
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        found = self._gather(item=item, locked=locked, downloads=staging / "downloads", made=made)
+        target = staging / "made"
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        fetched = self._gather(item=item, locked=locked, downloads=staging / "downloads", target=target)
         if locked is not None and not self._update:
-            _require_same(item=item, locked=locked, found=found)
-        self._install(item=item, made=made, found=found)
+            _require_same(item=item, locked=locked, fetched=fetched)
+        self._install(item=item, new=target, fetched=fetched)
         shutil.rmtree(staging, ignore_errors=True)
-        return found
+        return fetched
 
     def _is_there(self, *, item: Checkpoint, locked: Locked) -> bool:
         try:
@@ -198,19 +198,19 @@ class Fetcher:
         except WeightsError:
             return False
 
-    def _gather(self, *, item: Checkpoint, locked: Locked | None, downloads: Path, made: Path) -> Locked:
+    def _gather(self, *, item: Checkpoint, locked: Locked | None, downloads: Path, target: Path) -> Locked:
         """Put the checkpoint's folder together in `made`."""
         licence = None if locked is None else locked.licence
         if item.repo is None:
             source, revision = self._single_file(item=item, downloads=downloads)
-            self._convert(source=source, target=made / "model.safetensors")
-            (made / "config.json").write_text(json.dumps(dict(item.config), indent=1, sort_keys=True) + "\n")
+            self._convert(source=source, target=target / "model.safetensors")
+            (target / "config.json").write_text(json.dumps(dict(item.config), indent=1, sort_keys=True) + "\n")
         else:
-            source, revision, said = self._repository(item=item, locked=locked, downloads=downloads)
-            licence = said or licence
-            self._copy(item=item, source=source, made=made)
+            source, revision, card_licence = self._repository(item=item, locked=locked, downloads=downloads)
+            licence = card_licence or licence
+            self._copy(item=item, source=source, made=target)
         try:
-            files = weights_files(made)
+            files = weights_files(target)
         except WeightsError:
             raise FetchError(f"{item.source} has no weights that can be used") from None
         return Locked(revision=revision, files=files, source=item.source, licence=licence)
@@ -245,9 +245,9 @@ class Fetcher:
             raise FetchError(f"the hub answered commit {resolved.commit} for {item.source}")
         self._report(f"{item.name}: downloading {item.repo} at {resolved.commit} ({len(resolved.files)} files)")
         download_repository(item=item, resolved=resolved, folder=downloads)
-        lacking = [name for name in resolved.files if not (downloads / name).is_file()]
-        if lacking:
-            raise FetchError(f"{item.source} was not downloaded completely, {lacking[0]} is missing; run it again")
+        missing = [name for name in resolved.files if not (downloads / name).is_file()]
+        if missing:
+            raise FetchError(f"{item.source} was not downloaded completely, {missing[0]} is missing; run it again")
         return downloads, resolved.commit, resolved.licence
 
     def _copy(self, *, item: Checkpoint, source: Path, made: Path) -> None:
@@ -269,13 +269,13 @@ class Fetcher:
         count = convert(source=source, target=target)
         self._report(f"converted {source.name}: {count} tensors")
 
-    def _install(self, *, item: Checkpoint, made: Path, found: Locked) -> None:
+    def _install(self, *, item: Checkpoint, new: Path, fetched: Locked) -> None:
         """Put the new folder in the old one's place, then lock it."""
-        target, old = self._folder / item.name, made.with_name("old")
+        target, old = self._folder / item.name, new.with_name("old")
         if target.exists():
             target.replace(old)
-        made.replace(target)
-        write_lock(folder=self._folder, locked={**read_lock(self._folder), item.name: found})
+        new.replace(target)
+        write_lock(folder=self._folder, locked={**read_lock(self._folder), item.name: fetched})
 
 
 def problem_of(*, item: Checkpoint, folder: Path) -> str | None:
@@ -288,17 +288,17 @@ def problem_of(*, item: Checkpoint, folder: Path) -> str | None:
     if locked is None:
         return "was not fetched"
     try:
-        found = weights_files(folder / item.name)
+        files = weights_files(folder / item.name)
     except WeightsError as error:
         return str(error)
-    changed = sorted(name for name in {*found, *locked.files} if found.get(name) != locked.files.get(name))
+    changed = sorted(name for name in {*files, *locked.files} if files.get(name) != locked.files.get(name))
     return f"{changed[0]} is not the file that was fetched" if changed else None
 
 
-def _require_same(*, item: Checkpoint, locked: Locked, found: Locked) -> None:
-    for name in sorted({*locked.files, *found.files}):
-        if locked.files.get(name) != found.files.get(name):
+def _require_same(*, item: Checkpoint, locked: Locked, fetched: Locked) -> None:
+    for name in sorted({*locked.files, *fetched.files}):
+        if locked.files.get(name) != fetched.files.get(name):
             raise FetchError(
-                f"{item.source}: {name} has SHA-256 {found.files.get(name)}, but the lock file says "
+                f"{item.source}: {name} has SHA-256 {fetched.files.get(name)}, but the lock file says "
                 f"{locked.files.get(name)}; nothing was changed. If the new file is wanted, fetch with --update"
             )

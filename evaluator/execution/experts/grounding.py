@@ -125,12 +125,12 @@ class GroundingDinoExpert:
 
     def _found(self, *, image: Image, name: str) -> list[Detection]:
         pixels = stack([self._preparation.resized(image)])
-        asked: Any = self._words(
+        phrase: Any = self._words(
             f"{name.lower().rstrip('.')}.", truncation=True, max_length=self._longest, return_tensors="pt"
         ).to(self._device)
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
-            output = self._model(pixel_values=values.to(self._model.dtype), **asked)
+            output = self._model(pixel_values=values.to(self._model.dtype), **phrase)
         scores = output.logits[0].float().sigmoid().max(dim=-1).values.cpu()
         x, y, width, height = output.pred_boxes[0].float().cpu().unbind(dim=-1)
         corners = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1).tolist()

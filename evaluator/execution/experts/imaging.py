@@ -1,4 +1,4 @@
-"""What all image experts share: pixels to tensors and back, and batches of one fixed size."""
+"""Base of image experts: pixels to tensors and back, padding, and batches of one fixed size."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar

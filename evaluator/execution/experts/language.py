@@ -92,10 +92,10 @@ class GPT2Expert(SequenceExpert):
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode(texts, add_special_tokens=False)
         written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])[:, self._length :]
-        given = encoded["attention_mask"].sum(dim=1).tolist()
+        lengths = encoded["attention_mask"].sum(dim=1).tolist()
         return [
             self._continued(text=text, ids=ids[: max(1, self._total - tokens)] if self._total else ids)
-            for (text,), ids, tokens in zip(texts, written, given, strict=True)
+            for (text,), ids, tokens in zip(texts, written, lengths, strict=True)
         ]
 
     def _continued(self, *, text: str, ids: Tensor) -> str:
@@ -169,7 +169,7 @@ class AnswerExpert(TextExpert):
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode(texts, return_offsets_mapping=True)
-        found = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"])
+        output = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"])
         answers = []
         for row, (_, document) in enumerate(texts):
             inside = torch.tensor([sequence == 1 for sequence in encoded.sequence_ids(row)])
@@ -177,7 +177,7 @@ class AnswerExpert(TextExpert):
                 answers.append("")
                 continue
             start, end = self._span(
-                starts=found.start_logits[row].float().cpu(), ends=found.end_logits[row].float().cpu(), inside=inside
+                starts=output.start_logits[row].float().cpu(), ends=output.end_logits[row].float().cpu(), inside=inside
             )
             offsets = encoded["offset_mapping"][row]
             answers.append(document[int(offsets[start, 0]) : int(offsets[end, 1])])

@@ -101,8 +101,8 @@ class MapExpert(Generic[Found]):
             return []
         images = [image_of(item) for item in batch]
         pixels = stack([self.prepare(image) for image in images])
-        found = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.find)
-        return [{self.output: self.draw(found=f, size=image.size)} for f, image in zip(found, images, strict=True)]
+        findings = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.find)
+        return [{self.output: self.draw(found=f, size=image.size)} for f, image in zip(findings, images, strict=True)]
 
 
 class GreyMapExpert(MapExpert[npt.NDArray[np.float32]]):
@@ -136,10 +136,12 @@ class DepthExpert(GreyMapExpert):
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             nearness = self._model(pixel_values=values.to(self._model.dtype)).predicted_depth
-        found = list(nearness.float().cpu().numpy())
+        maps = list(nearness.float().cpu().numpy())
         if not self._region_scale:
-            return found
-        return [levelled(one, pixels=image, scale=self._region_scale) for one, image in zip(found, pixels, strict=True)]
+            return maps
+        return [
+            levelled(depth, pixels=image, scale=self._region_scale) for depth, image in zip(maps, pixels, strict=True)
+        ]
 
 
 class NormalExpert(DepthExpert):

@@ -69,8 +69,8 @@ class PoseExpert(MapExpert[Pose]):
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             maps = self._model(pixel_values=values.to(self._model.dtype)).heatmaps.float()
             shares = ((places(maps) + 0.5) / self._size).tolist()
-            there = (presence(maps) > 0).tolist()
-        return [self._pose(points) if seen else None for points, seen in zip(shares, there, strict=True)]
+            visible = (presence(maps) > 0).tolist()
+        return [self._pose(points) if is_visible else None for points, is_visible in zip(shares, visible, strict=True)]
 
     def draw(self, *, found: Pose, size: tuple[int, int]) -> Image:
         if found is None:
@@ -134,15 +134,15 @@ class PeopleExpert:
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
         images = [image_of(item) for item in batch]
-        found = self._detector.found([self._detector.prepare(image) for image in images])
+        detections = self._detector.found([self._detector.prepare(image) for image in images])
         return [
             {"pose": drawing(self._people(image=image, objects=objects), size=image.size)}
-            for image, objects in zip(images, found, strict=True)
+            for image, objects in zip(images, detections, strict=True)
         ]
 
     def _people(self, *, image: Image, objects: Sequence[Detection]) -> list[Joints]:
-        people = [one for one in objects if one.name == _PERSON][:_MOST_PEOPLE]
-        windows = [self._window(one, size=image.size) for one in people]
+        people = [detection for detection in objects if detection.name == _PERSON][:_MOST_PEOPLE]
+        windows = [self._window(detection, size=image.size) for detection in people]
         if not windows:
             return []
         crops = [
@@ -152,10 +152,10 @@ class PeopleExpert:
         heat = in_fixed_batches(pixels=stack(crops), batch_size=self._batch_size, run=self._heat)
         return [self._joints(maps, window=window) for maps, window in zip(heat, windows, strict=True)]
 
-    def _window(self, one: Detection, *, size: tuple[int, int]) -> tuple[float, float, float, float]:
-        """What the model sees of a person, in its proportions: left, top, right, bottom in pixels."""
-        left, right = one.box[0] * size[0], one.box[2] * size[0]
-        top, bottom = one.box[1] * size[1], one.box[3] * size[1]
+    def _window(self, person: Detection, *, size: tuple[int, int]) -> tuple[float, float, float, float]:
+        """The crop of a person in the model's proportions: left, top, right, bottom in pixels."""
+        left, right = person.box[0] * size[0], person.box[2] * size[0]
+        top, bottom = person.box[1] * size[1], person.box[3] * size[1]
         width = max(right - left, (bottom - top) * self._size[0] / self._size[1], 1.0) * _ROOM
         height = width * self._size[1] / self._size[0]
         x, y = (left + right) / 2, (top + bottom) / 2
@@ -164,18 +164,18 @@ class PeopleExpert:
     def _heat(self, pixels: np.ndarray) -> list[np.ndarray]:
         """Heat maps of shape (keypoints, cells, cells) for each picture of a batch."""
         values = to_tensor(pixels=pixels, device=self._device)
-        mean, deviation = (values.new_tensor(one)[:, None, None] for one in (_MEAN, _DEVIATION))
+        mean, deviation = (values.new_tensor(channel)[:, None, None] for channel in (_MEAN, _DEVIATION))
         with torch.inference_mode():
             maps = self._model(pixel_values=((values - mean) / deviation).to(self._model.dtype)).heatmaps
         return list(maps.float().cpu().numpy())
 
     def _joints(self, maps: np.ndarray, *, window: tuple[float, float, float, float]) -> Joints:
         keypoints: Joints = []
-        for one in maps:
-            row, column = np.unravel_index(int(one.argmax()), one.shape)
-            x = window[0] + (float(column) + 0.5) / one.shape[1] * (window[2] - window[0])
-            y = window[1] + (float(row) + 0.5) / one.shape[0] * (window[3] - window[1])
-            keypoints.append((x, y) if one.max() >= self._threshold else None)
+        for heat in maps:
+            row, column = np.unravel_index(int(heat.argmax()), heat.shape)
+            x = window[0] + (float(column) + 0.5) / heat.shape[1] * (window[2] - window[0])
+            y = window[1] + (float(row) + 0.5) / heat.shape[0] * (window[3] - window[1])
+            keypoints.append((x, y) if heat.max() >= self._threshold else None)
         joints = [None if place is None else keypoints[place] for place in _OF_COCO]
         left, right = (joints[k] for k in _SHOULDERS)
         joints[_NECK] = ((left[0] + right[0]) / 2, (left[1] + right[1]) / 2) if left and right else None

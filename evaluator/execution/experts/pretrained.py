@@ -48,7 +48,7 @@ def load_pretrained(
         verbosity = logging.get_verbosity()
         logging.set_verbosity_error()  # what it would report is checked below
         try:
-            model, found = model_class.from_pretrained(
+            model, report = model_class.from_pretrained(
                 folder,
                 local_files_only=True,
                 use_safetensors=True,
@@ -62,8 +62,8 @@ def load_pretrained(
         finally:
             logging.set_verbosity(verbosity)
     # A pooler sits on top of an encoder and nobody here asks for its output.
-    missing = sorted(name for name in found["missing_keys"] if "pooler." not in name)
-    if missing or found["mismatched_keys"]:
+    missing = sorted(name for name in report["missing_keys"] if "pooler." not in name)
+    if missing or report["mismatched_keys"]:
         raise WeightsError(f"the weights in {folder} lack {_in_words(missing) or 'the right shapes'}")
     return model.to(device).eval()
 

@@ -114,16 +114,16 @@ def load_profile(
         raise ProfileError(f"no profile {name!r}; there are: {', '.join(profile_names(folder=folder))}")
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        found = _weights(content=content, path=path, chosen=weights)
+        available = _weights(content=content, path=path, chosen=weights)
         read = {
             table: {
-                tool: _expert(tool=tool, entries=content[table], weights=found, precision=precision)
+                tool: _expert(tool=tool, entries=content[table], weights=available, precision=precision)
                 for tool in content.get(table, {})
             }
             for table in ("experts", "reference_experts")
         }
         scorers = {
-            score: _scorer(name=score, entry=entry, weights=found) for score, entry in content["scorers"].items()
+            score: _scorer(name=score, entry=entry, weights=available) for score, entry in content["scorers"].items()
         }
     except (LookupError, TypeError, FetchError) as error:
         raise ProfileError(f"profile {name!r} ({path.name}): {error}") from error
@@ -132,7 +132,7 @@ def load_profile(
         digest=_digest(name=content["name"], experts=read["experts"], scorers=scorers),
         experts=MappingProxyType(read["experts"]),
         scorers=MappingProxyType(scorers),
-        checkpoints=MappingProxyType(dict(found.checkpoints)),
+        checkpoints=MappingProxyType(dict(available.checkpoints)),
         reference_experts=MappingProxyType(read["reference_experts"]),
         unavailable=MappingProxyType(dict(content.get("unavailable", {}))),
     )
@@ -145,11 +145,11 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
         WeightsError: the weights are missing or are not those that the profile names.
         LookupError: there is no such implementation.
     """
-    for one in (spec, *spec.uses):
-        if one.weights_digest != NO_WEIGHTS:
-            verify_weights(folder=one.path, expected=one.weights_digest)
-        if one.base is not None:
-            verify_weights(folder=one.base, expected=one.base_digest)
+    for line in (spec, *spec.uses):
+        if line.weights_digest != NO_WEIGHTS:
+            verify_weights(folder=line.path, expected=line.weights_digest)
+        if line.base is not None:
+            verify_weights(folder=line.base, expected=line.base_digest)
     # Experts also make networks of their own, without `load_pretrained`.
     with loading():
         return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))

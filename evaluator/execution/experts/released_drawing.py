@@ -189,7 +189,7 @@ class ReleasedPictureEditingExpert(SinglePictureSampler[tuple[Image, str]]):
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """What is redrawn of a picture."""
+    """The region of a picture to redraw."""
 
     image: Image
     mask: npt.NDArray[np.bool_]

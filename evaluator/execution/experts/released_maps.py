@@ -33,8 +33,6 @@ _FACING = 2 * np.pi
 
 
 class _Estimator:
-    """A DPT with its preparation."""
-
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._device = device
         self._model: Any = load_model(DPTForDepthEstimation, spec=spec, device=device)
@@ -47,8 +45,8 @@ class _Estimator:
         """Float32 of shape (batch, height, width)."""
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
-            found: Tensor = self._model(pixel_values=values.to(self._model.dtype)).predicted_depth
-        return found.float().cpu()
+            depth: Tensor = self._model(pixel_values=values.to(self._model.dtype)).predicted_depth
+        return depth.float().cpu()
 
 
 class ReleasedDepthExpert(GreyMapExpert):
@@ -65,9 +63,9 @@ class ReleasedDepthExpert(GreyMapExpert):
         return self._estimator.prepare(image)
 
     def find(self, pixels: Pixels) -> list[Depths]:
-        found = self._estimator.nearness(pixels).clamp(min=0)
-        most = found.flatten(1).max(dim=1).values.clamp(min=torch.finfo(torch.float32).tiny)
-        return list((found / most[:, None, None]).numpy())
+        nearness = self._estimator.nearness(pixels).clamp(min=0)
+        most = nearness.flatten(1).max(dim=1).values.clamp(min=torch.finfo(torch.float32).tiny)
+        return list((nearness / most[:, None, None]).numpy())
 
 
 class ReleasedNormalExpert(MapExpert[Depths]):

@@ -75,8 +75,8 @@ class SegmentAnythingExpert:
         with torch.inference_mode():
             pixels = prepared["pixel_values"].to(device=self._device, dtype=self._model.dtype)
             seen = self._model.vision_encoder(pixels).last_hidden_state
-            found = distinct(self._candidates(seen=seen, shown=(height, width)))
-            planes = [self._plane(logits, shown=(height, width), size=image.size) for logits in found]
+            masks = distinct(self._candidates(seen=seen, shown=(height, width)))
+            planes = [self._plane(logits, shown=(height, width), size=image.size) for logits in masks]
         return sorted((plane for plane in planes if plane.any()), key=lambda plane: int(plane.sum()))
 
     def _candidates(self, *, seen: Tensor, shown: tuple[int, int]) -> Candidates:
@@ -84,7 +84,7 @@ class SegmentAnythingExpert:
         y, x = torch.meshgrid(side * shown[0], side * shown[1], indexing="ij")
         points = torch.stack([x.flatten(), y.flatten()], dim=-1)
         parts = [self._prompted(seen=seen, points=chunk) for chunk in torch.split(points, _AT_ONCE)]
-        return Candidates(torch.cat([one.logits for one in parts]), torch.cat([one.scores for one in parts]))
+        return Candidates(torch.cat([part.logits for part in parts]), torch.cat([part.scores for part in parts]))
 
     def _prompted(self, *, seen: Tensor, points: Tensor) -> Candidates:
         """What is good enough of the masks for some points, each of shape (2,)."""
@@ -106,14 +106,14 @@ class SegmentAnythingExpert:
         return plane
 
 
-def distinct(found: Candidates) -> list[Tensor]:
+def distinct(candidates: Candidates) -> list[Tensor]:
     """The logits of masks whose boxes are no other one's, the surest first."""
-    kept: list[tuple[Tensor, tuple[int, int, int, int]]] = []
-    for index in found.scores.argsort(descending=True, stable=True).tolist():
-        box = _box(found.logits[index] > 0)
-        if box is not None and all(overlap(box, other) <= _SAME for _, other in kept):
-            kept.append((found.logits[index], box))
-    return [logits for logits, _ in kept]
+    chosen: list[tuple[Tensor, tuple[int, int, int, int]]] = []
+    for index in candidates.scores.argsort(descending=True, stable=True).tolist():
+        box = _box(candidates.logits[index] > 0)
+        if box is not None and all(overlap(box, other) <= _SAME for _, other in chosen):
+            chosen.append((candidates.logits[index], box))
+    return [logits for logits, _ in chosen]
 
 
 def _box(mask: Tensor) -> tuple[int, int, int, int] | None:
@@ -172,10 +172,10 @@ class PanopticExpert:
         images = [image_of(item) for item in batch]
         pixels = stack([self._preparation.resized(image) for image in images])
         size = images[0].size  # one for all: see `Expert.run`
-        found = in_fixed_batches(
+        batch_segments = in_fixed_batches(
             pixels=pixels, batch_size=self._batch_size, run=lambda chunk: self._found(chunk, size=size)
         )
-        return [{"mask": _masks(segments, image=image)} for segments, image in zip(found, images, strict=True)]
+        return [{"mask": _masks(segments, image=image)} for segments, image in zip(batch_segments, images, strict=True)]
 
     def _found(self, pixels: Pixels, *, size: tuple[int, int]) -> list[Found]:
         with torch.inference_mode():
@@ -188,10 +188,14 @@ class PanopticExpert:
             )  # fmt: skip
         return [
             [
-                (self._names[one["label_id"]], float(one["score"]), (found["segmentation"] == one["id"]).numpy())
-                for one in found["segments_info"]
+                (
+                    self._names[segment["label_id"]],
+                    float(segment["score"]),
+                    (panoptic["segmentation"] == segment["id"]).numpy(),
+                )
+                for segment in panoptic["segments_info"]
             ]
-            for found in maps
+            for panoptic in maps
         ]
 
 
@@ -222,8 +226,8 @@ def config_of(settings: Mapping[str, Any]) -> DetrConfig:
     return DetrConfig(**{**plain, "backbone_config": ResNetConfig(out_features=_STAGES)})
 
 
-def _masks(found: Found, *, image: Image) -> Masks:
+def _masks(segments: Found, *, image: Image) -> Masks:
     """The surest segments, as many as findings may hold of a picture of this size."""
     most = min(MOST_ITEMS, MOST_PIXELS // (image.width * image.height))
-    surest = sorted(found, key=lambda one: -one[1])[:most]
+    surest = sorted(segments, key=lambda segment: -segment[1])[:most]
     return Masks(image.size, tuple(Mask(name, np.asarray(pixels), score=score) for name, score, pixels in surest))

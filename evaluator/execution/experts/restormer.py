@@ -91,8 +91,6 @@ class _Attention(nn.Module):
 
 
 class _Block(nn.Module):
-    """One transformer block."""
-
     def __init__(self, *, dim: int, heads: int, config: RestormerConfig) -> None:
         super().__init__()
         self.norm1 = _Norm(dim=dim, centred=config.norm_bias)

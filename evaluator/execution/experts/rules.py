@@ -33,7 +33,7 @@ class Cropping:
         pixels, boxes = _boxed(item, name="object")
         if len(boxes.items) > MOST_BOXES:
             raise InputError(f'"object" has {len(boxes.items)} boxes; a picture is cropped to at most {MOST_BOXES}')
-        return regions.cropped(pixels, boxes=[one.corners for one in boxes.items])
+        return regions.cropped(pixels, boxes=[box.corners for box in boxes.items])
 
 
 class Highlighting:
@@ -47,7 +47,7 @@ class Highlighting:
         framed = []
         for item in batch:
             pixels, boxes = _boxed(item, name="bbox")
-            framed.append(regions.outlined(pixels, boxes=[one.corners for one in boxes.items]))
+            framed.append(regions.outlined(pixels, boxes=[box.corners for box in boxes.items]))
         return [_image(pixels, name="result") for pixels in framed]
 
 
@@ -59,12 +59,12 @@ class _Masked:
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
-        made = []
+        pictures = []
         for item in batch:
             pixels, masks = pixels_of(item), value_of(item, name="mask", kind=Masks)
             require_size(found=masks, name="mask", pixels=pixels)
-            made.append(_image(self.change(pixels=pixels, region=masks.union())))
-        return made
+            pictures.append(_image(self.change(pixels=pixels, region=masks.union())))
+        return pictures
 
     def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
         """What happens with the region of all masks."""
@@ -133,28 +133,28 @@ class _Rule:
 class SelectLabels(_Rule):
     """Keeps the labels that a condition names (`evaluator.core.naming`)."""
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
-        found = value_of(item, name="category_list", kind=Labels)
+    def label(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        labels = value_of(item, name="category_list", kind=Labels)
         means = _meaning(item)
-        return {"target_category_result": Labels(tuple(one for one in found.items if means(one.name)))}
+        return {"target_category_result": Labels(tuple(label for label in labels.items if means(label.name)))}
 
 
 class SelectBoxes(_Rule):
     """Keeps the boxes whose label a condition names."""
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
-        found = value_of(item, name="bbox_list", kind=Boxes)
+    def box(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        boxes = value_of(item, name="bbox_list", kind=Boxes)
         means = _meaning(item)
-        return {"result": replace(found, items=tuple(one for one in found.items if means(one.label)))}
+        return {"result": replace(boxes, items=tuple(box for box in boxes.items if means(box.label)))}
 
 
 class SelectMasks(_Rule):
     """Keeps the masks whose label a condition names."""
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
-        found = value_of(item, name="mask_list", kind=Masks)
+    def mask(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        masks = value_of(item, name="mask_list", kind=Masks)
         means = _meaning(item)
-        return {"result": replace(found, items=tuple(one for one in found.items if means(one.label)))}
+        return {"result": replace(masks, items=tuple(mask for mask in masks.items if means(mask.label)))}
 
 
 class _Count(_Rule):

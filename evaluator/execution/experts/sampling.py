@@ -1,4 +1,4 @@
-"""What experts share that draw pictures from noise: a seed for each item, and batches of one size."""
+"""Base of experts that draw pictures from noise: a seed for each item, and batches of one size."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

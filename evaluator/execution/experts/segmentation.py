@@ -119,7 +119,7 @@ Plane = npt.NDArray[np.bool_]
 
 
 class SegmentingExpert:
-    """What the experts on Segment Anything share: one mask for each prompt, in batches of one fixed size."""
+    """Base of experts on Segment Anything: one mask for each prompt, in batches of one fixed size."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._batch_size = spec.batch_size
@@ -203,8 +203,8 @@ class InstanceExpert(SegmentingExpert):
     def _batch(self, rows: Sequence[tuple[Image, list[Detection]]]) -> list[Masks]:
         prompts = torch.zeros(self._batch_size, _MOST_BOXES, 4)
         for row, (_, objects) in zip(prompts, rows, strict=True):
-            for place, one in zip(row, objects[:_MOST_BOXES], strict=False):
-                place[:] = torch.tensor(one.box).clamp(0, 1) * self._size
+            for place, detection in zip(row, objects[:_MOST_BOXES], strict=False):
+                place[:] = torch.tensor(detection.box).clamp(0, 1) * self._size
         with torch.inference_mode():
             logits, _ = self.by_boxes(seen=self.seen([image for image, _ in rows]), boxes=prompts)
         return [
@@ -218,8 +218,8 @@ def _named(*, logits: npt.NDArray[np.float32], objects: Sequence[Detection], siz
     own = logits[: len(objects)]
     inside = (own > 0) & (own == own.max(axis=0, keepdims=True)) if len(objects) else own > 0
     items = [
-        Mask(one.name, pixels, score=_score(one.score))
-        for one, pixels in zip(objects, inside, strict=True)
+        Mask(detection.name, pixels, score=_score(detection.score))
+        for detection, pixels in zip(objects, inside, strict=True)
         if pixels.any()
     ]
     return Masks(size, tuple(items))
@@ -272,14 +272,14 @@ class RoughMaskExpert(SegmentingExpert):
         for index, item in enumerate(batch):
             rough = value_of(item, name="prompt_mask", kind=Masks)
             require_size(found=rough, name="prompt_mask", pixels=pixels_of(item))
-            prompts += [(index, one) for one in rough.items if one.pixels.any()]
-        found: list[list[Mask]] = [[] for _ in batch]
+            prompts += [(index, rough_mask) for rough_mask in rough.items if rough_mask.pixels.any()]
+        refined: list[list[Mask]] = [[] for _ in batch]
         rows = [(images[index], rough) for index, rough in prompts]
         masks = in_batches(rows, size=self._batch_size, run=self._batch)
         for (index, _), mask in zip(prompts, masks, strict=True):
             if mask.pixels.any():
-                found[index].append(mask)
-        return [{"mask": Masks(image.size, tuple(items))} for image, items in zip(images, found, strict=True)]
+                refined[index].append(mask)
+        return [{"mask": Masks(image.size, tuple(items))} for image, items in zip(images, refined, strict=True)]
 
     def _batch(self, rows: Sequence[tuple[Image, Mask]]) -> list[Mask]:
         prompts = torch.zeros(self._batch_size, 1, self._size, self._size, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""What all language experts share: texts to token ids of one fixed length, in batches of one fixed size."""
+"""Base of language experts: texts to token ids of one fixed length, in batches of one fixed size."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

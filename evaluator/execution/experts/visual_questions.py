@@ -73,12 +73,12 @@ class VisualQuestionExpert:
             InputError: the picture is so thin that it has no pixels once its longer side fits the model.
         """
         try:
-            found = self._processor(image, return_tensors="np")["pixel_values"][0]
+            values = self._processor(image, return_tensors="np")["pixel_values"][0]
         except ValueError as error:
             raise InputError(
                 f"a picture of {image.width}x{image.height} pixels is too thin to be asked about"
             ) from error
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(values, dtype=np.float32)
 
     def _answers_to(self, rows: Sequence[tuple[np.ndarray, str]]) -> list[str]:
         pixels = torch.from_numpy(np.stack([pixels for pixels, _ in rows])).to(self._device)

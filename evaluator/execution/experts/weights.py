@@ -88,10 +88,10 @@ def verify_weights(*, folder: Path, expected: str) -> None:
     if is_unfetched(expected):
         profile, source = expected.removeprefix(_UNFETCHED).split(":", 1)
         raise WeightsError(f"{source} was not fetched yet; run `planarena profiles fetch {profile}`")
-    found = weights_digest(folder)
-    if found != expected:
+    digest = weights_digest(folder)
+    if digest != expected:
         raise WeightsError(
-            f"the weights in {folder} are not those of the profile: digest {found[:16]}..., expected "
+            f"the weights in {folder} are not those of the profile: digest {digest[:16]}..., expected "
             f"{expected[:16]}... (a file was altered, added or removed; restore the folder, or train again "
             "and write a new lock file)"
         )

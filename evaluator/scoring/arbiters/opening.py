@@ -89,7 +89,7 @@ class KeepingArbiter:
 
 
 def _read(data: bytes) -> Settled | None:
-    """A kept verdict; None where the store has something else."""
+    """A stored verdict; None where the store has something else."""
     try:
         fields = json.loads(data)
         if fields["verdict"] not in {"same", "different", "undecided"}:

@@ -158,7 +158,6 @@ def _f1(plan: Bag, gold: Bag, *, neither: float = 1.0) -> float:
 
 
 def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """Length of the longest common subsequence."""
     if first == second:
         return len(first)
     row = [0] * (len(second) + 1)

@@ -74,12 +74,12 @@ def place_from(where: str, *, environment: Mapping[str, str] | None = None) -> P
     url = urlsplit(where)
     if url.scheme != "s3" or not url.netloc or url.query or url.fragment:
         raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
-    found = os.environ if environment is None else environment
+    variables = os.environ if environment is None else environment
     return Place(
         bucket=url.netloc,
         prefix=url.path.strip("/"),
-        endpoint=found.get("PLANARENA_S3_ENDPOINT") or None,
-        public_endpoint=found.get("PLANARENA_S3_PUBLIC_ENDPOINT") or None,
+        endpoint=variables.get("PLANARENA_S3_ENDPOINT") or None,
+        public_endpoint=variables.get("PLANARENA_S3_PUBLIC_ENDPOINT") or None,
     )
 
 
@@ -143,16 +143,16 @@ class Bucket:
         """What the service knows of an object, or None if there is none."""
         try:
             with _errors(doing="read"):
-                found = self._client.head_object(**self._named(key), ChecksumMode="ENABLED")
+                answer = self._client.head_object(**self._named(key), ChecksumMode="ENABLED")
         except _GoneError:
             return None
         return Head(
             key=key,
-            size=found["ContentLength"],
-            modified=found["LastModified"],
-            content_type=found.get("ContentType", _OCTETS),
-            sha256=_hexadecimal(found.get("ChecksumSHA256", "")),
-            note=found.get("Metadata", {}).get("reason", ""),
+            size=answer["ContentLength"],
+            modified=answer["LastModified"],
+            content_type=answer.get("ContentType", _OCTETS),
+            sha256=_hexadecimal(answer.get("ChecksumSHA256", "")),
+            note=answer.get("Metadata", {}).get("reason", ""),
         )
 
     def write(self, *, key: str, data: bytes, content_type: str, sha256: str = "", note: str = "") -> None:
@@ -217,10 +217,8 @@ class Bucket:
                 page = next(answers, None)
             if page is None:
                 return
-            for found in page.get("Contents", ()):
-                yield Head(
-                    key=found["Key"].removeprefix(self._prefix), size=found["Size"], modified=found["LastModified"]
-                )
+            for item in page.get("Contents", ()):
+                yield Head(key=item["Key"].removeprefix(self._prefix), size=item["Size"], modified=item["LastModified"])
 
     def presigned_write(self, *, key: str, size: int, content_type: str, sha256: str, seconds: int) -> Presigned:
         """A request that writes these bytes, and no others, under this key. Its body is theirs."""
@@ -279,7 +277,7 @@ def _base64(sha256: str) -> str:
 def _hexadecimal(checksum: str) -> str:
     """Of a whole object; empty if the service has another kind of checksum, such as that of an upload in parts."""
     try:
-        found = base64.b64decode(checksum, validate=True)
+        digest = base64.b64decode(checksum, validate=True)
     except ValueError:
         return ""
-    return found.hex() if len(found) == 32 else ""
+    return digest.hex() if len(digest) == 32 else ""

@@ -76,9 +76,9 @@ class DurableS3Store(S3Store):
     def recover(self) -> int:
         recovered = 0
         for entry in self.quarantine.entries():
-            found = None if self.has(entry.digest) else self.quarantine.read(entry)
-            if found is not None and found.digest == entry.digest:
-                self.put(found)
+            artefact = None if self.has(entry.digest) else self.quarantine.read(entry)
+            if artefact is not None and artefact.digest == entry.digest:
+                self.put(artefact)
                 recovered += 1
         return recovered
 
@@ -148,8 +148,8 @@ class S3Quarantine:
 
     def entries(self) -> list[Quarantined]:
         """All of them, the newest first."""
-        found = (_entry(head=head, note=self._note(head)) for head in self._heads())
-        return sorted(found, key=lambda entry: entry.at, reverse=True)
+        entries = (_entry(head=head, note=self._note(head)) for head in self._heads())
+        return sorted(entries, key=lambda entry: entry.at, reverse=True)
 
     def digests(self) -> set[str]:
         """Digests that the damaged objects should have."""
@@ -158,18 +158,18 @@ class S3Quarantine:
     def read(self, entry: Quarantined) -> Artefact | None:
         """What an entry holds, if anything reads it."""
         for head in self._heads(entry.digest):
-            found = self._bucket.read(head.key)
-            if found is not None and hashlib.sha256(found[0]).hexdigest() == entry.digest:
-                media_type = MediaType(found[1]) if found[1] in list(MediaType) else MediaType.PNG
-                return Artefact(data=found[0], media_type=media_type)
+            stored = self._bucket.read(head.key)
+            if stored is not None and hashlib.sha256(stored[0]).hexdigest() == entry.digest:
+                media_type = MediaType(stored[1]) if stored[1] in list(MediaType) else MediaType.PNG
+                return Artefact(data=stored[0], media_type=media_type)
         return None
 
     def _heads(self, digest: str = "") -> Iterator[Head]:
         return (head for head in self._bucket.list(f"{QUARANTINE}{digest}") if _parts(head.key)[0])
 
     def _note(self, head: Head) -> str:
-        found = self._bucket.head(head.key)
-        return found.note if found else ""
+        answer = self._bucket.head(head.key)
+        return answer.note if answer else ""
 
 
 def _entry(*, head: Head, note: str) -> Quarantined:

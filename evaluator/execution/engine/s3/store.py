@@ -43,20 +43,20 @@ class S3Store:
         return [digest for digest in digests if not self.has(digest)]
 
     def get(self, digest: str) -> Artefact:
-        found = self.bucket.read(object_key(digest)) if is_digest(digest) else None
-        if found is None:
+        stored = self.bucket.read(object_key(digest)) if is_digest(digest) else None
+        if stored is None:
             raise ObjectMissingError(f"the store has no object {digest}")
-        artefact, reason = _read(digest=digest, data=found[0], content_type=found[1])
+        artefact, reason = _read(digest=digest, data=stored[0], content_type=stored[1])
         if artefact is not None:
             return artefact
         # Once more: what was damaged on the way is not damaged in the bucket.
-        found = self.bucket.read(object_key(digest))
-        if found is None:
+        stored = self.bucket.read(object_key(digest))
+        if stored is None:
             raise ObjectMissingError(f"the store has no object {digest} any more")
-        artefact, reason = _read(digest=digest, data=found[0], content_type=found[1])
+        artefact, reason = _read(digest=digest, data=stored[0], content_type=stored[1])
         if artefact is not None:
             return artefact
-        raise self._damaged(digest=digest, data=found[0], content_type=found[1], reason=reason)
+        raise self._damaged(digest=digest, data=stored[0], content_type=stored[1], reason=reason)
 
     def put(self, artefact: Artefact) -> str:
         digest = artefact.digest
@@ -68,11 +68,11 @@ class S3Store:
         return [self.put(artefact) for artefact in artefacts]
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
-        found = self.bucket.read(_step_key(key))
-        if found is None:
+        stored = self.bucket.read(_step_key(key))
+        if stored is None:
             return None
         try:
-            outputs = step_from_bytes(found[0])
+            outputs = step_from_bytes(stored[0])
         except ValueError:
             return None
         return outputs if all(self.has(output.digest) for output in outputs.values()) else None

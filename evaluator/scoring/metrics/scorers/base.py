@@ -1,4 +1,4 @@
-"""What all scorers have in common. No torch here."""
+"""The protocol of scorers, and the rounding of scores. No torch here."""
 
 from collections.abc import Sequence
 from typing import Protocol
