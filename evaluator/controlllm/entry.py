@@ -18,7 +18,7 @@ from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
 from evaluator.episodes.judgement import JudgedPlans
-from evaluator.episodes.turns.step_by_step import step_by_step
+from evaluator.episodes.turns.interactive import step_by_step
 
 if TYPE_CHECKING:
     from evaluator.core.suites.base import Suite

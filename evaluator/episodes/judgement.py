@@ -181,9 +181,9 @@ class JudgedPlans:
         identity = self._identity(setting.arbiter)
         if setting.arbiter is None or not isinstance(self.judge, SettleableJudge):
             return JudgementEvaluator(suite=suite_asked, judge=self.judge)
-        from evaluator.scoring.arbiters.opening import opened
+        from evaluator.scoring.arbiters.opening import open_arbiter
 
-        arbiter = opened(
+        arbiter = open_arbiter(
             setting.arbiter, api_key=setting.arbiter_key, device=setting.device, open_store=setting.open_store
         )
         facts: dict[str, JsonValue] = {"judge": self.rules_digest("", arbiter=setting.arbiter), "arbiter": identity}

@@ -6,7 +6,7 @@ from evaluator.core.suites.registry import Entry
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
-from evaluator.episodes.turns.step_by_step import step_by_step
+from evaluator.episodes.turns.interactive import step_by_step
 from evaluator.openagi.season.suite import season_suite
 from evaluator.openagi.suite import openagi_suite
 

@@ -15,7 +15,7 @@ from evaluator.core.turns import BatchTurnPlanner, Formulation, PacedTurnPlanner
 from evaluator.episodes.base import Episode, Evaluator
 from evaluator.episodes.parts import not_run_records
 from evaluator.episodes.turns.faults import Fault
-from evaluator.episodes.turns.one_shot import in_turns
+from evaluator.episodes.turns.planners import in_turns
 from evaluator.reliability.perturbations import Perturbation, Perturbed, perturbation_named
 
 

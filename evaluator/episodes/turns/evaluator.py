@@ -25,8 +25,7 @@ from evaluator.episodes.turns.environment import (
 )
 from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.faults import Fault, FaultInjector
-from evaluator.episodes.turns.journal import journaled
-from evaluator.episodes.turns.one_shot import in_turns
+from evaluator.episodes.turns.planners import in_turns, journaled
 from evaluator.episodes.turns.records import calls_of, indicators_of, plan_of_transcript, record_of_samples
 
 if TYPE_CHECKING:

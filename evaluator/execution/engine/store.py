@@ -22,8 +22,7 @@ from typing import Protocol
 
 from evaluator.core.records import ArtefactReference
 from evaluator.core.values import Artefact, MediaType
-from evaluator.execution.engine.collecting import Garbage, collect_files
-from evaluator.execution.engine.files import KEEP_SECONDS, Evictor, write_atomically
+from evaluator.execution.engine.files import KEEP_SECONDS, Evictor, Garbage, collect_files, write_atomically
 from evaluator.execution.engine.quarantine import FOLDER, DamagedObjects, Quarantine, has_digest
 
 _EMPTY = hashlib.sha256(b"").hexdigest()

@@ -11,11 +11,10 @@ from torch import Tensor
 from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Image, Value
 from evaluator.execution.experts.devices import loading
+from evaluator.execution.experts.diffusion import SEEDS, PictureSampler, load_base, load_pipeline, quiet
 from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
 from evaluator.execution.experts.inputs import number, whole_number
-from evaluator.execution.experts.pipelines import load_base, load_pipeline, quiet
 from evaluator.execution.experts.pretrained import dtype_of
-from evaluator.execution.experts.sampling import SEEDS, PictureSampler
 from evaluator.execution.experts.texts import text_of
 from evaluator.execution.experts.weights import WeightsError
 from evaluator.miniature.tableaux.maps import MapKind

@@ -21,11 +21,10 @@ from torch import Tensor, nn
 
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
 from evaluator.core.values import Image, Masks, Value
+from evaluator.execution.experts.diffusion import PictureSampler, load_base, load_pipeline, quiet
 from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
 from evaluator.execution.experts.inputs import number, whole_number
-from evaluator.execution.experts.pipelines import load_base, load_pipeline, quiet
 from evaluator.execution.experts.pretrained import dtype_of
-from evaluator.execution.experts.sampling import PictureSampler
 from evaluator.execution.experts.texts import text_of
 from evaluator.execution.experts.weights import WeightsError
 

@@ -23,11 +23,10 @@ from transformers import CLIPImageProcessorPil
 from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Image, Masks, Value
 from evaluator.execution.experts.devices import loading
+from evaluator.execution.experts.diffusion import SinglePictureSampler, fitted, load_released
 from evaluator.execution.experts.imaging import image_of, to_pixels
 from evaluator.execution.experts.inputs import number, require_size, value_of, whole_number
-from evaluator.execution.experts.pipelines import fitted, load_released
 from evaluator.execution.experts.pretrained import dtype_of
-from evaluator.execution.experts.sampling import SinglePictureSampler
 from evaluator.execution.experts.texts import load_tokenizer, text_of
 from evaluator.execution.experts.weights import WeightsError
 

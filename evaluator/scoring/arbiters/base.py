@@ -131,7 +131,7 @@ def _weights_of(folder: str) -> str:
         raise ArbiterError(f"the arbiter dir:{folder}: {error}") from None
 
 
-def named(text: str, *, threshold: float = THRESHOLD) -> ArbiterName:
+def parse_arbiter(text: str, *, threshold: float = THRESHOLD) -> ArbiterName:
     """Read the name of an arbiter.
 
     Raises:
@@ -161,7 +161,7 @@ def arbiter_from(environment: Mapping[str, str]) -> ArbiterName | None:
     if not text:
         return None
     try:
-        return named(text, threshold=float(threshold) if threshold else THRESHOLD)
+        return parse_arbiter(text, threshold=float(threshold) if threshold else THRESHOLD)
     except ArbiterError as error:
         raise ArbiterError(f"{VARIABLE}: {error}") from None
     except ValueError:

@@ -26,8 +26,8 @@ LONGEST_TEXT = 2000
 """Characters of a text that an arbiter sees: what a plan says is a stranger's."""
 
 
-class KeepingArbiter:
-    """An arbiter whose final verdicts are kept, in memory and in a store if there is one.
+class CachingArbiter:
+    """An arbiter whose final verdicts are cached, in memory and in a store if there is one.
 
     The key of a verdict is the SHA-256 over the arbiter's identity and the pair.
     """
@@ -100,7 +100,7 @@ def _read(data: bytes) -> Settled | None:
         return None
 
 
-def opened(
+def open_arbiter(
     name: ArbiterName, *, api_key: str = "", device: str = "cpu", open_store: "Callable[[], Store] | None" = None
 ) -> Arbiter:
     """The arbiter with this name. Its model is loaded, and its endpoint asked, only when there is a pair to settle.
@@ -117,7 +117,7 @@ def opened(
     if name.kind == "chat":
         from evaluator.scoring.arbiters.chat import ChatArbiter
 
-        return KeepingArbiter(arbiter=ChatArbiter(name=name, api_key=api_key), open_store=open_store)
+        return CachingArbiter(arbiter=ChatArbiter(name=name, api_key=api_key), open_store=open_store)
     from evaluator.scoring.arbiters.cross_encoder import CrossEncoder
 
-    return KeepingArbiter(arbiter=CrossEncoder(name=name, device=device), open_store=open_store)
+    return CachingArbiter(arbiter=CrossEncoder(name=name, device=device), open_store=open_store)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evaluator.core.commands.usage import usage_error
-from evaluator.scoring.arbiters.base import KEY_VARIABLE, THRESHOLD, Arbiter, ArbiterError, ArbiterName, named
+from evaluator.scoring.arbiters.base import KEY_VARIABLE, THRESHOLD, Arbiter, ArbiterError, ArbiterName, parse_arbiter
 
 ArbiterOption = Annotated[
     str,
@@ -33,7 +33,7 @@ def arbiter_named(text: str, *, threshold: float) -> ArbiterName | None:
     if not text:
         return None
     try:
-        name = named(text, threshold=threshold)
+        name = parse_arbiter(text, threshold=threshold)
         name.identity()
     except ArbiterError as error:
         raise usage_error(error) from None
@@ -52,9 +52,9 @@ def arbiter_opened(text: str, *, threshold: float, key_env: str) -> Arbiter | No
         typer.Exit: as for `arbiter_named`.
     """
     from evaluator.execution.engine.opening import open_store
-    from evaluator.scoring.arbiters.opening import opened
+    from evaluator.scoring.arbiters.opening import open_arbiter
 
     name = arbiter_named(text, threshold=threshold)
     data = Path(os.environ.get("PLANARENA_DATA", ".data"))
     store = partial(open_store, where=str(data / "store"), data=data)
-    return None if name is None else opened(name, api_key=key_in(key_env), open_store=store)
+    return None if name is None else open_arbiter(name, api_key=key_in(key_env), open_store=store)

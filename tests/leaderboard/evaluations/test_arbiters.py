@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from evaluator.execution.engine.store import MemoryStore
-from evaluator.scoring.arbiters.base import named
+from evaluator.scoring.arbiters.base import parse_arbiter
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker_secrets import harmless, proxies_in, secrets_in
 from leaderboard.catalog.library import Library
@@ -31,14 +31,14 @@ def endpoint(settings, launcher, tmp_path, monkeypatch):
     settings.EVALUATOR, settings.STORE_DIR = REAL, tmp_path / "store"
     make_questions_undecided(monkeypatch)
     with serving() as found:
-        settings.ARBITER = named(found.name)
+        settings.ARBITER = parse_arbiter(found.name)
         yield found
 
 
 def evaluated(endpoint: ArbiterServer, *, name: str | None = None) -> Evaluation:
     """What a worker with the arbiter of this name, by default the site's, makes of gold plans."""
     made = make_submission(suite=make_toolmini(), name="gold", bundled_name="gold").evaluations.get()
-    arbiter = named(endpoint.name if name is None else name) if name != "" else None
+    arbiter = parse_arbiter(endpoint.name if name is None else name) if name != "" else None
     runner = EvaluatorRunner(store=MemoryStore(), device="cpu", arbiter=arbiter, arbiter_key=KEY)
     with server() as url:
         work_through(url, runner=runner, secrets=[KEY])

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from evaluator.core.values import PICTURES, Artefact, MediaType
-from evaluator.execution.engine.collecting import Garbage
+from evaluator.execution.engine.files import Garbage
 from evaluator.execution.engine.quarantine import Quarantined
 from evaluator.execution.engine.s3.bucket import Bucket, Head, Presigned
 from evaluator.execution.engine.s3.store import OBJECTS, QUARANTINE, S3Store, digest_in, object_key

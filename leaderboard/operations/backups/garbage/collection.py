@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from evaluator.execution.engine.collecting import Garbage
+from evaluator.execution.engine.files import Garbage
 from leaderboard.operations.backups.garbage.named import named_objects
 from leaderboard.operations.backups.garbage.rows import RULES, collect_rows
 from leaderboard.operations.backups.losses import STORES, site_store

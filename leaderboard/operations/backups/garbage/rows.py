@@ -12,7 +12,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from knox.models import AuthToken
 
-from evaluator.execution.engine.collecting import Garbage
+from evaluator.execution.engine.files import Garbage
 from leaderboard.evaluations.models import Attempt, AttemptState, TaskResult
 from leaderboard.evaluations.states import FINAL
 from leaderboard.messages.dispatching import old_messages

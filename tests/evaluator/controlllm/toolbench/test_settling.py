@@ -10,7 +10,7 @@ from evaluator.core.records import MOST_PAIRS, ResultRecord
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.planners.bundled import GoldPlanner
-from evaluator.scoring.arbiters.base import Question, Settled, named
+from evaluator.scoring.arbiters.base import Question, Settled, parse_arbiter
 from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, serving
 from tests.evaluator.scoring.arbiters.test_cross_encoder import make
 from tests.fakes.planners import ClumsyPlanner
@@ -96,7 +96,11 @@ def test_no_plan_asks_without_end():
 def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):
     episode = episode_of("toolmini")
     folder = make(tmp_path / "model", labels={0: "x"}, outputs=[3.0])
-    names = [named(f"dir:{folder}", threshold=0.9), named(f"dir:{folder}", threshold=0.8), named("chat:http://h/v1#m")]
+    names = [
+        parse_arbiter(f"dir:{folder}", threshold=0.9),
+        parse_arbiter(f"dir:{folder}", threshold=0.8),
+        parse_arbiter("chat:http://h/v1#m"),
+    ]
     digests = {episode.rules_digest("none", arbiter=name) for name in (None, *names)}
     assert len(digests) == 4
     assert episode.rules_digest("none") == judge_digest()
@@ -107,7 +111,7 @@ def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):
 def test_an_evaluation_asks_the_endpoint_of_its_setting(monkeypatch):
     make_questions_undecided(monkeypatch)
     with serving() as server:
-        setting = Setting(arbiter=named(server.name), arbiter_key="secret")
+        setting = Setting(arbiter=parse_arbiter(server.name), arbiter_key="secret")
         evaluator = episode_of("toolmini").evaluator(suite=SUITE, setting=setting)
         found = {record.task: record for record in evaluator.run(planner=GoldPlanner(SUITE), tasks=TASKS)}
     assert found["QA/0"].score == 1.0
@@ -123,7 +127,7 @@ def test_a_failing_endpoint_stops_no_evaluation(monkeypatch):
     make_questions_undecided(monkeypatch)
     with serving() as server:
         server.script = [400]
-        evaluator = episode_of("toolmini").evaluator(suite=SUITE, setting=Setting(arbiter=named(server.name)))
+        evaluator = episode_of("toolmini").evaluator(suite=SUITE, setting=Setting(arbiter=parse_arbiter(server.name)))
         found = {record.task: record for record in evaluator.run(planner=GoldPlanner(SUITE), tasks=TASKS)}
     assert figures(found["QA/0"]) == (0.0, {"SE": 0.0, "undecided": 1.0, **RULES})
     assert "answered 400" in found["QA/0"].pairs[0].problem

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import Entry
-from evaluator.episodes.turns.step_by_step import step_by_step
+from evaluator.episodes.turns.interactive import step_by_step
 from evaluator.openagi.entry import SUITES as OPENAGI
 
 KEYS = ("0", "24", "36")

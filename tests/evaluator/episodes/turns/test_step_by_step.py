@@ -18,7 +18,7 @@ from evaluator.core.transcripts import MOST_BYTES, ActionProblem, StopReason
 from evaluator.core.turns import TurnReply, TurnRequest, TurnResponse
 from evaluator.episodes.base import Evaluator, Setting, SettingError, episode_of
 from evaluator.episodes.turns.expert_tools import ExpertTools, Failed
-from evaluator.episodes.turns.step_by_step import step_by_step
+from evaluator.episodes.turns.interactive import step_by_step
 from evaluator.execution.engine.jobs import FailureKind
 from evaluator.execution.engine.store import LocalStore
 from evaluator.openagi.entry import SUITES

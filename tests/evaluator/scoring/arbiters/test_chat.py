@@ -5,9 +5,9 @@ import json
 import pytest
 
 from evaluator.execution.engine.store import MemoryStore
-from evaluator.scoring.arbiters.base import PROMPT, Question, named
+from evaluator.scoring.arbiters.base import PROMPT, Question, parse_arbiter
 from evaluator.scoring.arbiters.chat import MOST_BYTES, REST_SECONDS, ChatArbiter, vote_in
-from evaluator.scoring.arbiters.opening import LONGEST_TEXT, KeepingArbiter
+from evaluator.scoring.arbiters.opening import LONGEST_TEXT, CachingArbiter
 from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, ArbiterServer, serving
 
 PAIR = Question(kind="question", wanted="What is the cat wearing?", given="What does the cat have on?")
@@ -20,7 +20,7 @@ def server():
 
 
 def asking(server: ArbiterServer, **settings: object) -> ChatArbiter:
-    return ChatArbiter(name=named(server.name), **settings)
+    return ChatArbiter(name=parse_arbiter(server.name), **settings)
 
 
 def settled(server: ArbiterServer, *script: str | bytes | int, **settings: object):
@@ -102,17 +102,17 @@ def test_an_endpoint_that_fails_three_times_in_a_row_is_not_asked_for_a_minute(s
 def test_a_pair_is_asked_once_by_all_who_share_a_store(server):
     store = MemoryStore()
     for _ in range(2):
-        arbiter = KeepingArbiter(arbiter=asking(server), open_store=lambda: store)
+        arbiter = CachingArbiter(arbiter=asking(server), open_store=lambda: store)
         assert [found.verdict for found in arbiter.settle([PAIR, PAIR])] == ["same", "same"]
     assert len(server.asked) == 3
-    KeepingArbiter(arbiter=asking(server)).settle([PAIR])
+    CachingArbiter(arbiter=asking(server)).settle([PAIR])
     assert len(server.asked) == 6
 
 
 def test_failures_are_not_kept(server):
     store = MemoryStore()
     server.script = [400]
-    arbiter = KeepingArbiter(arbiter=asking(server), open_store=lambda: store)
+    arbiter = CachingArbiter(arbiter=asking(server), open_store=lambda: store)
     assert arbiter.settle([PAIR])[0].verdict == "undecided"
     server.script = ["Verdict: different"]
     assert arbiter.settle([PAIR])[0].verdict == "different"
@@ -120,7 +120,7 @@ def test_failures_are_not_kept(server):
 
 def test_texts_without_end_are_not_sent(server):
     long = Question(kind="question", wanted="a", given="x" * (LONGEST_TEXT + 1))
-    (found,) = KeepingArbiter(arbiter=asking(server)).settle([long])
+    (found,) = CachingArbiter(arbiter=asking(server)).settle([long])
     assert (found.verdict, server.asked) == ("undecided", [])
     assert "more than 2000 characters" in found.problem
 

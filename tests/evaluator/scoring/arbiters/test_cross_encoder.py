@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.scoring.arbiters.base import ArbiterError, Question, named
+from evaluator.scoring.arbiters.base import ArbiterError, Question, parse_arbiter
 from evaluator.scoring.arbiters.cross_encoder import CrossEncoder, decided
 from tests.evaluator.execution.experts.hub_server import serving
 
@@ -40,7 +40,7 @@ def make(folder: Path, *, labels: dict[int, str], outputs: list[float]) -> Path:
 
 
 def settled(folder: Path, *, threshold: float = 0.9):
-    (found,) = CrossEncoder(name=named(f"dir:{folder}", threshold=threshold)).settle([PAIR])
+    (found,) = CrossEncoder(name=parse_arbiter(f"dir:{folder}", threshold=threshold)).settle([PAIR])
     return found
 
 
@@ -66,7 +66,7 @@ def test_between_the_thresholds_a_pair_stays_undecided(probability, verdict):
 
 
 def test_the_smaller_probability_of_both_directions_counts(tmp_path, monkeypatch):
-    arbiter = CrossEncoder(name=named(f"dir:{make(tmp_path, labels={0: 'x'}, outputs=[0.0])}"))
+    arbiter = CrossEncoder(name=parse_arbiter(f"dir:{make(tmp_path, labels={0: 'x'}, outputs=[0.0])}"))
     monkeypatch.setattr(arbiter, "_probability", lambda one, other: 0.99 if one == PAIR.wanted else 0.02)
     (found,) = arbiter.settle([PAIR])
     assert (found.verdict, found.answers) == ("different", ("0.0200",))
@@ -92,8 +92,8 @@ def test_weights_that_lack_a_part_settle_nothing(tmp_path):
 def test_the_identity_follows_weights_and_threshold_and_names_no_path(tmp_path):
     one = make(tmp_path / "a" / "model", labels={0: "x"}, outputs=[3.0])
     other = make(tmp_path / "b" / "model", labels={0: "x"}, outputs=[2.0])
-    identities = [named(f"dir:{folder}", threshold=0.8).identity() for folder in (one, other)]
-    identities.append(named(f"dir:{one}", threshold=0.7).identity())
+    identities = [parse_arbiter(f"dir:{folder}", threshold=0.8).identity() for folder in (one, other)]
+    identities.append(parse_arbiter(f"dir:{one}", threshold=0.7).identity())
     assert len({json.dumps(identity) for identity in identities}) == 3
     assert {identity["name"] for identity in identities} == {"model"}
     assert str(tmp_path) not in json.dumps(identities)
@@ -102,10 +102,10 @@ def test_the_identity_follows_weights_and_threshold_and_names_no_path(tmp_path):
 ASK = """
 import sys
 from evaluator.scoring.arbiters.base import Question
-from evaluator.scoring.arbiters.base import named
+from evaluator.scoring.arbiters.base import parse_arbiter
 from evaluator.scoring.arbiters.cross_encoder import CrossEncoder
 assert "torch" not in sys.modules
-arbiter = CrossEncoder(name=named(sys.argv[1]))
+arbiter = CrossEncoder(name=parse_arbiter(sys.argv[1]))
 assert "torch" not in sys.modules
 (found,) = arbiter.settle([Question(kind="question", wanted="what is the cat", given="the cat")])
 print(found.verdict, found.problem)
@@ -138,14 +138,14 @@ UNPINNED = [
 def test_an_arbiter_that_is_not_pinned_or_has_a_threshold_out_of_range_is_refused():
     for text in UNPINNED:
         with pytest.raises(ArbiterError, match="is none of dir:PATH"):
-            named(text)
+            parse_arbiter(text)
     for threshold in (0.4, 1.1, float("nan")):
         with pytest.raises(ArbiterError, match=r"it is from 0\.5 to 1"):
-            named("dir:x", threshold=threshold)
+            parse_arbiter("dir:x", threshold=threshold)
 
 
 def test_a_folder_without_safetensors_is_refused(tmp_path):
     folder = make(tmp_path, labels={0: "x"}, outputs=[3.0])
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(ArbiterError, match="no weights"):
-        CrossEncoder(name=named(f"dir:{folder}"))
+        CrossEncoder(name=parse_arbiter(f"dir:{folder}"))

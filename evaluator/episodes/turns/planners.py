@@ -1,19 +1,25 @@
-"""A journal of the turns that a planner answered: an episode that was cut off goes on from there."""
+"""Planners as episodes in turns ask them.
+
+- `in_turns`: planners that know only whole plans answer the first turn with their plan.
+- `journaled`: answers are kept in a store, so that an episode that was cut off goes on from there.
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from evaluator.core import canonical_json
-from evaluator.core.planner import PlannerError
-from evaluator.core.records import ArtefactReference, PlannerCall
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.planner import BatchPlanner, Planner, PlannerError, PlannerReply
+from evaluator.core.records import ArtefactReference, PlannerCall, Reason
 from evaluator.core.turns import BatchTurnPlanner, Formulation, TurnPlanner, TurnReply, TurnRequest, TurnResponse
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError
 
 if TYPE_CHECKING:
     from evaluator.execution.engine.store import Store
+
 
 _FORM = "turn/1"
 _REPLY = "reply"
@@ -25,12 +31,12 @@ def journaled(*, planner: TurnPlanner, store: "Store") -> TurnPlanner:
     Failures are not kept. Keys begin with the name of the run, so that no other run gets its answers.
     """
     if isinstance(planner, BatchTurnPlanner):
-        return _Batch(planner, store)
-    return _Single(planner, store)
+        return _JournaledBatchPlanner(planner, store)
+    return _JournaledPlanner(planner, store)
 
 
 @dataclass(slots=True)
-class _Single:
+class _JournaledPlanner:
     planner: TurnPlanner
     store: "Store"
 
@@ -51,7 +57,7 @@ class _Single:
 
 
 @dataclass(slots=True)
-class _Batch:
+class _JournaledBatchPlanner:
     planner: BatchTurnPlanner
     store: "Store"
 
@@ -64,7 +70,7 @@ class _Batch:
         return self.planner.formulation
 
     def turn(self, request: TurnRequest) -> TurnReply:
-        return _Single(self.planner, self.store).turn(request)
+        return _JournaledPlanner(self.planner, self.store).turn(request)
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
         turns = list(requests)
@@ -79,7 +85,7 @@ class _Batch:
 
 def recall(*, store: "Store", request: TurnRequest) -> TurnReply | None:
     """The answer that the journal has for a turn; None if there is none, or it is damaged."""
-    outputs = store.get_step(_key(request))
+    outputs = store.get_step(_turn_key(request))
     if outputs is None:
         return None
     try:
@@ -100,9 +106,78 @@ def keep(*, store: "Store", request: TurnRequest, reply: TurnReply) -> None:
         value["notes"] = dict(reply.notes)
     artefact = Artefact(data=canonical_json.dumps(value).encode(), media_type=MediaType.TEXT)
     reference = ArtefactReference(digest=store.put(artefact), media_type=MediaType.TEXT)
-    store.put_step(key=_key(request), outputs={_REPLY: reference})
+    store.put_step(key=_turn_key(request), outputs={_REPLY: reference})
 
 
-def _key(request: TurnRequest) -> str:
+def _turn_key(request: TurnRequest) -> str:
     # With what was asked, whatever the key says; what is left of the time is another each time.
     return canonical_json.digest([_FORM, request.model_dump(mode="json", exclude={"limits"})])
+
+
+def in_turns(planner: Planner | TurnPlanner) -> TurnPlanner:
+    """The planner itself if it acts in turns, else one that answers the first turn with its plan."""
+    if isinstance(planner, TurnPlanner):
+        return planner
+    return _WholePlanBatchPlanner(planner) if isinstance(planner, BatchPlanner) else _WholePlanPlanner(planner)
+
+
+@dataclass(slots=True)
+class _WholePlanPlanner:
+    planner: Planner
+    formulation: Formulation = Formulation.INTEGRATED
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        return _turn(self.planner.plan(request))
+
+
+@dataclass(slots=True)
+class _WholePlanBatchPlanner:
+    planner: BatchPlanner
+    formulation: Formulation = Formulation.INTEGRATED
+
+    @property
+    def name(self) -> str:
+        return self.planner.name
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        return _turn(self.planner.plan(request))
+
+    def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
+        turns = list(requests)
+        ends: dict[int, TurnReply | PlannerError] = {}
+        for index, end in self.planner.plan_all(turns):
+            ends[index] = end if isinstance(end, PlannerError) else _turn_or_error(end)
+        return [ends.get(index, _NO_ANSWER) for index in range(len(turns))]
+
+
+_Plan = dict[str, JsonValue] | list[JsonValue] | str
+_NO_ANSWER = PlannerError(
+    reason=Reason.INTERNAL_ERROR, message="The planner neither answered nor failed.", call=PlannerCall(seconds=0.0)
+)
+
+
+def _turn_or_error(reply: PlannerReply) -> TurnReply | PlannerError:
+    try:
+        return _turn(reply)
+    except PlannerError as error:
+        return error
+
+
+def _turn(reply: PlannerReply) -> TurnReply:
+    if reply.unreadable or not isinstance(reply.plan, Mapping | list | str):
+        why = reply.unreadable or "it is neither an object nor a list nor a text"
+        message = f"The plan cannot be read: {why}."
+        received = reply.plan if isinstance(reply.plan, str) else None
+        raise PlannerError(reason=Reason.UNPARSABLE_PLAN, message=message, received=received, call=reply.call)
+    plan = cast("_Plan", reply.plan)
+    alternatives = [
+        cast("_Plan", alternative)
+        for alternative in reply.alternatives
+        if isinstance(alternative, Mapping | list | str)
+    ]
+    response = TurnResponse.model_construct(plan=plan, alternatives=alternatives)
+    return TurnReply(response=response, call=reply.call, notes=reply.notes)
