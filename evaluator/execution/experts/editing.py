@@ -138,12 +138,17 @@ class PartialEditingExpert(PictureSampler[Region]):
                 guess = pipeline.unet(torch.cat([latents] * 2), time, encoder_hidden_states=text).sample
                 free, bound = guess.chunk(2)
                 drawn = scheduler.step(free + self._guidance * (bound - free), time, latents).prev_sample
-                kept = known if following < 0 else _noisy(scheduler, known, noise, following)
-                latents = masks * drawn + (1 - masks) * kept
                 if following < 0:
+                    latents = masks * drawn + (1 - masks) * known
                     break
+                noisy = scheduler.add_noise(known, noise, torch.tensor([following]))
+                latents = masks * drawn + (1 - masks) * noisy
                 if repeat + 1 < self._repeats:
-                    latents = _renoised(scheduler, latents, time, following, _noise(like=known, generators=generators))
+                    # So much more noise that the latents are those of this time again.
+                    products = scheduler.alphas_cumprod
+                    share = (products[time] / products[following]).to(latents)
+                    new_noise = _noise(like=known, generators=generators)
+                    latents = share.sqrt() * latents + (1 - share).sqrt() * new_noise
         return latents
 
 
@@ -151,19 +156,6 @@ def _noise(*, like: Tensor, generators: list[torch.Generator]) -> Tensor:
     """Noise from the generator of each item."""
     noise = torch.stack([torch.randn(like.shape[1:], generator=generator) for generator in generators])
     return noise.to(device=like.device, dtype=like.dtype)
-
-
-def _noisy(scheduler: object, clean: Tensor, noise: Tensor, time: int) -> Tensor:
-    """Latents with the noise of a time."""
-    noisy: Tensor = scheduler.add_noise(clean, noise, torch.tensor([time]))  # type: ignore[attr-defined]
-    return noisy
-
-
-def _renoised(scheduler: object, latents: Tensor, time: int, following: int, noise: Tensor) -> Tensor:
-    """Latents of the following time with so much more noise that they are of this time again."""
-    products: Tensor = scheduler.alphas_cumprod  # type: ignore[attr-defined]
-    kept = (products[time] / products[following]).to(latents)
-    return kept.sqrt() * latents + (1 - kept).sqrt() * noise
 
 
 _SHARE = 0.42
@@ -188,17 +180,11 @@ def _crop(*, image: Image, window: tuple[int, int, int, int]) -> Image:
     """The pixels in the window; beyond the picture its mirror image."""
     left, top, right, bottom = window
     pixels = np.asarray(image)
-    rows, columns = (
-        _mirrored(range(*ends), size)
-        for ends, size in (((top, bottom), pixels.shape[0]), ((left, right), pixels.shape[1]))
-    )
-    return PillowImage.fromarray(pixels[np.ix_(rows, columns)])
-
-
-def _mirrored(places: range, size: int) -> npt.NDArray[np.int64]:
-    """Places in [0, size) for places around it."""
-    folded = np.asarray(places) % (2 * size)
-    return np.asarray(np.minimum(folded, 2 * size - 1 - folded))
+    places = []
+    for start, stop, size in ((top, bottom, pixels.shape[0]), (left, right, pixels.shape[1])):
+        folded = np.arange(start, stop) % (2 * size)
+        places.append(np.minimum(folded, 2 * size - 1 - folded))
+    return PillowImage.fromarray(pixels[np.ix_(*places)])
 
 
 def _pasted(*, row: Region, drawn: npt.NDArray[np.uint8]) -> Image:

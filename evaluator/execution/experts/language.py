@@ -93,16 +93,11 @@ class GPT2Expert(SequenceExpert):
         encoded = self.encode(texts, add_special_tokens=False)
         written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])[:, self._length :]
         lengths = encoded["attention_mask"].sum(dim=1).tolist()
-        return [
-            self._continued(text=text, ids=ids[: max(1, self._total - tokens)] if self._total else ids)
-            for (text,), ids, tokens in zip(texts, written, lengths, strict=True)
-        ]
-
-    def _continued(self, *, text: str, ids: Tensor) -> str:
-        if not text.strip():
-            return ""
-        continuation: str = self._tokenizer.decode(ids, skip_special_tokens=True)
-        return text + continuation
+        answers = []
+        for (text,), ids, tokens in zip(texts, written, lengths, strict=True):
+            new = ids[: max(1, self._total - tokens)] if self._total else ids
+            answers.append(text + self._tokenizer.decode(new, skip_special_tokens=True) if text.strip() else "")
+        return answers
 
 
 SEPARATOR = ", "
@@ -114,17 +109,13 @@ class TagsExpert(T5Expert):
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """See `Expert.run`."""
-        return [{name: _listed(str(written)) for name, written in item.items()} for item in super().run(batch)]
-
-
-def _listed(written: str) -> Labels:
-    """The items of a written list; no items for an empty text."""
-    items = dict.fromkeys(item.strip() for item in written.split(SEPARATOR.strip()))
-    return Labels(tuple(Label(item) for item in items if item))
-
-
-_MASKS = ("[MASK]", "<mask>")
-"""How texts may spell the mask, whatever the tokenizer calls it."""
+        outputs: list[Mapping[str, Value]] = []
+        for item in super().run(batch):
+            tags = {name: [tag.strip() for tag in str(text).split(SEPARATOR.strip())] for name, text in item.items()}
+            outputs.append(
+                {name: Labels(tuple(Label(tag) for tag in dict.fromkeys(own) if tag)) for name, own in tags.items()}
+            )
+        return outputs
 
 
 class FillMaskExpert(TextExpert):
@@ -136,25 +127,20 @@ class FillMaskExpert(TextExpert):
         self._mask: str = self._tokenizer.mask_token
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        spelt = [self._spelt(text) for (text,) in texts]
-        encoded = self.encode([(text,) for text in spelt])
+        # Texts may spell the mask like this, whatever the tokenizer calls it.
+        masked_texts = [text.replace("[MASK]", self._mask).replace("<mask>", self._mask) for (text,) in texts]
+        encoded = self.encode([(text,) for text in masked_texts])
         logits = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"]).logits
         logits[..., self._tokenizer.all_special_ids] = -torch.inf
         masked = encoded["input_ids"] == self._tokenizer.mask_token_id
         guesses = logits.argmax(dim=-1)
-        rows = zip(spelt, guesses, masked, strict=True)
-        return [self._filled(text=text, words=row[where]) for text, row, where in rows]
-
-    def _spelt(self, text: str) -> str:
-        for mask in _MASKS:
-            text = text.replace(mask, self._mask)
-        return text
-
-    def _filled(self, *, text: str, words: Tensor) -> str:
-        """The text with its first masks replaced; those behind the end of what the model reads stay."""
-        for word in words.tolist():
-            text = text.replace(self._mask, self._tokenizer.decode([word]).strip(), 1)
-        return text
+        answers = []
+        for text, row, where in zip(masked_texts, guesses, masked, strict=True):
+            # Masks behind the end of what the model reads stay.
+            for word in row[where].tolist():
+                text = text.replace(self._mask, self._tokenizer.decode([word]).strip(), 1)
+            answers.append(text)
+        return answers
 
 
 class AnswerExpert(TextExpert):

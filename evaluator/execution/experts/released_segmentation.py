@@ -74,23 +74,23 @@ class SegmentAnythingExpert:
         height, width = (int(side) for side in prepared["reshaped_input_sizes"][0])
         with torch.inference_mode():
             pixels = prepared["pixel_values"].to(device=self._device, dtype=self._model.dtype)
-            seen = self._model.vision_encoder(pixels).last_hidden_state
-            masks = distinct(self._candidates(seen=seen, shown=(height, width)))
+            features = self._model.vision_encoder(pixels).last_hidden_state
+            masks = distinct(self._candidates(features=features, shown=(height, width)))
             planes = [self._plane(logits, shown=(height, width), size=image.size) for logits in masks]
         return sorted((plane for plane in planes if plane.any()), key=lambda plane: int(plane.sum()))
 
-    def _candidates(self, *, seen: Tensor, shown: tuple[int, int]) -> Candidates:
+    def _candidates(self, *, features: Tensor, shown: tuple[int, int]) -> Candidates:
         side = (torch.arange(self._grid) + 0.5) / self._grid
         y, x = torch.meshgrid(side * shown[0], side * shown[1], indexing="ij")
         points = torch.stack([x.flatten(), y.flatten()], dim=-1)
-        parts = [self._prompted(seen=seen, points=chunk) for chunk in torch.split(points, _AT_ONCE)]
+        parts = [self._prompted(features=features, points=chunk) for chunk in torch.split(points, _AT_ONCE)]
         return Candidates(torch.cat([part.logits for part in parts]), torch.cat([part.scores for part in parts]))
 
-    def _prompted(self, *, seen: Tensor, points: Tensor) -> Candidates:
+    def _prompted(self, *, features: Tensor, points: Tensor) -> Candidates:
         """What is good enough of the masks for some points, each of shape (2,)."""
-        places = points[None, :, None].to(device=self._device, dtype=seen.dtype)
+        places = points[None, :, None].to(device=self._device, dtype=features.dtype)
         labels = torch.ones(places.shape[:3], dtype=torch.int, device=self._device)
-        output = self._model(image_embeddings=seen, input_points=places, input_labels=labels, multimask_output=True)
+        output = self._model(image_embeddings=features, input_points=places, input_labels=labels, multimask_output=True)
         logits = output.pred_masks[0].flatten(0, 1).float().cpu()
         scores = output.iou_scores[0].flatten().float().cpu()
         certain = (logits > _MARGIN).flatten(1).sum(dim=1)

@@ -108,6 +108,8 @@ _MOST_BOXES = 16
 """Of one image: the detector has no more queries."""
 _COVERED = 0.5
 """Share of a pixel of the model that a rough mask must cover, if the picture has another size."""
+_GOLDEN = 0.618034
+"""Fraction of the golden ratio: its multiples are spread evenly."""
 _OVERLAP = 0.5
 """From which on two masks are one segment."""
 
@@ -128,34 +130,34 @@ class SegmentingExpert:
         self._size = int(self._model.config.vision_config.image_size)
         self._preparation = Preparation(SamImageProcessorPil, folder=spec.path, size=self._size, normalises=False)
 
-    def seen(self, images: Sequence[Image]) -> Tensor:
+    def features(self, images: Sequence[Image]) -> Tensor:
         """The model's features of as many images as a batch has."""
         pixels = np.stack([np.asarray(self._preparation.resized(image), dtype=np.uint8) for image in images])
         values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
         return cast(Tensor, self._model.vision_encoder(values.to(self._model.dtype)).last_hidden_state)
 
-    def by_boxes(self, *, seen: Tensor, boxes: Tensor) -> Answers:
+    def by_boxes(self, *, features: Tensor, boxes: Tensor) -> Answers:
         """One mask for each box: left, top, right and bottom in pixels, shape (batch, boxes, 4)."""
         flat = boxes.flatten(0, 1)
         planes = plane_of_boxes(flat, size=self._size)
-        return self._masks(seen=seen, planes=planes, input_boxes=flat[:, None])
+        return self._masks(features=features, planes=planes, input_boxes=flat[:, None])
 
-    def by_points(self, *, seen: Tensor, places: Tensor, labels: Tensor) -> Answers:
+    def by_points(self, *, features: Tensor, places: Tensor, labels: Tensor) -> Answers:
         """One mask for some points each, shapes (batch, prompts, points, 2) and (batch, prompts, points)."""
         flat, there = places.flatten(0, 1), labels.flatten(0, 1)
         planes = plane_of_points(flat, labels=there, size=self._size)
-        return self._masks(seen=seen, planes=planes, input_points=flat[:, None], input_labels=there[:, None])
+        return self._masks(features=features, planes=planes, input_points=flat[:, None], input_labels=there[:, None])
 
-    def by_masks(self, *, seen: Tensor, masks: Tensor) -> Answers:
+    def by_masks(self, *, features: Tensor, masks: Tensor) -> Answers:
         """One mask for each rough mask, bool of shape (batch, masks, height, width)."""
-        return self._masks(seen=seen, planes=plane_of_masks(masks.flatten(0, 1)))
+        return self._masks(features=features, planes=plane_of_masks(masks.flatten(0, 1)))
 
-    def _masks(self, *, seen: Tensor, planes: Tensor, **prompts: Tensor) -> Answers:
+    def _masks(self, *, features: Tensor, planes: Tensor, **prompts: Tensor) -> Answers:
         """Logits of pixels and predicted overlaps, shapes (batch, prompts, height, width) and (batch, prompts)."""
-        each = len(planes) // len(seen)
+        each = len(planes) // len(features)
         output = self._model(
-            image_embeddings=seen.repeat_interleave(each, dim=0),
-            input_masks=planes.to(device=self._device, dtype=seen.dtype),
+            image_embeddings=features.repeat_interleave(each, dim=0),
+            input_masks=planes.to(device=self._device, dtype=features.dtype),
             multimask_output=False,
             **{name: value.to(self._device) for name, value in prompts.items()},
         )
@@ -206,7 +208,7 @@ class InstanceExpert(SegmentingExpert):
             for place, detection in zip(row, objects[:_MOST_BOXES], strict=False):
                 place[:] = torch.tensor(detection.box).clamp(0, 1) * self._size
         with torch.inference_mode():
-            logits, _ = self.by_boxes(seen=self.seen([image for image, _ in rows]), boxes=prompts)
+            logits, _ = self.by_boxes(features=self.features([image for image, _ in rows]), boxes=prompts)
         return [
             _named(logits=enlarged(row, size=image.size), objects=objects[:_MOST_BOXES], size=image.size)
             for row, (image, objects) in zip(logits, rows, strict=True)
@@ -249,8 +251,8 @@ class PointsExpert(SegmentingExpert):
             places[item, 0, : len(points)] = centres
             labels[item, 0, : len(points)] = 1
         with torch.inference_mode():
-            seen = self.seen([image for image, _ in rows])
-            logits, overlaps = self.by_points(seen=seen, places=places, labels=labels)
+            features = self.features([image for image, _ in rows])
+            logits, overlaps = self.by_points(features=features, places=places, labels=labels)
         found: list[Masks] = []
         for row, overlap, (image, _) in zip(logits, overlaps[:, 0], rows, strict=True):
             pixels = enlarged(row, size=image.size)[0] > 0
@@ -287,7 +289,7 @@ class RoughMaskExpert(SegmentingExpert):
             pixels = torch.from_numpy(rough.pixels.astype(np.float32))[None, None]
             prompt[0] = F.interpolate(pixels, size=self._size, mode="area")[0, 0] >= _COVERED
         with torch.inference_mode():
-            logits, overlaps = self.by_masks(seen=self.seen([image for image, _ in rows]), masks=prompts)
+            logits, overlaps = self.by_masks(features=self.features([image for image, _ in rows]), masks=prompts)
         return [
             Mask(rough.label, enlarged(row, size=image.size)[0] > 0, score=_score(overlap))
             for row, overlap, (image, rough) in zip(logits, overlaps[:, 0], rows, strict=True)
@@ -324,7 +326,7 @@ class EverythingExpert(SegmentingExpert):
         labels = torch.full(places.shape[:3], NO_POINT, dtype=torch.int)
         labels[:, :, 0] = 1
         with torch.inference_mode():
-            logits, overlaps = self.by_points(seen=self.seen(images), places=places, labels=labels)
+            logits, overlaps = self.by_points(features=self.features(images), places=places, labels=labels)
         return [
             distinct(masks=enlarged(row, size=image.size) > 0, scores=scores.cpu().numpy(), least=self._threshold)
             for row, scores, image in zip(logits, overlaps, images, strict=True)
@@ -359,12 +361,7 @@ def coloured(segments: Sequence[Plane], *, size: tuple[int, int]) -> Image:
     order = sorted(range(len(segments)), key=lambda index: float(np.nonzero(segments[index])[1].mean()))
     places = {segment: place for place, segment in enumerate(order)}
     for index in reversed(range(len(segments))):
-        pixels[segments[index]] = _colour(places[index])
+        # Bright colours; those of neighbouring places lie far apart.
+        hue, saturation = (places[index] * _GOLDEN) % 1.0, 1.0 - 0.35 * (places[index] % 2)
+        pixels[segments[index]] = [round(255 * level) for level in colorsys.hsv_to_rgb(hue, saturation, 1.0)]
     return PillowImage.fromarray(pixels)
-
-
-def _colour(place: int) -> tuple[int, int, int]:
-    """A bright colour; those of neighbouring places lie far apart."""
-    golden = 0.618034
-    red, green, blue = colorsys.hsv_to_rgb((place * golden) % 1.0, 1.0 - 0.35 * (place % 2), 1.0)
-    return round(255 * red), round(255 * green), round(255 * blue)

@@ -139,7 +139,12 @@ def _factors(*, column: Column, results: Sequence[TaskScore]) -> dict[str, float
 
 
 def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float | None:
-    if not _is_of(column=column, result=result):
+    is_of_column = (
+        (not column.metric or column.metric == result.metric)
+        and (not column.weights or result.metric in column.weights)
+        and (not column.tasks or result.task in column.tasks)
+    )
+    if not is_of_column:
         return None
     if result.outcome is Outcome.PLANNER_FAULT:
         return column.fault
@@ -149,14 +154,6 @@ def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float |
     if value is None:
         return None
     return float(value) + (result.indicators.get(column.undecided, 0.0) if upper and column.undecided else 0.0)
-
-
-def _is_of(*, column: Column, result: TaskScore) -> bool:
-    return (
-        (not column.metric or column.metric == result.metric)
-        and (not column.weights or result.metric in column.weights)
-        and (not column.tasks or result.task in column.tasks)
-    )
 
 
 def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:

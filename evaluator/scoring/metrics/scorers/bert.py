@@ -9,7 +9,6 @@ references are computed once and kept.
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
@@ -40,7 +39,10 @@ class BERTScore:
         # Not bert-score's own `get_model`: it takes any path with "t5" in it for a T5.
         self._model = for_scoring(load_pretrained(AutoModel, folder=spec.path, device=device), device=device)
         self._model.encoder.layer = self._model.encoder.layer[:layers]
-        self._tokenizer = _limited(spec=spec, longest=int(self._model.config.max_position_embeddings))
+        self._tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+        # Some released tokenizers know no limit, and `bert-score` asks them for it.
+        longest = int(self._model.config.max_position_embeddings)
+        self._tokenizer.model_max_length = min(self._tokenizer.model_max_length, longest)
         self._device = device
         self._kept: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
 
@@ -70,13 +72,6 @@ class BERTScore:
             [text], self._model, self._tokenizer, weights, device=self._device
         )
         return embedding.cpu(), mask.cpu(), idf
-
-
-def _limited(*, spec: ScorerSpec, longest: int) -> Any:
-    """The tokenizer beside the weights. Some released ones know no limit, and `bert-score` asks them for it."""
-    tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
-    tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
-    return tokenizer
 
 
 def _text(value: Value) -> str:
