@@ -133,7 +133,7 @@ class _Rule:
 class SelectLabels(_Rule):
     """Keeps the labels that a condition names (`evaluator.core.naming`)."""
 
-    def label(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         labels = value_of(item, name="category_list", kind=Labels)
         means = _meaning(item)
         return {"target_category_result": Labels(tuple(label for label in labels.items if means(label.name)))}
@@ -142,7 +142,7 @@ class SelectLabels(_Rule):
 class SelectBoxes(_Rule):
     """Keeps the boxes whose label a condition names."""
 
-    def box(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         boxes = value_of(item, name="bbox_list", kind=Boxes)
         means = _meaning(item)
         return {"result": replace(boxes, items=tuple(box for box in boxes.items if means(box.label)))}
@@ -151,7 +151,7 @@ class SelectBoxes(_Rule):
 class SelectMasks(_Rule):
     """Keeps the masks whose label a condition names."""
 
-    def mask(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         masks = value_of(item, name="mask_list", kind=Masks)
         means = _meaning(item)
         return {"result": replace(masks, items=tuple(mask for mask in masks.items if means(mask.label)))}
