@@ -17,7 +17,7 @@ from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite, shown_columns
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
-from evaluator.episodes.base import Evaluator, Setting, SettingError, episode_of
+from evaluator.episodes.base import Evaluator, SettingError, episode_of
 from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
@@ -36,7 +36,6 @@ from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_wo
 if TYPE_CHECKING:
     from evaluator.core.planner import Planner
     from evaluator.core.records import ResultRecord
-    from evaluator.reliability.profile import Profile
 
 _PLANS = "plans:"
 
@@ -99,7 +98,12 @@ def evaluate(
         arbiter=arbiter, arbiter_threshold=arbiter_threshold, arbiter_key_env=arbiter_key_env,
     )  # fmt: skip
     setting = setting_of(settings, listener=view.executed)
-    chosen_planner = _planner(name=planner, suite=_asked(suite=chosen, setting=setting), timeout=timeout)
+    try:
+        # Planners that know the gold plans must know the requests as planners are asked them.
+        as_asked = suite_on_split(suite=chosen, split=setting.split, hidden_seed=setting.hidden_seed)
+    except ValueError as error:
+        raise usage_error(error) from None
+    chosen_planner = _planner(name=planner, suite=as_asked, timeout=timeout)
     try:
         evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
     except SettingError as error:
@@ -110,18 +114,23 @@ def evaluate(
         document = _document(
             evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples, store=store, file=output
         )
-        found = None
+        reliability = None
         if is_reliability:
+            from evaluator.core.records import ResultRecord
+            from evaluator.reliability.command import measured
+
+            records = [ResultRecord.model_validate(record) for record in document["results"]]
             try:
-                found = _reliability(
-                    evaluator=evaluator, profile=profile, planner=chosen_planner, document=document, runs=runs
-                )
+                reliability = measured(
+                    evaluator=evaluator, profile=profile, planner=chosen_planner,
+                    tasks=[record.task for record in records], records=records, runs=runs,
+                )  # fmt: skip
             except KeyboardInterrupt:
                 write_json(document, printed=as_json, file=output)
                 kept = f"{output} has the evaluation without it" if output else "the evaluation itself was measured"
                 log.print(f"planarena: interrupted while measuring the reliability; {kept}.", markup=False)
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
-            document["reliability"] = found.to_json()
+            document["reliability"] = reliability.to_json()
     finally:
         if isinstance(chosen_planner, StrategyPlanner):
             chosen_planner.close()
@@ -131,44 +140,16 @@ def evaluate(
     if not as_json:
         _print_summary(suite=chosen, document=document)
         print_causes(document["causes"], tasks=len(document["results"]))
-        if found is not None:
+        if reliability is not None:
             from evaluator.reliability.command import print_profile
 
-            print_profile(found)
-    if (code := _code_of(document["summary"]["outcomes"])) is not ExitCode.PASSED:
-        raise typer.Exit(code)
-
-
-def _code_of(outcomes: Mapping[str, int]) -> ExitCode:
+            print_profile(reliability)
+    outcomes = document["summary"]["outcomes"]
     if outcomes.get(Outcome.INFRA_FAULT):
-        return ExitCode.INFRASTRUCTURE
+        raise typer.Exit(ExitCode.INFRASTRUCTURE)
     if outcomes.get(Outcome.PLANNER_FAULT) and not outcomes.get(Outcome.SCORED):
         log.print("planarena: no plan of the planner could be used", style="red", highlight=False)
-        return ExitCode.PLANNER_FAULT
-    return ExitCode.PASSED
-
-
-def _reliability(
-    *, evaluator: Evaluator, profile: str, planner: "Planner", document: dict[str, Any], runs: int
-) -> "Profile":
-    from evaluator.core.records import ResultRecord
-    from evaluator.reliability.command import measured
-
-    records = [ResultRecord.model_validate(record) for record in document["results"]]
-    tasks = [record.task for record in records]
-    return measured(evaluator=evaluator, profile=profile, planner=planner, tasks=tasks, records=records, runs=runs)
-
-
-def _asked(*, suite: Suite, setting: Setting) -> Suite:
-    """The suite as planners are asked, which those that know the gold plans must know.
-
-    Raises:
-        typer.Exit: the suite has no such requests; standard error says why.
-    """
-    try:
-        return suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
-    except ValueError as error:
-        raise usage_error(error) from None
+        raise typer.Exit(ExitCode.PLANNER_FAULT)
 
 
 def _document(
@@ -301,14 +282,11 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
         settings = EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True)
         return CircuitBreaker(EndpointPlanner(settings, name=name), has_preflight=True)
     if name.startswith(_PLANS):
-        return _given(Path(name.removeprefix(_PLANS)), suite=suite)
+        from evaluator.planners.given import GivenPlans
+
+        file = Path(name.removeprefix(_PLANS))
+        return GivenPlans(plans_of(file, suite=suite).plans, name=file.name)
     try:
         return planner_named(name=name, suite=suite)
     except PlannerNameError as error:
         raise usage_error(error) from None
-
-
-def _given(file: Path, *, suite: Suite) -> "Planner":
-    from evaluator.planners.given import GivenPlans
-
-    return GivenPlans(plans_of(file, suite=suite).plans, name=file.name)

@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.client.verify.addresses import BoardAddress
-from evaluator.client.verify.announcements import check_announcements
 from evaluator.client.verify.documents import ListedSnapshot, MalformedError, Row, shaped
 from evaluator.client.verify.fetching import FetchError, MissingError
-from evaluator.client.verify.history import History, check_history
+from evaluator.client.verify.history import History, Withdrawn, check_binding, check_history, read_withdrawals
 from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.publications import check_publications
 from evaluator.client.verify.ranks import Runs, check_ranges
@@ -23,10 +21,9 @@ from evaluator.client.verify.rows import (
     columns_of,
     score_of,
 )
-from evaluator.client.verify.seasons import check_withheld, regenerated
-from evaluator.client.verify.site import Site
+from evaluator.client.verify.seasons import check_announcements, check_withheld, regenerated
+from evaluator.client.verify.site import BoardAddress, Site
 from evaluator.client.verify.trust import Basis, ForgedListError, Trust, UntrustedError, trust
-from evaluator.client.verify.withdrawals import Withdrawn, check_binding, read_withdrawals
 from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof
 from evaluator.core.signatures.statements import Conditions, RowDigests, SnapshotStatement
 from evaluator.core.suites.hidden import HIDDEN

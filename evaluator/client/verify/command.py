@@ -4,18 +4,14 @@ import json
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from evaluator.client.errors import UsageError
-from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.report import Report
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.options import JsonFlag
-
-if TYPE_CHECKING:
-    from evaluator.client.verify.fetching import RecordingFetcher
 
 SAMPLE = 20
 _SEED_BITS = 32
@@ -69,20 +65,6 @@ def verify(
     raise typer.Exit(report.exit_code)
 
 
-def _check_source(*, url: str, offline: Path | None, download: Path | None) -> None:
-    if bool(url) == bool(offline):
-        raise UsageError("give the address of a board, or --offline FILE")
-    if offline and download:
-        raise UsageError("--download needs an address: it writes what is read from the site")
-
-
-def _write_download(recording: "RecordingFetcher", *, file: Path, facts: dict[str, Any]) -> None:
-    try:
-        recording.write(file, facts=facts)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error}") from None
-
-
 def _verified(
     *, url: str, sample: int | None, seed: int | None, download: Path | None, offline: Path | None, key: str,
     head: str, patience: float,
@@ -91,9 +73,12 @@ def _verified(
     from evaluator.client.verify.checking import Order, check
     from evaluator.client.verify.fetching import FetchError, FileFetcher, RecordingFetcher, SiteFetcher
     from evaluator.client.verify.pins import Head, known_sites_file, read_site, write_site
-    from evaluator.client.verify.site import Site
+    from evaluator.client.verify.site import Site, board_address
 
-    _check_source(url=url, offline=offline, download=download)
+    if bool(url) == bool(offline):
+        raise UsageError("give the address of a board, or --offline FILE")
+    if offline and download:
+        raise UsageError("--download needs an address: it writes what is read from the site")
     try:
         file = FileFetcher(offline) if offline else None
     except FetchError as error:
@@ -119,7 +104,10 @@ def _verified(
         site_fetcher.close()
         _tell("")
     if download is not None:
-        _write_download(recording, file=download, facts={"address": url, "sample": order.sample, "seed": order.seed})
+        try:
+            recording.write(download, facts={"address": url, "sample": order.sample, "seed": order.seed})
+        except OSError as error:
+            raise UsageError(f"{download} cannot be written: {error}") from None
     if file is None and after != known:
         write_site(file=pins, site=address.site, known=after)
     return report

@@ -13,12 +13,11 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from evaluator.client.verify.addresses import CONDITIONS, BoardAddress
 from evaluator.client.verify.documents import MalformedError
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.rows import columns_of
-from evaluator.client.verify.site import ROWS_PER_PAGE, Site
+from evaluator.client.verify.site import CONDITIONS, ROWS_PER_PAGE, BoardAddress, Site
 from evaluator.core import canonical_json
 from evaluator.core.signatures.documents import SnapshotProof
 from evaluator.core.signatures.statements import SnapshotStatement

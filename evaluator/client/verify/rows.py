@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from evaluator.client.verify.documents import MalformedError, Row, shaped
+from evaluator.client.verify.history import Withdrawn
 from evaluator.client.verify.ranks import Runs, check_order
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
-from evaluator.client.verify.withdrawals import Withdrawn
 from evaluator.core import canonical_json
 from evaluator.core.records import Outcome
 from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof

@@ -1,19 +1,28 @@
-"""Seasons: the published seed against the signed commitment, requests and samples made again from it, and the results
-that are withheld until then."""
+"""Seasons: the published seed against the signed commitment, requests and samples made again from it, the results that
+are withheld until then, and the announcements, which are signed, pinned, and never taken back.
 
+Each announcement names every suite of the season with the commitment to its seed. What was seen once is remembered, so
+that a commitment that is exchanged, or an announcement that is rewritten, is found by everybody who verified the site
+before. Published seeds are compared with the announced commitments, those of all suites of a season.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evaluator.client.verify.documents import MalformedError, SeasonDocument
 from evaluator.client.verify.fetching import FetchError, MissingError
-from evaluator.client.verify.report import Report
+from evaluator.client.verify.pins import Head
+from evaluator.client.verify.report import Kind, Report
 from evaluator.client.verify.site import Site
-from evaluator.core.signatures.statements import SnapshotStatement
+from evaluator.client.verify.trust import Trust
+from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
+from evaluator.core.signatures.statements import SeasonStatement, SnapshotStatement
 from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
 
-_PART = "season"
+_SEASON = "season"
 
 
 def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> "Regenerated | None":
@@ -25,7 +34,7 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
     try:
         document = site.season(conditions.season)
     except (MissingError, FetchError, MalformedError) as error:
-        report.not_checked(_PART, f"{where}: {error}")
+        report.not_checked(_SEASON, f"{where}: {error}")
         return None
     seed = _published_seed(document=document, statement=statement, report=report)
     if not seed:
@@ -34,18 +43,18 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         # Loaded here: verifying any other board needs less than a suite does.
         from evaluator.client.verify.regenerating import OtherSuiteError, made_again
     except ImportError as error:
-        report.not_checked(_PART, f"{where}: its data are made by what `planarena[plans]` installs ({error})")
+        report.not_checked(_SEASON, f"{where}: its data are made by what `planarena[plans]` installs ({error})")
         return None
     try:
         found, digest = made_again(statement=statement, seed=seed)
     except OtherSuiteError as error:
-        report.not_checked(_PART, f"{where}: its data cannot be made here: {error}")
+        report.not_checked(_SEASON, f"{where}: its data cannot be made here: {error}")
         return None
     if digest != conditions.data_digest:
         text = f"{where}: the data that follow from the published seed are not those of the board"
-        report.mismatch(_PART, text, expected=conditions.data_digest, found=digest)
+        report.mismatch(_SEASON, text, expected=conditions.data_digest, found=digest)
         return None
-    report.ok(_PART, f"{where}: the published seed fits its commitment, and its requests and data were made again")
+    report.ok(_SEASON, f"{where}: the published seed fits its commitment, and its requests and data were made again")
     return found
 
 
@@ -81,20 +90,167 @@ def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, r
     if data is None or data.commitment != conditions.commitment:
         told = data.commitment if data else "none"
         text = f"{where}: the site names another commitment than it signed"
-        report.mismatch(_PART, text, expected=conditions.commitment, found=told)
+        report.mismatch(_SEASON, text, expected=conditions.commitment, found=told)
         return ""
     if data.seed is None:
-        report.note(_PART, f"{where} is not closed: its seed is secret, and its requests were not made again")
+        report.note(_SEASON, f"{where} is not closed: its seed is secret, and its requests were not made again")
         return ""
     try:
         committed = commitment(seed=data.seed, season=conditions.season, suite=slug)
     except SeedError:
         report.mismatch(
-            _PART, f"{where}: the published seed is no seed", expected="64 hexadecimal digits", found=data.seed
+            _SEASON, f"{where}: the published seed is no seed", expected="64 hexadecimal digits", found=data.seed
         )
         return ""
     if committed != conditions.commitment:
         text = f"{where}: the published seed does not fit the commitment"
-        report.mismatch(_PART, text, expected=conditions.commitment, found=committed)
+        report.mismatch(_SEASON, text, expected=conditions.commitment, found=committed)
         return ""
     return data.seed
+
+
+_ANNOUNCEMENT = "announcement"
+
+
+def check_announcements(
+    *, statement: SnapshotStatement, site: Site, trust: Trust, known: Mapping[str, Head], report: Report
+) -> Mapping[str, Head]:
+    """Check the announcements of every season of a site, and that of the board's season against the board.
+
+    Args:
+        statement: of the snapshot that is verified.
+        known: by season, the last announcement that was seen before.
+
+    Returns:
+        What is to be remembered, by season.
+    """
+    try:
+        documents = list(site.seasons())
+    except (FetchError, MalformedError) as error:
+        report.not_checked(_ANNOUNCEMENT, f"the list of seasons: {error}")
+        return known
+    heads, signed = dict(known), 0
+    for gone in sorted(known.keys() - {document.name for document in documents}):
+        report.mismatch(
+            _ANNOUNCEMENT, f"season {gone} is not listed any more", expected="its announcement", found="none"
+        )
+    for document in documents:
+        before = len(report.of(Kind.MISMATCH))
+        chain = _chain(document, trust=trust, report=report)
+        _check_known(document.name, chain=chain, known=known.get(document.name), report=report)
+        if chain:
+            _check_document(document, announced=chain[-1][0], report=report)
+        if chain and len(report.of(Kind.MISMATCH)) == before:
+            signed += 1
+            heads[document.name] = Head(number=chain[-1][0].number, statement=chain[-1][1])
+        if document.name == statement.conditions.season:
+            _check_board(chain=[one for one, _ in chain], statement=statement, report=report)
+    if signed:
+        many = "1 season" if signed == 1 else f"{signed} seasons"
+        report.ok(_ANNOUNCEMENT, f"{many}: announced with signed commitments to the seeds of all suites")
+    return heads
+
+
+def _chain(document: SeasonDocument, *, trust: Trust, report: Report) -> list[tuple[SeasonStatement, str]]:
+    """The statements of a season's announcements with their digests, as far as each follows from the one before."""
+    found: list[tuple[SeasonStatement, str]] = []
+    where = f"season {document.name}"
+    for number, envelope in enumerate(document.announcements, start=1):
+        try:
+            # A key that is not trusted, such as one from before the given key, suffices where a later announcement by
+            # a trusted one names this one by its digest.
+            statement = open_envelope(envelope, expected=SeasonStatement, keys={**trust.listed, **trust.keys})
+        except EnvelopeError as error:
+            text = f"{where}: announcement {number} {error}"
+            report.mismatch(_ANNOUNCEMENT, text, expected="a valid statement", found=envelope.key_id)
+            break
+        last = found[-1] if found else None
+        facts = (statement.season, statement.number, statement.previous)
+        wanted = (document.name, number, None if last is None else last[1])
+        if facts != wanted:
+            text = f"{where}: announcement {number} does not follow from the one before it"
+            report.mismatch(_ANNOUNCEMENT, text, expected=wanted, found=facts)
+            break
+        key = trust.trusted.get(statement.key)
+        if statement.key != envelope.key_id or (key is not None and not key.covers(statement.signed)):
+            text = f"{where}: announcement {number} was signed when its key was not in use"
+            report.mismatch(_ANNOUNCEMENT, text, expected=statement.key, found=statement.signed)
+        if last is not None and (changed := _changed(before=last[0], after=statement)):
+            text = f"{where}: announcement {number} changes the commitment of {changed}"
+            report.mismatch(
+                _ANNOUNCEMENT, text, expected=_of(last[0])[changed], found=_of(statement).get(changed, "none")
+            )
+        found.append((statement, envelope.digest))
+    if found and found[-1][0].key not in trust.trusted:
+        report.not_checked(
+            _ANNOUNCEMENT, f"{where}: its announcement is signed by {found[-1][0].key}, which is not trusted"
+        )
+        return []
+    return found
+
+
+def _changed(*, before: SeasonStatement, after: SeasonStatement) -> str:
+    """The first suite whose commitment is another one than before; empty if there is none."""
+    now = _of(after)
+    return next((suite for suite, committed in _of(before).items() if now.get(suite) != committed), "")
+
+
+def _check_known(
+    season: str, *, chain: Sequence[tuple[SeasonStatement, str]], known: Head | None, report: Report
+) -> None:
+    if known is None:
+        return
+    digests = {statement.number: digest for statement, digest in chain}
+    if digests.get(known.number) != known.statement:
+        text = f"season {season}: announcement {known.number} is not what it was when it was verified here"
+        report.mismatch(_ANNOUNCEMENT, text, expected=known.statement, found=digests.get(known.number, "none"))
+
+
+def _check_document(document: SeasonDocument, *, announced: SeasonStatement, report: Report) -> None:
+    """Compare what the site shows of a season, and the seeds that it published, with what it announced."""
+    where, signed = f"season {document.name}", _of(announced)
+    shown = {data.suite: data.commitment for data in document.suites}
+    for suite in sorted(signed.keys() | shown.keys()):
+        if signed.get(suite) != shown.get(suite):
+            text = f"{where}: the commitment of {suite} is not the announced one"
+            report.mismatch(_ANNOUNCEMENT, text, expected=signed.get(suite, "none"), found=shown.get(suite, "none"))
+    for what in ("announced", "opens", "closes"):
+        if getattr(document, what) != getattr(announced, what):
+            text = f"{where}: the site shows another time than it announced ({what})"
+            report.mismatch(_ANNOUNCEMENT, text, expected=getattr(announced, what), found=getattr(document, what))
+    for data in document.suites:
+        if (data.seed is None) != (document.closed is None):
+            text = f"{where}: the seed of {data.suite} is public exactly while the season is not closed"
+            report.mismatch(_ANNOUNCEMENT, text, expected="a seed once it is closed", found=data.seed or "none")
+        if data.seed is None or data.suite not in signed:
+            continue
+        try:
+            committed = commitment(seed=data.seed, season=document.name, suite=data.suite)
+        except SeedError:
+            text = f"{where}: what was published for {data.suite} is no seed"
+            report.mismatch(_ANNOUNCEMENT, text, expected="64 hexadecimal digits", found=data.seed)
+            continue
+        if committed != signed[data.suite]:
+            text = f"{where}: the published seed of {data.suite} does not fit the announced commitment"
+            report.mismatch(_ANNOUNCEMENT, text, expected=signed[data.suite], found=committed)
+
+
+def _check_board(*, chain: Sequence[SeasonStatement], statement: SnapshotStatement, report: Report) -> None:
+    """Check that the board is of the data that were announced, and that they were announced before."""
+    conditions, slug = statement.conditions, statement.suite.slug
+    where = f"season {conditions.season}"
+    first = next((one for one in chain if slug in _of(one)), None)
+    if first is None:
+        report.not_checked(_ANNOUNCEMENT, f"{where}: no signed announcement names {slug}")
+        return
+    if _of(first)[slug] != conditions.commitment:
+        text = f"{where}: the board is of other data than announced"
+        report.mismatch(_ANNOUNCEMENT, text, expected=_of(first)[slug], found=conditions.commitment)
+    elif first.signed > statement.signed:
+        report.note(
+            _ANNOUNCEMENT, f"{where}: its announcement was signed {first.signed:%Y-%m-%d %H:%M} UTC, after the board"
+        )
+
+
+def _of(statement: SeasonStatement) -> dict[str, str]:
+    return {one.suite: one.commitment for one in statement.suites}

@@ -200,7 +200,7 @@ def test_ctrl_c_while_the_reliability_is_measured_keeps_the_evaluation(monkeypat
     def interrupted(**_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaluator.cli.evaluate._reliability", interrupted)
+    monkeypatch.setattr("evaluator.reliability.command.measured", interrupted)
     target = tmp_path / "out.json"
     (tmp_path / "out.json.part.jsonl").write_text("of an earlier run")
     done = CliRunner().invoke(app, [*GOLD, "--reliability", "--output", str(target)])

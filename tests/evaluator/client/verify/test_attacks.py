@@ -7,11 +7,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.report import ExitCode, Kind, Report
-from evaluator.client.verify.site import Site
+from evaluator.client.verify.site import Site, board_address
 from evaluator.core import canonical_json
 from evaluator.core.signatures.envelope import Envelope, PrivateKey, _signed_bytes
 from evaluator.core.signatures.statements import RowDigests, record_commitment, result_digest

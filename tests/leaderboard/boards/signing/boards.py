@@ -4,12 +4,11 @@ from typing import Any
 
 from django.test import Client
 
-from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Kind, Report
-from evaluator.client.verify.site import Site
+from evaluator.client.verify.site import Site, board_address
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.library import Library

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.fetching import MissingError
 from evaluator.client.verify.pins import KnownSite
 from evaluator.client.verify.report import Report
-from evaluator.client.verify.site import Site
+from evaluator.client.verify.site import Site, board_address
 from evaluator.core.commands.exit_codes import ExitCode
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.operations.leaving.closing import delete_account
