@@ -17,8 +17,8 @@ from typing import Any
 
 from evaluator.core.planner import Planner, PlannerReply, PlannerRequest
 from evaluator.core.plans.model import Plan, plan_to_json
-from evaluator.core.records import Outcome, PlannerCall, ResultRecord, SampleResult, without_timings
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.records import Outcome, PlannerCall, ResultRecord, without_timings
+from evaluator.core.suites.base import Suite
 from evaluator.core.values import encode
 from evaluator.episodes.executed import Prepared
 from evaluator.episodes.execution import ExecutionEvaluator
@@ -29,9 +29,6 @@ from evaluator.planners.ablations import without_step
 from evaluator.planners.bundled import GoldPlanner
 from evaluator.studies.benchmarks.new_process import run_in_new_process, seconds_since_start
 from evaluator.studies.benchmarks.released import SequentialStructure, released_structure
-
-_Call = tuple[str, tuple[tuple[str, str], ...], int | None]
-"""Tool, names and digests of its inputs, and the sample where an expert samples."""
 
 
 def distinct_calls(
@@ -46,33 +43,24 @@ def distinct_calls(
         plans: the plan of each task.
         sampling: tools whose experts sample, so that a call belongs to its sample.
     """
-    found: set[_Call] = set()
-    for record in records:
-        for sample in record.samples:
-            found |= _calls(plan=plans[record.task], sample=sample, sampling=sampling)
-    return Counter(tool for tool, _, _ in found)
-
-
-def _calls(*, plan: Plan, sample: SampleResult, sampling: Collection[str]) -> set[_Call]:
-    runs = {run.step: run for run in sample.steps}
-    # A plan may name a file of the request without "$".
-    digests = {key: reference.digest for name, reference in sample.inputs.items() for key in (f"${name}", name)}
-    for step in plan.steps:
-        made = runs[step.id].outputs
-        digests |= {reference: made[name].digest for name, reference in step.outputs.items() if name in made}
-    return {
-        (
-            step.tool,
-            tuple(sorted((name, digests.get(value) or encode(value).digest) for name, value in step.inputs.items())),
-            sample.index if step.tool in sampling else None,
-        )
-        for step in plan.steps
-    }
+    calls: set[tuple[str, tuple[tuple[str, str], ...], int | None]] = set()
+    for task, sample in ((record.task, sample) for record in records for sample in record.samples):
+        steps = plans[task].steps
+        runs = {run.step: run for run in sample.steps}
+        # A plan may name a file of the request without "$".
+        digests = {key: reference.digest for name, reference in sample.inputs.items() for key in (f"${name}", name)}
+        for step in steps:
+            outputs = runs[step.id].outputs
+            digests |= {reference: outputs[name].digest for name, reference in step.outputs.items() if name in outputs}
+        for step in steps:
+            inputs = sorted((name, digests.get(value) or encode(value).digest) for name, value in step.inputs.items())
+            calls.add((step.tool, tuple(inputs), sample.index if step.tool in sampling else None))
+    return Counter(tool for tool, _, _ in calls)
 
 
 PHASES = ("cold", "second", "process", "again", "released")
 CHANGED = 10
-"""The second planner answers every so manieth task differently."""
+"""The second planner answers every tenth task differently."""
 
 
 class SecondPlanner:
@@ -82,25 +70,21 @@ class SecondPlanner:
 
     def __init__(self, suite: Suite) -> None:
         self._gold = GoldPlanner(suite)
-        self._changed = {
-            task.key: shorter for task in suite.tasks[::CHANGED] if (shorter := _shorter(suite=suite, task=task))
-        }
+        self._changed: dict[str, Plan] = {}
+        for task in suite.tasks[::CHANGED]:
+            gold = task.gold or Plan(steps=(), answers=())
+            # The first step that can be left out, so that most of what follows is new.
+            for step in gold.steps:
+                shorter = without_step(plan=gold, step=step.id, catalogue=suite.catalogue, resources=task.resources)
+                if shorter is not None:
+                    self._changed[task.key] = shorter
+                    break
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         shorter = self._changed.get(request.task.id)
         if shorter is None:
             return self._gold.plan(request)
         return PlannerReply(plan=plan_to_json(shorter), call=PlannerCall(seconds=0.0))
-
-
-def _shorter(*, suite: Suite, task: Task) -> Plan | None:
-    """The gold plan without the first step that can be left out, so that most of what follows is new."""
-    gold = task.gold or Plan(steps=(), answers=())
-    found = (
-        without_step(plan=gold, step=step.id, catalogue=suite.catalogue, resources=task.resources)
-        for step in gold.steps
-    )
-    return next((plan for plan in found if plan is not None), None)
 
 
 @dataclass(slots=True)
@@ -358,7 +342,7 @@ class _Bench:
 
     def _close(self, *, phase: Phase, calls: Counter[str]) -> None:
         phase.calls = dict(sorted(calls.items()))
-        phase.peak_rss_bytes = _peak_rss_bytes()
+        phase.peak_rss_bytes = _bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         self._report.phases[phase.name] = phase
         self._say(f"{phase.name}: {phase.wall:.1f} s")
 
@@ -386,10 +370,6 @@ def _executed(records: dict[str, ResultRecord]) -> dict[str, object]:
         key: (record.outcome, record.score, [sample.model_dump() for sample in without_timings(record).samples])
         for key, record in records.items()
     }
-
-
-def _peak_rss_bytes() -> int:
-    return _bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def _bytes(peak: int) -> int:

@@ -14,7 +14,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import Suite
-from evaluator.core.tools.types import ResourceType, Tool
+from evaluator.core.tools.types import ResourceType
 from evaluator.planners.ablations import Kind, Variant, VariantPlanner, variants
 from evaluator.scoring.metrics.statistics import DIFFERENCES, Interval, cluster_bootstrap
 
@@ -107,7 +107,11 @@ def _scores(
 ) -> Iterator[Scored]:
     """In rounds, one variant of every task in each, so that experts see large batches."""
     # Texts are repaired by one tool only; what can stand in another order restores images.
-    movable = frozenset(tool.name for tool in suite.catalogue.tools.values() if _restores_images(tool))
+    movable = frozenset(
+        tool.name
+        for tool in suite.catalogue.tools.values()
+        if set(tool.inputs.values()) == set(tool.outputs.values()) == {ResourceType.IMAGE}
+    )
     waiting = {key: list(variants(task=suite.task(key), catalogue=suite.catalogue, movable=movable)) for key in tasks}
     while any(waiting.values()):
         chosen = {key: rest.pop(0) for key, rest in waiting.items() if rest}
@@ -118,10 +122,6 @@ def _scores(
                 waiting[record.task] = []
             elif record.score is not None:
                 yield Scored(record.task, record.metric, chosen[record.task], record.score)
-
-
-def _restores_images(tool: Tool) -> bool:
-    return set(tool.inputs.values()) == set(tool.outputs.values()) == {ResourceType.IMAGE}
 
 
 def _by_kind(rows: Sequence[Scored]) -> dict[Kind, dict[str, float]]:
@@ -148,7 +148,7 @@ def _report(*, metric: str, rows: Sequence[Scored]) -> MetricReport:
     gold = {row.task: row.score for row in rows if row.variant.kind is Kind.GOLD}
     others: dict[str, list[Scored]] = defaultdict(list)
     for row in rows:
-        if row.variant.kind is Kind.DROPPED or (row.variant.kind is Kind.NOTHING):
+        if row.variant.kind in (Kind.DROPPED, Kind.NOTHING):
             others[row.task].append(row)
     compared = [task for task in gold if task in others]
     losses = tuple(

@@ -19,7 +19,7 @@ from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.scoring.metrics.scorers.base import Scorer
 from evaluator.scoring.metrics.scorers.loading import load_scorer
 from evaluator.studies.experts.data.bank import as_tensor
-from evaluator.studies.experts.quality import guided_drawing, maps, reading, seeing
+from evaluator.studies.experts.quality import guided_drawing, maps, seeing, texts
 from evaluator.studies.experts.quality.texts import TextQuality, measure_texts
 from evaluator.studies.experts.quality.vision import vision_quality
 from evaluator.studies.experts.restoration import RESTORER_FOLDERS, RESTORING_ORDER
@@ -193,7 +193,7 @@ class Quality:
         return {f"mean score of a label with {name}": f"{score:.3f}" for name, score in self.labels.items()}
 
 
-_FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES, **reading.MEASURES}
+_FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES, **texts.MEASURES}
 
 
 def _with_further(

@@ -213,7 +213,7 @@ def test_letters_are_seen_whatever_their_colours():
     ],
 )  # fmt: skip
 def test_held_out_quality(experts, kind, folder, count, floors):
-    from evaluator.studies.experts.quality import maps, reading, seeing
+    from evaluator.studies.experts.quality import maps, seeing
 
     for spec in load_profile("lilliput").experts.values():
         if spec.path.name == folder:
