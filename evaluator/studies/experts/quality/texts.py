@@ -147,7 +147,7 @@ def continuation_quality(*, expert: Expert, count: int) -> dict[str, float]:
     return {"right next word": _equal(begun, nouns)}
 
 
-_MEASURES: Mapping[str, Callable[..., dict[str, float]]] = {
+_TEXT_MEASURES: Mapping[str, Callable[..., dict[str, float]]] = {
     "machine-translation": translation_quality,
     "fill-mask": fill_quality,
     "question-answering": answer_quality,
@@ -179,7 +179,7 @@ def measure_texts(*, experts: Mapping[str, Expert], count: int) -> TextQuality:
     """Measure the language experts among those of a profile, by tool."""
     tables = {
         model: measure(expert=experts[TEXT_TOOLS[model]], count=count)
-        for model, measure in _MEASURES.items()
+        for model, measure in _TEXT_MEASURES.items()
         if TEXT_TOOLS[model] in experts
     }
     return TextQuality(count=count, tables=tables)

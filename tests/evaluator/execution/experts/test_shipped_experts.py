@@ -213,12 +213,12 @@ def test_letters_are_seen_whatever_their_colours():
     ],
 )  # fmt: skip
 def test_held_out_quality(experts, kind, folder, count, floors):
-    from evaluator.studies.experts.quality import maps, seeing
+    from evaluator.studies.experts.quality import maps, seeing, texts
 
     for spec in load_profile("lilliput").experts.values():
         if spec.path.name == folder:
             assert experts[spec.tool]
-    found = {"maps": maps, "reading": reading, "seeing": seeing}[kind].MEASURES[folder](experts, count)
+    found = {"maps": maps, "reading": texts, "seeing": seeing}[kind].MEASURES[folder](experts, count)
     assert {figure: found[figure] for figure, floor in floors.items() if found[figure] < floor} == {}
 
 
