@@ -1,24 +1,33 @@
 """Requests in English."""
 
 import random
+from collections.abc import Mapping, Sequence
 
 from evaluator.openagi.grammar import Degradation
-from evaluator.openagi.season import english_words as english
 from evaluator.openagi.season.requests import NOUNS, Given, Language, Wanted, Wish
-from evaluator.openagi.season.speaker import Speaker, listed
+from evaluator.openagi.season.speaker import Pattern, Speaker, Words, listed, vocabulary
 
+_TABLE = vocabulary("english")
+_NOUNS: Mapping[str, Sequence[str]] = _TABLE["nouns"]
+_CLOZED: Sequence[str] = _TABLE["clozed"]
+_CLOZED_STATES: Sequence[str] = _TABLE["clozed_states"]
+_NOT_CLOZED: Sequence[str] = _TABLE["not_clozed"]
+_CLOZED_CLAUSE: str = _TABLE["clozed_clause"]
+_VERBS: Mapping[str, Sequence[str]] = _TABLE["verbs"]
+_RESULTS: Mapping[str, Sequence[str]] = _TABLE["results"]
+_IMPOSSIBLE: Mapping[str, Sequence[Sequence[str]]] = _TABLE["impossible"]
 _ORDINALS = ("first", "second")
 
 
 class English(Speaker):
     """Words one request in English."""
 
-    words = english.WORDS
-    patterns = english.PATTERNS
+    words = Words.of(_TABLE)
+    patterns = tuple(Pattern(text=text) for text in _TABLE["patterns"])
 
     def __init__(self, *, wish: Wish, rng: random.Random) -> None:
         super().__init__(wish=wish, rng=rng)
-        self.nouns = {given.noun: rng.choice(english.NOUNS[given.noun]) for given in wish.given}
+        self.nouns = {given.noun: rng.choice(_NOUNS[given.noun]) for given in wish.given}
 
     def slot(self, name: str, argument: str) -> str:
         """See `Speaker`."""
@@ -52,7 +61,7 @@ class English(Speaker):
         given = self.wish.needed[0]
         subject = self._aside(given)
         if not self.wish.denied:
-            return self.rng.choice(english.NOT_CLOZED).format(it=subject)
+            return self.rng.choice(_NOT_CLOZED).format(it=subject)
         denied = [self.rng.choice(self._plain(kind)) for kind in self.wish.denied]
         if len(denied) > 1:
             return f"{subject} is neither {denied[0]} nor {denied[1]}."
@@ -84,7 +93,7 @@ class English(Speaker):
         noun = self.nouns[given.noun]
         if given.is_clozed:
             self.said(given)
-            return f"{_article(noun)} {noun} {self.rng.choice(english.CLOZED)}"
+            return f"{_article(noun)} {noun} {self.rng.choice(_CLOZED)}"
         if given.noun == "query" and self.rng.random() < 0.5:
             return f"{_article(noun)} {noun} about it"
         adjectives = self.adjectives(given)
@@ -116,13 +125,13 @@ class English(Speaker):
     def _state(self, given: Given, *, manner: str) -> str:
         if given.is_clozed:
             self.said(given)
-            return self.rng.choice(english.CLOZED_STATES).format(the=self._the(given))
+            return self.rng.choice(_CLOZED_STATES).format(the=self._the(given))
         return f"{self._is(subject=self._reference(given, manner=manner), given=given)}."
 
     def _clause(self, subject: str) -> str:
         given = self.defective[0]
         self.said(given)
-        return english.CLOZED_CLAUSE.format(it=subject) if given.is_clozed else self._is(subject=subject, given=given)
+        return _CLOZED_CLAUSE.format(it=subject) if given.is_clozed else self._is(subject=subject, given=given)
 
     def _is(self, *, subject: str, given: Given) -> str:
         found = [predicative(word) for word in self.adjectives(given)]
@@ -134,7 +143,7 @@ class English(Speaker):
     def _verbs(self, *, manner: str) -> str:
         wanted = self.wish.stratum.wanted
         if self.is_impossible:
-            verb = self.rng.choice(english.IMPOSSIBLE[wanted[0].base])[0]
+            verb = self.rng.choice(_IMPOSSIBLE[wanted[0].base])[0]
             return verb.format(it=self._reference(self.wish.needed[0], manner=manner))
         found: list[str] = []
         for number, one in enumerate(wanted):
@@ -142,7 +151,7 @@ class English(Speaker):
             # An input is described once; after that it is clear what is meant.
             later = "it" if self.is_single else "the"
             phrase = self._reference(given, manner=manner if not number or not self.is_single else later)
-            verb = self.rng.choice(english.VERBS[one.base])
+            verb = self.rng.choice(_VERBS[one.base])
             found.append(verb.format(it=phrase, **{"in": self._in(one)}))
         return self._in_sequence(found)
 
@@ -156,8 +165,8 @@ class English(Speaker):
     def _results(self) -> str:
         wanted = self.wish.stratum.wanted
         if self.is_impossible:
-            return self.rng.choice(english.IMPOSSIBLE[wanted[0].base])[1]
-        found = [self.rng.choice(english.RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
+            return self.rng.choice(_IMPOSSIBLE[wanted[0].base])[1]
+        found = [self.rng.choice(_RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
         return listed(found, conjunction="and")
 
     def _in(self, wanted: Wanted) -> str:

@@ -2,26 +2,73 @@
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from evaluator.openagi.season import german_words as german
-from evaluator.openagi.season.german_words import FORMS, IMPOSSIBLE, Verb
 from evaluator.openagi.season.requests import NOUNS, Given, Language, Wanted, Wish
-from evaluator.openagi.season.speaker import Speaker, listed
+from evaluator.openagi.season.speaker import Pattern, Speaker, Words, listed, vocabulary
 
 _PART = re.compile(r"\{(\w+)\}")
 _ORDINALS = ("erste", "zweite")
 
 
+_TABLE = vocabulary("german")
+_CLOZED: Sequence[str] = _TABLE["clozed"]
+_CLOZED_STATES: Sequence[str] = _TABLE["clozed_states"]
+_NOT_CLOZED: Sequence[str] = _TABLE["not_clozed"]
+_RESULTS: Mapping[str, Sequence[str]] = _TABLE["results"]
+_FORMS: Mapping[str, Mapping[str, str]] = {
+    "m": {"a": "einen", "a:nom": "ein", "the": "den", "the:nom": "der", "this": "diesen", "it": "ihn", "it:nom": "er",
+          "in": "im", "of": "des", "adjective a": "en", "adjective a:nom": "er", "adjective this": "en"},
+    "f": {"a": "eine", "a:nom": "eine", "the": "die", "the:nom": "die", "this": "diese", "it": "sie", "it:nom": "sie",
+          "in": "in der", "of": "der", "adjective a": "e", "adjective a:nom": "e", "adjective this": "e"},
+    "n": {"a": "ein", "a:nom": "ein", "the": "das", "the:nom": "das", "this": "dieses", "it": "es", "it:nom": "es",
+          "in": "im", "of": "des", "adjective a": "es", "adjective a:nom": "es", "adjective this": "e"},
+}  # fmt: skip
+"""Articles, pronouns and endings of adjectives by gender; accusative where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A noun with what declines with it."""
+
+    word: str
+    gender: str
+    """`m`, `f` or `n`."""
+    plural: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb phrase: as an imperative, and with the place of an infinitive."""
+
+    imperative: str
+    final: str
+    infinitive: str
+    with_zu: str
+
+    @property
+    def has_clause(self) -> bool:
+        """Whether it ends with a subordinate clause, so that nothing can follow."""
+        return "," in self.final
+
+
+_NOUNS = {kind: [Noun(*row) for row in rows] for kind, rows in _TABLE["nouns"].items()}
+_VERBS = {base: [Verb(*row) for row in rows] for base, rows in _TABLE["verbs"].items()}
+_IMPOSSIBLE: Mapping[str, Sequence[tuple[Verb, str]]] = {
+    base: [(Verb(*row[:4]), row[4]) for row in rows] for base, rows in _TABLE["impossible"].items()
+}
+
+
 class German(Speaker):
     """Words one request in German."""
 
-    words = german.WORDS
-    patterns = german.PATTERNS
+    words = Words.of(_TABLE)
+    patterns = tuple(Pattern(text=text) for text in _TABLE["patterns"])
 
     def __init__(self, *, wish: Wish, rng: random.Random) -> None:
         super().__init__(wish=wish, rng=rng)
-        self.nouns = {given.noun: rng.choice(german.NOUNS[given.noun]) for given in wish.given}
+        self.nouns = {given.noun: rng.choice(_NOUNS[given.noun]) for given in wish.given}
 
     def slot(self, name: str, argument: str) -> str:
         """See `Speaker`."""
@@ -57,7 +104,7 @@ class German(Speaker):
         given = self.wish.needed[0]
         subject = self._aside(given, case=":nom")
         if not self.wish.denied:
-            form = self.rng.choice(german.NOT_CLOZED)
+            form = self.rng.choice(_NOT_CLOZED)
             return form.format(nom=subject, in_the=self._in_the(given))
         denied = [self.rng.choice((*self.words.terms[kind], self.words.looks[kind][0])) for kind in self.wish.denied]
         if len(denied) > 1:
@@ -68,7 +115,7 @@ class German(Speaker):
     def distraction(self, extra: Given) -> str:
         """See `Speaker`."""
         noun = self.nouns[extra.noun]
-        forms = FORMS[noun.gender]
+        forms = _FORMS[noun.gender]
         if "_" not in extra.name:
             return self.rng.choice(
                 (
@@ -91,13 +138,13 @@ class German(Speaker):
 
     def _indefinite(self, given: Given, *, case: str) -> str:
         noun = self.nouns[given.noun]
-        forms = FORMS[noun.gender]
+        forms = _FORMS[noun.gender]
         ending = forms[f"adjective a{case}"]
         words = [f"{word}{ending}" for word in self.adjectives(given)]
         after = ""
         if given.is_clozed:
             self.said(given)
-            after = self.rng.choice(german.CLOZED)
+            after = self.rng.choice(_CLOZED)
         if given.noun == "query" and not after:
             after = "dazu"
         return " ".join(filter(None, (forms[f"a{case}"], ", ".join(words), noun.word, after)))
@@ -105,7 +152,7 @@ class German(Speaker):
     def _reference(self, given: Given, *, manner: str, case: str = "") -> str:
         """The input within a phrase: `es` where that is clear, `das Foto` or `dieses verrauschte Foto`."""
         noun = self.nouns[given.noun]
-        forms = FORMS[noun.gender]
+        forms = _FORMS[noun.gender]
         if manner == "this" and case and not self.is_said(given):
             words = ", ".join(f"{word}e" for word in self.adjectives(given))
             return " ".join(filter(None, ("dieser" if noun.gender == "m" else forms["this"], words, noun.word)))
@@ -123,24 +170,24 @@ class German(Speaker):
     def _state(self, given: Given, *, manner: str) -> str:
         if given.is_clozed:
             self.said(given)
-            return self.rng.choice(german.CLOZED_STATES).format(in_the=self._in_the(given))
+            return self.rng.choice(_CLOZED_STATES).format(in_the=self._in_the(given))
         subject = self._reference(given, manner=manner, case=":nom")
         return f"{subject} ist {listed(self.adjectives(given), conjunction='und')}."
 
     def _in_the(self, given: Given) -> str:
         noun = self.nouns[given.noun]
-        return f"{FORMS[noun.gender]['in']} {noun.word}"
+        return f"{_FORMS[noun.gender]['in']} {noun.word}"
 
     def _verbs(self, *, form: str, manner: str) -> str:
         wanted = self.wish.stratum.wanted
         if self.is_impossible:
             return self._verb(
-                self.rng.choice(IMPOSSIBLE[wanted[0].base])[0], form=form, manner=manner, wanted=wanted[0]
+                self.rng.choice(_IMPOSSIBLE[wanted[0].base])[0], form=form, manner=manner, wanted=wanted[0]
             )
         found: list[str] = []
         for number, one in enumerate(wanted):
             last = number == len(wanted) - 1
-            possible = [verb for verb in german.VERBS[one.base] if last or not verb.has_clause]
+            possible = [verb for verb in _VERBS[one.base] if last or not verb.has_clause]
             later = manner if not number or not self.is_single else "it"
             found.append(self._verb(self.rng.choice(possible), form=form, manner=later, wanted=one))
         return _in_sequence(found, form=form)
@@ -166,7 +213,7 @@ class German(Speaker):
         noun = self.nouns[given.noun]
         ending = "" if noun.gender == "f" else {"Bild": "es", "Text": "es"}.get(noun.word, "s")
         if manner != "this" or self.is_said(given):
-            return f"{FORMS[noun.gender]['of']} {noun.word}{ending}"
+            return f"{_FORMS[noun.gender]['of']} {noun.word}{ending}"
         words = ", ".join(f"{word}en" for word in self.adjectives(given))
         return " ".join(filter(None, ("dieser" if noun.gender == "f" else "dieses", words, f"{noun.word}{ending}")))
 
@@ -177,8 +224,8 @@ class German(Speaker):
     def _results(self) -> str:
         wanted = self.wish.stratum.wanted
         if self.is_impossible:
-            return self.rng.choice(IMPOSSIBLE[wanted[0].base])[1]
-        found = [self.rng.choice(german.RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
+            return self.rng.choice(_IMPOSSIBLE[wanted[0].base])[1]
+        found = [self.rng.choice(_RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
         return listed(found, conjunction="und")
 
     def _in(self, wanted: Wanted) -> str:

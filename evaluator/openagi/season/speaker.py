@@ -6,10 +6,13 @@ further sentence may go; without it, further sentences come last.
 
 import random
 import re
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from importlib.resources import files
+from typing import Any
 
 from evaluator.openagi.grammar import Base, Degradation
 from evaluator.openagi.season.requests import Composition, Given, Trick, Wish
@@ -58,6 +61,16 @@ class Words:
     """Sentences that change nothing, by the noun of the input that they are about."""
     intact: Sequence[str]
     """Sentences on an image that needs no repair."""
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> "Words":
+        """Those of a language's table."""
+        return cls(**{field.name: table[field.name] for field in fields(cls)})
+
+
+def vocabulary(language: str) -> dict[str, Any]:
+    """The table of a language, `english.toml` or `german.toml`, which describes its slots."""
+    return tomllib.loads(files(__package__).joinpath(f"{language}.toml").read_text(encoding="utf-8"))
 
 
 class Speaker(ABC):

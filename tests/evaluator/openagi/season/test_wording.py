@@ -10,15 +10,15 @@ import pytest
 from evaluator.core.planner import request_for
 from evaluator.core.suites.registry import suite_of
 from evaluator.openagi.grammar import Degradation
-from evaluator.openagi.season import english_words, german_words
-from evaluator.openagi.season.english import predicative
+from evaluator.openagi.season.english import English, predicative
+from evaluator.openagi.season.german import German
 from evaluator.openagi.season.requests import Composition, Language, Trick, drawn, stratum_of
 from evaluator.openagi.season.suite import season, worded
 from evaluator.planners.strategies.registry import strategies
 from evaluator.replies.canonical import parse_canonical
 
 SUITE, RELEASED = suite_of("openagi-season"), suite_of("openagi")
-WORDS = {Language.ENGLISH: english_words.WORDS, Language.GERMAN: german_words.WORDS}
+WORDS = {Language.ENGLISH: English.words, Language.GERMAN: German.words}
 
 FLAWS = {
     "a leftover slot": r"[{}|]",
@@ -75,10 +75,10 @@ def test_at_least_forty_english_and_twenty_german_patterns_are_all_used():
         rng = random.Random(f"patterns {number}")
         stratum = stratum_of(number)
         used[(stratum.spoken, worded(wish=drawn(stratum=stratum, rng=rng), rng=rng).pattern)] += 1
-    assert {pattern for spoken, pattern in used if spoken is Language.ENGLISH} == set(english_words.PATTERNS)
-    assert {pattern for spoken, pattern in used if spoken is Language.GERMAN} == set(german_words.PATTERNS)
-    assert len(set(english_words.PATTERNS)) >= 40
-    assert len(set(german_words.PATTERNS)) >= 20
+    assert {pattern for spoken, pattern in used if spoken is Language.ENGLISH} == set(English.patterns)
+    assert {pattern for spoken, pattern in used if spoken is Language.GERMAN} == set(German.patterns)
+    assert len(set(English.patterns)) >= 40
+    assert len(set(German.patterns)) >= 20
 
 
 def names(task, kind):
