@@ -8,10 +8,8 @@ from evaluator.core.canonical_json import digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
-from evaluator.core.suites.samples import SampleSource
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.parts import not_run_reasons
-from evaluator.execution.experts.profile import Profile
 from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:

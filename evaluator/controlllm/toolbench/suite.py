@@ -20,7 +20,6 @@ from evaluator.core.suites.hidden import HIDDEN, derived
 from evaluator.core.tools.catalogues import CONTROLLLM
 
 if TYPE_CHECKING:
-    from evaluator.core.plans.model import Plan
     from evaluator.core.records import ResultRecord
     from evaluator.core.suites.base import RightPlans
 

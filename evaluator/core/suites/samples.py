@@ -1,10 +1,13 @@
 """Where a suite's data come from: the source of samples of a profile and split."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from evaluator.core.suites.base import Task
-from evaluator.core.values import Value
+
+if TYPE_CHECKING:
+    # Entries of suites name sources; they are listed without numpy and PIL.
+    from evaluator.core.values import Value
 
 
 class SampleSource(Protocol):
@@ -19,11 +22,11 @@ class SampleSource(Protocol):
         """Why there is no data for a task, as a sentence, or None if there is."""
         ...
 
-    def inputs(self, *, task: Task, index: int) -> Mapping[str, Value]:
+    def inputs(self, *, task: Task, index: int) -> Mapping[str, "Value"]:
         """The request's resources for one sample, by name."""
         ...
 
-    def reference(self, *, task: Task, index: int) -> Value:
+    def reference(self, *, task: Task, index: int) -> "Value":
         """What a right answer looks like. No planner and no expert ever sees it."""
         ...
 
@@ -45,7 +48,7 @@ class SharingSource(SampleSource, Protocol):
 class GoldComparedSource(SampleSource, Protocol):
     """A source without right results: those of the gold plan on the same sample take their place."""
 
-    def compared(self, *, task: Task, result: Value, given: Callable[[str], Value]) -> Value:
+    def compared(self, *, task: Task, result: "Value", given: Callable[[str], "Value"]) -> "Value":
         """What a plan's result is compared with.
 
         Args:

@@ -21,7 +21,6 @@ from evaluator.episodes.turns.environment import Bounds, Environment, ExpertEnvi
 from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
-    from evaluator.episodes.turns.environment import Environment
     from evaluator.episodes.turns.evaluator import TurnEvaluator
 
 

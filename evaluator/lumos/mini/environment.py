@@ -33,7 +33,6 @@ from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from evaluator.core.records import Reason
     from evaluator.lumos.sql.running import Runner
 
 
