@@ -15,7 +15,7 @@ from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.results.figures import figure, interval_words
-from leaderboard.platform.http.parquet import parquet
+from leaderboard.platform.http.downloads import parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,7 +179,7 @@ def _rows(board: Exported, *, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]
 
 
 def _schema(kinds: dict[str, Kind]) -> "pa.Schema":
-    # Imported here: see `leaderboard.platform.http.parquet`.
+    # Imported here: see `leaderboard.platform.http.downloads`.
     import pyarrow as pa
 
     types = {

@@ -18,7 +18,7 @@ from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import REHEARSAL, NoSeedError, checked_seed, chosen_season
 from leaderboard.people.models import User
-from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.database import give_connection_back
 from leaderboard.platform.problems import ProblemError
 
 if TYPE_CHECKING:

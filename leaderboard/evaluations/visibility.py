@@ -19,7 +19,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.states import NEVER_RAN
 from leaderboard.people.models import Membership, User
 from leaderboard.people.teams import is_member
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.platform.operators import is_operator
 from leaderboard.platform.problems import ProblemError
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from leaderboard.messages.models import Fault, Incident, Kind
 from leaderboard.messages.outbox import enqueue
 from leaderboard.people.models import User
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 
 MAIL_EVERY = timedelta(hours=1)
 """At most one mail per fault and suite in this time."""

@@ -1,7 +1,7 @@
 """Which mails a user gets."""
 
 from leaderboard.people.models import Mails, User
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 
 def choose_mails(*, user: User, mails: str) -> None:

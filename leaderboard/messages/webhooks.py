@@ -20,8 +20,8 @@ from leaderboard.messages.signing import sealed
 from leaderboard.people.locks import lock_owner
 from leaderboard.people.models import User
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
+from leaderboard.platform.problems import FieldErrors
 
 MOST_WEBHOOKS = 10
 SHOWN_DELIVERIES = 5

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from leaderboard.people.addresses import is_used_by_another
-from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.database import give_connection_back
 
 _NAME_IS_PUBLIC = "User names are public: choose one that is not an email address, without '@'."
 

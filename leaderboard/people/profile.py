@@ -11,8 +11,8 @@ from django.db import transaction
 from leaderboard.people.models import Team, User
 from leaderboard.people.teams import NotAllowedError, owns
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
+from leaderboard.platform.problems import FieldErrors
 
 LONGEST_DISPLAY_NAME = 80
 LONGEST_AFFILIATION = 120

@@ -13,8 +13,8 @@ from leaderboard.people.locks import lock_owner
 from leaderboard.people.models import Team, TokenScopes, User
 from leaderboard.people.scopes import DEFAULT_SCOPES, Scope, check_scopes
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
+from leaderboard.platform.problems import FieldErrors
 
 DEFAULT_DAYS = 90
 LONGEST_DAYS = 365

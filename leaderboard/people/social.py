@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from leaderboard.people.addresses import own_addresses
-from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.database import give_connection_back
 
 if TYPE_CHECKING:
     from requests import Session  # noqa: TID251 - what allauth speaks through

@@ -11,9 +11,8 @@ from django.db.models import QuerySet
 from leaderboard.people.locks import lock_owner
 from leaderboard.people.models import Invitation, Membership, Role, Team, User
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
-from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.problems import FieldErrors, ProblemError
 
 MOST_OWNED = 10
 MOST_MEMBERS = 50

@@ -23,7 +23,7 @@ from leaderboard.planners.checkpoint_stores import Checkpoints, CheckpointStore,
 from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.platform.coordination.locks import Lock, lock_until_commit
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 
 class ReceivedFile(TemporaryUploadedFile):

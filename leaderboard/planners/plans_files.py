@@ -15,7 +15,7 @@ from gpu_jobs.contract import GivenPlan
 from leaderboard.catalog.models import Task
 from leaderboard.people.models import User
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 LONGEST_KEY = 200
 _DIGEST = re.compile("[0-9a-f]{64}")

@@ -12,8 +12,8 @@ from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, R
 from leaderboard.planners.models import EndpointSecret, Planner
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
+from leaderboard.platform.problems import FieldErrors
 
 PURPOSE = "secret header of an endpoint"
 """What it is encrypted for."""

@@ -26,7 +26,7 @@ from leaderboard.planners.fields import Field
 from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 _KEPT = tuple(field for field in FIELDS if field.is_kept)
 """The fields with a column."""

@@ -27,8 +27,8 @@ from gpu_jobs.tracing.options import name_service
 from gpu_jobs.tracing.spans import failed, flush, ids_for_logs, traceparent
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.liveness import show_signs_of_life
-from leaderboard.platform.tracing.tasks import HEADER as TRACE_HEADER
-from leaderboard.platform.tracing.tasks import task_span
+from leaderboard.platform.tracing.evaluations import HEADER as TRACE_HEADER
+from leaderboard.platform.tracing.evaluations import task_span
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.platform.settings")
 

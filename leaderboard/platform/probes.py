@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from leaderboard.platform.bounded_check import BoundedCheck
-from leaderboard.platform.direct import parameters_of
+from leaderboard.platform.database import parameters_of
 from leaderboard.platform.health import Facts, health, is_ready
 from leaderboard.platform.http.one_hop import Receive, Scope, Send
 from leaderboard.platform.storage.bucket import store_problem

@@ -31,3 +31,11 @@ class ProblemError(Exception):
 
 refused: Hook[ProblemError] = Hook()
 """Called for each problem that the API answers with, outside the transaction that failed."""
+
+
+class FieldErrors(Exception):
+    """Sentences by field, as forms and the API show them. Nothing was changed."""
+
+    def __init__(self, errors: Mapping[str, list[str]]) -> None:
+        self.errors = dict(errors)
+        super().__init__("; ".join(f"{field}: {' '.join(texts)}" for field, texts in self.errors.items()))

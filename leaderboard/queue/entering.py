@@ -9,7 +9,7 @@ from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import check_open, checked_seed, commitment_of
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Submission, sentence
 from leaderboard.evaluations.states import deadline_of
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.platform.tracing.evaluations import keep_trace
 from leaderboard.queue import canary
 from leaderboard.queue.shards import add_shards

@@ -33,7 +33,7 @@ from leaderboard.evaluations.models import (
     SubmitterPriority,
 )
 from leaderboard.people.models import User
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 
 UNDER_WAY = states.LEASABLE
 

@@ -28,11 +28,10 @@ from evaluator.core.canonical_json import JsonValue
 from leaderboard.people.locks import lock_owner
 from leaderboard.people.models import User
 from leaderboard.platform.coordination.locks import Lock, lock_until_commit
+from leaderboard.platform.database import give_connection_back
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.hooks import Hook
-from leaderboard.platform.pooled import give_connection_back
-from leaderboard.platform.problems import ProblemError, refused
+from leaderboard.platform.problems import FieldErrors, ProblemError, refused
 from leaderboard.queue.models import Job, JobState
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import find_causes_of, record_of_fault
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
 from leaderboard.evaluations.states import NewResult, announce, move_shard
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 
 
 def remaining_tasks(shard: Shard) -> list[str]:

@@ -18,9 +18,8 @@ from leaderboard.catalog.library import RewardsRefusedError, library
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.gold import sees_gold
 from leaderboard.people.models import User
-from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.platform.pooled import give_connection_back
-from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.database import give_connection_back
+from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.queue.jobs import JobKind, accept
 from leaderboard.queue.models import Job, JobState
 from leaderboard.quotas.services import charge_rewards, settle_rewards

@@ -27,8 +27,8 @@ from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding
 from leaderboard.planners.services import check_planner, find_planner
-from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.database import give_connection_back
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.jobs import JobKind, accept
 from leaderboard.queue.models import Job, JobState
 

@@ -25,8 +25,7 @@ from evaluator.sandbox.admission.hub_lookup import DEADLINE_SECONDS
 from leaderboard.evaluations.models import IdempotencyKey, Submission
 from leaderboard.people.models import User
 from leaderboard.planners.data import PlannerData
-from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.queue.jobs import JobKind, accept, request_of
 from leaderboard.queue.models import Job, JobState
 from leaderboard.submissions import services

@@ -28,9 +28,9 @@ from leaderboard.evaluations.states import ask_anew, explain
 from leaderboard.evaluations.visibility import NotPossibleError, check, is_public
 from leaderboard.people.models import User
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.clock import database_now
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.database import database_now
 from leaderboard.platform.models import Action
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.publishing import published_or_not
 
 logger = logging.getLogger(__name__)

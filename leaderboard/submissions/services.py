@@ -34,8 +34,8 @@ from leaderboard.people.teams import teams_of
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue import canary
 from leaderboard.queue.entering import in_asking_order, queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts

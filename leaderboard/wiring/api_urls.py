@@ -18,8 +18,7 @@ from leaderboard.people.web.profiles import api as profiles
 from leaderboard.planners.web import api as checkpoints
 from leaderboard.planners.web import api as planner_headers
 from leaderboard.planners.web import api as uploads
-from leaderboard.platform.api.nowhere import NowhereView
-from leaderboard.platform.api.schema_view import SchemaView
+from leaderboard.platform.api.endpoints import NowhereView, SchemaView
 from leaderboard.queue.web import api as workers
 from leaderboard.queue.web.worker_api import urls as worker_api_urls
 from leaderboard.quotas.web import api as quotas

@@ -19,8 +19,8 @@ from django.urls import get_resolver  # noqa: E402
 
 from leaderboard.platform.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.platform.http.collecting import collect_seldom  # noqa: E402
+from leaderboard.platform.http.middleware import api_with_slash  # noqa: E402
 from leaderboard.platform.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
-from leaderboard.platform.http.requests import api_with_slash  # noqa: E402
 from leaderboard.platform.probes import Probes  # noqa: E402
 from leaderboard.platform.uploads.receiving import TicketedUploads  # noqa: E402
 from leaderboard.queue.agents.door import PATHS as AGENT_PATHS  # noqa: E402

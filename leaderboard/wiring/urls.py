@@ -5,9 +5,10 @@ from django.urls import include, path
 from leaderboard.boards.web.signing_api import keys
 from leaderboard.catalog.web.views import suite_page
 from leaderboard.evaluations.results.objects import artefact, hidden_artefact
+from leaderboard.help.web import documents
+from leaderboard.help.web.search import find
 from leaderboard.operations.web.monitoring.views import metrics, pool_demand, status
-from leaderboard.platform.http.icon import icon
-from leaderboard.platform.http.security_txt import security_txt
+from leaderboard.platform.http.well_known import icon, security_txt
 from leaderboard.platform.probes import live, ready
 from leaderboard.platform.web.admin import site
 
@@ -17,7 +18,14 @@ _ACCOUNT_PAGES = [
     path("", include("leaderboard.people.web.profiles.team_urls")),
 ]
 
-handler500 = "leaderboard.platform.http.refusals.view_failed"
+_DOCUMENTATION = [
+    path("reference/", documents.reference, name="reference"),
+    path("examples/<path:name>", documents.example_file, name="example"),
+    path("pictures/<str:name>", documents.picture_file, name="picture"),
+    path("<slug:slug>/", documents.chapter, name="chapter"),
+]
+
+handler500 = "leaderboard.platform.http.middleware.view_failed"
 
 urlpatterns = [
     path("admin/", site.urls),
@@ -39,8 +47,8 @@ urlpatterns = [
     path("", include("leaderboard.evaluations.web.urls")),
     path("", include(([path("suites/<slug:suite>/", suite_page, name="suite")], "suites"))),
     path("", include("leaderboard.boards.web.urls")),
-    path("", include("leaderboard.help.web.documents.urls")),
-    path("", include("leaderboard.help.web.search.urls")),
+    path("docs/", include((_DOCUMENTATION, "handbook"))),
+    path("", include(([path("search/", find, name="find")], "search"))),
     path("", include("leaderboard.queue.web.urls")),
     path("", include("leaderboard.messages.web.urls")),
 ]

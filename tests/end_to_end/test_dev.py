@@ -52,7 +52,7 @@ def test_an_edited_file_runs_a_moment_later_and_no_request_is_refused_meanwhile(
     program, url = development
     before = site_process(program)
     os.utime(EDITED)
-    program.wait_for(lambda: "leaderboard/platform/clock.py changed: restarting" in program.output, what="a restart")
+    program.wait_for(lambda: "leaderboard/platform/database.py changed: restarting" in program.output, what="a restart")
     program.wait_for(lambda: not before.is_running(), what="the old process ended")
     # The socket stays open while the site starts again.
     assert httpx.get(f"{url}/health/live", timeout=60, trust_env=False).status_code == 200

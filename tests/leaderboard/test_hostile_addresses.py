@@ -179,4 +179,4 @@ def test_every_id_and_number_of_an_address_has_the_converters_of_this_site():
         if name and not name.startswith((*ALLAUTH, "admin:"))
         and any(type(one) in {IntConverter, UUIDConverter} for one in getattr(pattern, "converters", {}).values())
     ]  # fmt: skip
-    assert django == [], "write <number:...> and <id:...> (leaderboard/platform/http/converters.py)"
+    assert django == [], "write <number:...> and <id:...> (leaderboard/wiring/apps.py)"

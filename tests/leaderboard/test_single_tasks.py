@@ -24,7 +24,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.web.presenters import progress as progress_of
 from leaderboard.operations.leaving.export import export
 from leaderboard.people.models import User
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.rewards.services import accept_rewards
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_season, make_submission, make_suite

@@ -14,8 +14,8 @@ from evaluator.core.signatures.documents import KeyEntry, digested_keys
 from evaluator.core.signatures.envelope import Envelope, PrivateKey, seal
 from evaluator.core.signatures.statements import KeysStatement, KeyStatement
 from leaderboard.boards.models import SigningKey
-from leaderboard.platform.clock import database_now
 from leaderboard.platform.coordination.locks import Lock, lock_until_commit
+from leaderboard.platform.database import database_now
 
 logger = logging.getLogger(__name__)
 

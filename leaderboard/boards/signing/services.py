@@ -48,7 +48,7 @@ from leaderboard.catalog.seasons import commitment_of, commitments_of
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, lock_board
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.platform.models import Action
 
 logger = logging.getLogger(__name__)

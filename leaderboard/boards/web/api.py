@@ -46,9 +46,8 @@ from leaderboard.platform.api.examples import (
     example,
     example_of,
 )
-from leaderboard.platform.api.selection import Selected
 from leaderboard.platform.api.shapes import ModelOutput, Output
-from leaderboard.platform.api.views import ApiView, ListView
+from leaderboard.platform.api.views import ApiView, ListView, Selected
 from leaderboard.platform.http.caching import not_modified, shareable
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")

@@ -22,7 +22,7 @@ from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.figures import interval_words
 from leaderboard.platform.http.caching import tagged_page
-from leaderboard.platform.http.parquet import MEDIA_TYPE
+from leaderboard.platform.http.downloads import PARQUET
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST_ENTRIES = 30
@@ -31,7 +31,7 @@ BIBTEX = "text/plain; charset=utf-8"
 _FORMATS: Mapping[str, tuple[str, Callable[[Exported], str | bytes]]] = MappingProxyType(
     {
         "csv": ("text/csv; charset=utf-8", as_csv),
-        "parquet": (MEDIA_TYPE, as_parquet),
+        "parquet": (PARQUET, as_parquet),
         "json": ("application/json", as_json),
         "bib": (BIBTEX, board_as_bibtex),
     }

@@ -13,9 +13,8 @@ from rest_framework.response import Response
 from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite, Task
 from leaderboard.evaluations.gold import not_shared, open_attributes, sees_gold
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, PLAN, WHEN, example
-from leaderboard.platform.api.selection import Selected
 from leaderboard.platform.api.shapes import ModelOutput
-from leaderboard.platform.api.views import ListView, RetrieveView
+from leaderboard.platform.api.views import ListView, RetrieveView, Selected
 
 
 @example({

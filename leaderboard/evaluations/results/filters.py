@@ -11,7 +11,7 @@ from operator import and_, itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 MANY = 14
 """A facet with more values is a list to choose from, not a row of links."""

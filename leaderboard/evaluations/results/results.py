@@ -30,10 +30,9 @@ from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.results.figures import mark_columns
 from leaderboard.evaluations.states import NewResult, announce, note_progress
 from leaderboard.planners.secret_headers import header_to_hide
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.known_secrets import known_secrets
-from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.problems import FieldErrors, ProblemError
 
 _MOST_TOKENS = 2**31 - 1
 """What the column holds."""

@@ -28,7 +28,7 @@ from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_runs
 from leaderboard.platform.coordination import slots
-from leaderboard.platform.direct import direct_parameters
+from leaderboard.platform.database import direct_parameters
 from leaderboard.platform.http.addresses import address_of
 
 logger = logging.getLogger(__name__)

@@ -48,9 +48,9 @@ from leaderboard.evaluations.web.tasks.task_presenters import task_page
 from leaderboard.people.models import User
 from leaderboard.people.signed_in import user_of
 from leaderboard.platform.compiled_queries import CompiledQuery
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.http.caching import shareable
 from leaderboard.platform.operators import is_operator
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue import verification
 from leaderboard.queue.place import with_open_shards
 from leaderboard.queue.web.presenters import verification_panel

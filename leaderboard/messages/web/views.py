@@ -16,7 +16,7 @@ from leaderboard.messages import webhooks as services
 from leaderboard.messages.web.forms import MailsForm, WebhookForm
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.once import made_from
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 
 @never_cache

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from leaderboard.platform.direct import direct_settings
+from leaderboard.platform.database import direct_settings
 from leaderboard.platform.embedded import wheel
 
 

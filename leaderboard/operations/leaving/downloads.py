@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from leaderboard.operations.leaving.export import export
 from leaderboard.people.models import User
-from leaderboard.platform.http.streaming import streamed
+from leaderboard.platform.http.downloads import streamed
 
 
 def export_response(*, request: HttpRequest, user: User) -> StreamingHttpResponse:

@@ -13,7 +13,7 @@ from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.messages.models import Fault, Incident
 from leaderboard.operations.monitoring.facts import site_facts
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.platform.health import Code, Facts, Finding, Tone, health
 from leaderboard.queue.estimates import Queue, queue_now
 from leaderboard.submissions.readiness import check_again

@@ -4,7 +4,7 @@ from django import forms
 
 from leaderboard.people.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.people.services import DEFAULT_DAYS, LONGEST_DAYS, LONGEST_TOKEN_NAME
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 
 class ServiceForm(forms.Form):

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from django.http import HttpRequest
 
 from leaderboard.people.web.forms import ServiceForm
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 Form = TypeVar("Form", bound=ServiceForm)
 

@@ -13,7 +13,7 @@ from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import STRATEGY, check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

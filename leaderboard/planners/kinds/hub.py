@@ -20,8 +20,8 @@ from leaderboard.planners.kinds.language_models import (
     too_large,
 )
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.platform.pooled import give_connection_back
+from leaderboard.platform.database import give_connection_back
+from leaderboard.platform.problems import FieldErrors
 
 DEFAULT_REVISION = "main"
 REVISION = Text(

@@ -20,7 +20,7 @@ from leaderboard.planners.data import DECLARED, Errors, PlannerData, without_pri
 from leaderboard.planners.fields import Json, Text
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 PLANS = Json(
     "plans",

@@ -29,9 +29,9 @@ from leaderboard.platform.api.examples import ATTEMPT_ID, DIGEST, LATER, WHEN, e
 from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.platform.api.shapes import Input
 from leaderboard.platform.api.views import ApiView
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.http.addresses import address_of
 from leaderboard.platform.models import UploadTicket
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.platform.uploads import services
 from leaderboard.platform.uploads.receiving import RECEIVED
 

@@ -19,10 +19,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from leaderboard.platform.api.problems import PROBLEM_CONTENT_TYPE
-from leaderboard.platform.database_down import DatabaseDownError, is_database_down
-from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.platform.problems import ProblemError, refused
+from leaderboard.platform.api.examples import PROBLEM_CONTENT_TYPE
+from leaderboard.platform.database import DatabaseDownError, is_database_down
+from leaderboard.platform.problems import FieldErrors, ProblemError, refused
 from leaderboard.platform.storage.bucket import StoreUnavailableProblem, is_unavailable, note_unavailable
 from leaderboard.platform.storage.disk_space import DiskFullError, is_disk_full, note_failure
 

@@ -1,10 +1,13 @@
-"""Examples of requests and responses for the API schema. Each is defined beside its serializer.
+"""Examples of requests, responses and problems for the API schema. Each of a serializer is defined beside it.
 
 A test checks every one against the shape that it is of.
 """
 
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 
 EXAMPLE_SUITE = "openagi"
 S = TypeVar("S")
@@ -77,3 +80,37 @@ def described(component: str) -> Described | None:
 def described_names() -> frozenset[str]:
     """The serializers that have an example."""
     return frozenset(_DESCRIBED)
+
+
+CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
+NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
+NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot evaluate at present.")
+REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` came before with another request.")
+TOO_MANY_JOBS = OpenApiResponse(
+    OpenApiTypes.OBJECT, description="Too many calls, or too many of the caller's are unfinished; see `Retry-After`."
+)
+
+
+PROBLEM_CONTENT_TYPE = "application/problem+json"
+
+BY_PARAMETER: dict[str, Any] = {
+    "evaluation_id": EVALUATION_ID,
+    "submission_id": SUBMISSION_ID,
+    "task_key": "14",
+    "username": "bea",
+    "webhook_id": ROW_ID,
+}
+
+PROBLEMS: dict[int, tuple[str, str, str]] = {
+    400: ("invalid", "Bad Request", "planner.name: Give the planner a name."),
+    401: ("not_authenticated", "Unauthorized", "Authentication credentials were not provided."),
+    403: ("scope_missing", "Forbidden", "This needs a token with the scope 'submit'; yours has: read."),
+    404: ("not_found", "Not Found", "Not found, or not visible to you."),
+    409: ("not_possible", "Conflict", "The evaluation is 'completed': this is not possible any more."),
+    413: ("too_large", "Request Entity Too Large", "The body is larger than 16777216 bytes."),
+    415: ("unsupported_media_type", "Unsupported Media Type", 'Unsupported media type "text/plain" in request.'),
+    422: ("idempotency_key_reused", "Unprocessable Entity", "The Idempotency-Key came before with another request."),
+    429: ("throttled", "Too Many Requests", "Request was throttled. Expected available in 12 seconds."),
+    503: ("not_ready", "Service Unavailable", "The site cannot evaluate at present."),
+}
+"""`code`, `title` and `detail` by status."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 
-from leaderboard.platform.api.examples import described
-from leaderboard.platform.api.problems import BY_PARAMETER, PROBLEM_CONTENT_TYPE, PROBLEMS
+from leaderboard.platform.api.examples import BY_PARAMETER, PROBLEM_CONTENT_TYPE, PROBLEMS, described
 from leaderboard.platform.api.views import ApiView
 from leaderboard.platform.http.one_hop import WORKER_CALLS
 

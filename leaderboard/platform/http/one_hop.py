@@ -6,6 +6,7 @@ middlewares runs in one thread of a pool, as under WSGI.
 """
 
 import asyncio
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -13,14 +14,42 @@ from contextvars import copy_context
 from typing import IO, Any, NamedTuple
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core import signals
 from django.core.exceptions import RequestAborted
-from django.core.handlers.asgi import get_script_prefix
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.db import close_old_connections
 from django.http import FileResponse, HttpResponseBase
 from django.urls import set_script_prefix
 
-from leaderboard.platform.http.spooling import SpoolingHandler
+
+class SpoolingHandler(ASGIHandler):
+    """Django's handler, with bodies in `FILE_UPLOAD_TEMP_DIR`. Their files have no name, so none is left behind.
+
+    Django's own writes a body to the system's folder for temporary files before its form is parsed: a few large forms
+    would fill what everything else of the process needs.
+    """
+
+    async def read_body(self, receive: Any) -> Any:
+        """See `ASGIHandler.read_body`.
+
+        Raises:
+            RequestAborted: the sender went away.
+        """
+        body = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - the handler closes it
+            max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=settings.FILE_UPLOAD_TEMP_DIR
+        )
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                body.close()
+                raise RequestAborted
+            body.write(message.get("body", b""))
+            more = message.get("more_body", False)
+        body.seek(0)
+        return body
+
 
 WORKER_CALLS = "/api/v1/worker/"
 """How the addresses of workers' calls begin."""

@@ -44,7 +44,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "leaderboard.platform.http.requests.keep_method",
+    "leaderboard.platform.http.middleware.keep_method",
     "leaderboard.operations.monitoring.logs.name_requests",
     "leaderboard.platform.tracing.requests.trace_requests",
     "leaderboard.operations.monitoring.requests.measure_requests",
@@ -52,7 +52,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "leaderboard.platform.http.requests.refuse_nul",
+    "leaderboard.platform.http.middleware.refuse_nul",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -60,7 +60,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "leaderboard.platform.http.refusals.explain_refused_methods",
+    "leaderboard.platform.http.middleware.explain_refused_methods",
 ]
 
 ROOT_URLCONF = "leaderboard.wiring.urls"

@@ -1,11 +1,11 @@
-"""The trace of an evaluation: from the request that queues it to its publication, in all processes.
+"""The trace of an evaluation, from the request that queues it to its publication in all processes, and spans of tasks.
 
 Workers ask for work on their own and the sweep finds evaluations by itself, so the site keeps which trace an evaluation
 and an attempt belong to. In the cache: without it only the trace falls apart.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 from uuid import UUID
 
@@ -69,3 +69,23 @@ def lease_span(attempt: _Attempt, *, evaluation: UUID, started: int) -> Iterator
 
 def _key(of: UUID | str) -> str:
     return f"trace:{of}"
+
+
+HEADER = "planarena_trace"
+"""`traceparent` of what sent a message; empty if that is not recorded."""
+
+
+def task_span(*, name: str, sent_by: str, ids: Mapping[str, str]) -> AbstractContextManager[None]:
+    """The span of a task: in the trace of its evaluation, or else of what sent its message.
+
+    Args:
+        name: of the task.
+        sent_by: the message's `traceparent`.
+        ids: of the log lines of the task.
+    """
+    if not spans.is_on():
+        return spans.span(name)
+    kept = kept_trace(evaluation) if (evaluation := ids.get("evaluation")) else ""
+    if not kept or spans.same_trace(kept, sent_by):
+        return spans.span(name, kind="consumer", parent=sent_by, attributes=ids)
+    return spans.span(name, kind="consumer", parent=kept, link=sent_by, attributes=ids)

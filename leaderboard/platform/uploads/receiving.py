@@ -15,8 +15,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from leaderboard.platform.http.bodies import Receive, Refusal, Scope, Send, announced, refuse
-from leaderboard.platform.http.steady_bodies import SteadyBody, TooSlowError
+from leaderboard.platform.http.bodies import Receive, Refusal, Scope, Send, SteadyBody, TooSlowError, announced, refuse
 from leaderboard.platform.models import UploadTicket
 from leaderboard.platform.storage.disk_space import is_disk_full, note_failure
 from leaderboard.platform.uploads import services

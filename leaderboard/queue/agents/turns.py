@@ -17,7 +17,7 @@ from gpu_jobs.contract import OpenTurn, TaskEnd, TurnAnswer
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState
 from leaderboard.evaluations.states import FINAL, Entered
 from leaderboard.planners.kinds import KINDS
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.platform.hooks import Hook
 from leaderboard.queue.models import AgentPresence, AgentTurn
 

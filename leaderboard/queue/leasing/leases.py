@@ -36,7 +36,7 @@ from leaderboard.evaluations.results.results import new_results, note_new_result
 from leaderboard.evaluations.states import complete_shard, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.platform.known_secrets import known_secrets
 from leaderboard.platform.problems import ProblemError
 from leaderboard.queue import canary, unreachable

@@ -22,9 +22,8 @@ from leaderboard.people.credentials import Credential, last_use
 from leaderboard.people.locks import lock_owner
 from leaderboard.people.models import User
 from leaderboard.platform.audit.services import record
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action
-from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.queue.leasing.leases import lose
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE

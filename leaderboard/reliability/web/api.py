@@ -14,8 +14,17 @@ from leaderboard.evaluations.visibility import Reader, visible_runs
 from leaderboard.people.scopes import Scope
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
-from leaderboard.platform.api.examples import EVALUATION_ID, LATER, ROW_ID, WHEN, example, example_of
-from leaderboard.platform.api.responses import CONFLICT, NO_QUOTA, NOT_READY
+from leaderboard.platform.api.examples import (
+    CONFLICT,
+    EVALUATION_ID,
+    LATER,
+    NO_QUOTA,
+    NOT_READY,
+    ROW_ID,
+    WHEN,
+    example,
+    example_of,
+)
 from leaderboard.platform.api.shapes import ModelOutput, Output
 from leaderboard.platform.api.views import ApiView
 from leaderboard.reliability.models import ReliabilityProfile

@@ -10,8 +10,7 @@ from rest_framework.response import Response
 from leaderboard.people.scopes import Scope
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.permissions import LOGGED_IN
-from leaderboard.platform.api.examples import EXAMPLE_SUITE, example, example_of
-from leaderboard.platform.api.responses import NO_QUOTA, NOT_READY
+from leaderboard.platform.api.examples import EXAMPLE_SUITE, NO_QUOTA, NOT_READY, example, example_of
 from leaderboard.platform.api.shapes import Input, Output
 from leaderboard.platform.api.views import ApiView
 from leaderboard.queue.models import Job

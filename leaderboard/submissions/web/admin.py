@@ -15,7 +15,7 @@ from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
 from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.people.models import User
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.platform.web.admin import ReadOnlyAdmin, ReadOnlyInline, short_text, short_time, site
 from leaderboard.queue import verification
 from leaderboard.queue.operating import prioritise, requeue

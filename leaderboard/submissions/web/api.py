@@ -36,13 +36,21 @@ from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.web.serializers import PlannerInput, PlannerOutput
 from leaderboard.platform.api.errors import by_field
-from leaderboard.platform.api.examples import EXAMPLE_SUITE, SUBMISSION_ID, WHEN, example, example_of
-from leaderboard.platform.api.responses import CONFLICT, NO_QUOTA, NOT_READY, REUSED
-from leaderboard.platform.api.selection import Selected
+from leaderboard.platform.api.examples import (
+    CONFLICT,
+    EXAMPLE_SUITE,
+    NO_QUOTA,
+    NOT_READY,
+    REUSED,
+    SUBMISSION_ID,
+    WHEN,
+    example,
+    example_of,
+)
 from leaderboard.platform.api.shapes import Input
-from leaderboard.platform.api.views import ApiView, ListView, RetrieveView
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.api.views import ApiView, ListView, RetrieveView, Selected
 from leaderboard.platform.operators import is_operator
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue import verification
 from leaderboard.queue.models import Job
 from leaderboard.queue.web.jobs_api import JOB_EXAMPLE, JobOutput, JobView, accepted

@@ -17,8 +17,7 @@ from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import EndpointKind
 from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
-from leaderboard.platform.api.examples import EXAMPLE_SUITE, PLAN, example, example_of
-from leaderboard.platform.api.responses import TOO_MANY_JOBS
+from leaderboard.platform.api.examples import EXAMPLE_SUITE, PLAN, TOO_MANY_JOBS, example, example_of
 from leaderboard.platform.api.shapes import Input
 from leaderboard.platform.api.views import ApiView
 from leaderboard.queue.models import Job

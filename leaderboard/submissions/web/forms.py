@@ -32,7 +32,7 @@ from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION, VISIBILITY
 from leaderboard.submissions.services import SubmissionData
 

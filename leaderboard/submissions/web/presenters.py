@@ -20,7 +20,7 @@ from leaderboard.planners.kinds import fields_of
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
 from leaderboard.planners.services import check_name, find_planner
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.submissions import services
 from leaderboard.submissions.web.forms import SubmitForm

@@ -26,7 +26,7 @@ from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
 from leaderboard.platform.api.throttling import seconds_to_wait
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.estimates import expected_of_new, queue_now
 from leaderboard.queue.jobs import TooManyJobsError, find, request_of
 from leaderboard.queue.models import Job

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
-from leaderboard.platform.http.parquet import METADATA
+from leaderboard.platform.http.downloads import PARQUET_METADATA
 from tests.leaderboard.boards.rows import METRICS, row, usage
 from tests.leaderboard.evaluations.results.files import read_table
 
@@ -111,6 +111,6 @@ def test_parquet_has_the_table_of_the_csv_with_typed_columns_and_the_conditions(
     assert (paid["planner"], paid["overall_mean"], paid["parameters"]) == ("=paid", 0.25, 8 * 10**9)
     assert paid["finished"] == datetime.fromisoformat(known["finished"])
     assert (free["declared"], free["usd_per_task"], free["season"]) == (False, None, None)
-    facts = json.loads(table.schema.metadata[METADATA])
+    facts = json.loads(table.schema.metadata[PARQUET_METADATA])
     assert facts == {name: value for name, value in json.loads(as_json(exported)).items() if name != "content"}
     assert (facts["snapshot"]["digest"], facts["suite"]["version"]) == ("c" * 64, "1")

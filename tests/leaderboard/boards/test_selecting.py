@@ -13,7 +13,7 @@ from leaderboard.boards.selecting import (
 )
 from leaderboard.evaluations.results.filters import index
 from leaderboard.planners.models import PlannerKind
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.boards.rows import row, usage
 
 KEYS = ["overall", "IR"]

@@ -14,8 +14,8 @@ from leaderboard.catalog.models import Season, SeasonData, Suite
 from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError, derived_seed
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import NotPossibleError
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import AuditEntry
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.submissions.actions import rerun
 from leaderboard.submissions.services import cancel

@@ -22,8 +22,8 @@ from leaderboard.evaluations.visibility import (
     visible_to,
 )
 from leaderboard.people import teams
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action, AuditEntry
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.publishing import publish_ready
 from leaderboard.submissions import releasing, services
 from leaderboard.submissions.actions import rerun

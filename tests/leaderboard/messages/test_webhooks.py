@@ -16,7 +16,7 @@ from leaderboard.messages import dispatching as services
 from leaderboard.messages import receivers, senders, webhooks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.signing import sealed
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions import services as evaluations
 from tests.fakes.connect_proxy import connect_proxy, connections_seen
 from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server

@@ -10,8 +10,8 @@ from leaderboard.people import services as accounts
 from leaderboard.people import teams
 from leaderboard.people.models import Invitation, Membership, Role, Team, User
 from leaderboard.people.teams import NotAllowedError
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action, AuditEntry
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.workers import tokens
 from tests.leaderboard.factories import make_team, make_user
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of

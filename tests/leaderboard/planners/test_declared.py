@@ -5,7 +5,7 @@ import pytest
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import publish
 from leaderboard.planners.services import check_planner, enter_planner, validate_planner
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_summary
 from tests.leaderboard.factories import make_user, planner_data
 

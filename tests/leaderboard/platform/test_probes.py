@@ -17,7 +17,7 @@ from django.test import Client
 from leaderboard.platform import healthcheck, probes
 from leaderboard.platform.bounded_check import BoundedCheck
 from leaderboard.platform.celery import app
-from leaderboard.platform.database_down import is_database_down
+from leaderboard.platform.database import is_database_down
 from leaderboard.wiring import asgi
 from tests.fakes.serving import in_a_thread
 from tests.leaderboard.serving import server

@@ -7,8 +7,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from leaderboard.platform.field_errors import FieldErrors
-from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.queue import jobs
 from leaderboard.queue.jobs import JobKind, Runner, TooManyJobsError, accept
 from leaderboard.queue.models import Job, JobState

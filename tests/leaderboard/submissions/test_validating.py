@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.models import Planner
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite, make_team, make_user, planner_data
 from tests.leaderboard.platform.api.helpers import client_of

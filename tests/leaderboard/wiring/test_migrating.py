@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.core.management.commands import migrate as django_migrate
 from django.db import connection
 
-from leaderboard.platform.direct import direct_parameters
+from leaderboard.platform.database import direct_parameters
 from leaderboard.wiring.management.commands import migrate
 from leaderboard.wiring.management.commands.migrate import LOCK_SECONDS
 

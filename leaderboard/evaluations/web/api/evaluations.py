@@ -44,9 +44,8 @@ from leaderboard.platform.api.examples import (
     example,
     example_of,
 )
-from leaderboard.platform.api.selection import Selected
 from leaderboard.platform.api.shapes import ModelOutput, Output
-from leaderboard.platform.api.views import ApiView, ListView, RetrieveView
+from leaderboard.platform.api.views import ApiView, ListView, RetrieveView, Selected
 from leaderboard.queue.comparing import Finding
 from leaderboard.queue.estimates import Expectation, expected, expected_of_new
 from leaderboard.queue.models import Verification

@@ -31,10 +31,9 @@ from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_runs, visible_to
 from leaderboard.evaluations.web.api.evaluations import ResultOutput, is_yes
 from leaderboard.evaluations.web.sharing.files import result_file, results_of
-from leaderboard.platform.api.downloads import DOWNLOADS
 from leaderboard.platform.api.examples import PLAN, example, example_of
-from leaderboard.platform.api.selection import Selected
-from leaderboard.platform.api.views import ApiView, ListView
+from leaderboard.platform.api.views import ApiView, ListView, Selected
+from leaderboard.platform.http.downloads import DOWNLOADS
 
 
 def filter_results(

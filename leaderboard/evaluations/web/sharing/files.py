@@ -40,8 +40,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store, shown_record
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.evaluations.web.api.evaluations import ResultOutput
-from leaderboard.platform.http.parquet import MEDIA_TYPE, parquet
-from leaderboard.platform.http.streaming import streamed
+from leaderboard.platform.http.downloads import PARQUET, parquet, streamed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +61,7 @@ def results_parquet(
 
 
 def _schema(indicators: Sequence[str]) -> "pa.Schema":
-    # Imported here: see `leaderboard.platform.http.parquet`.
+    # Imported here: see `leaderboard.platform.http.downloads`.
     import pyarrow as pa
 
     text, number, count = pa.string(), pa.float64(), pa.int32()
@@ -200,7 +199,7 @@ FILES: Mapping[str, FileKind] = MappingProxyType(
     {
         "csv": FileKind("text/csv; charset=utf-8", results_csv),
         "json": FileKind("application/json", results_json),
-        "parquet": FileKind(MEDIA_TYPE, _as_parquet),
+        "parquet": FileKind(PARQUET, _as_parquet),
     }
 )
 """By the ending of the file's name."""

@@ -25,7 +25,7 @@ from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_runs
 from leaderboard.evaluations.web.sharing.files import CONTENT_TYPE, archive, name_of, result_file, results_of
 from leaderboard.platform.api.throttling import seconds_to_wait
-from leaderboard.platform.http.streaming import streamed
+from leaderboard.platform.http.downloads import streamed
 
 
 class Place(NamedTuple):

@@ -11,7 +11,7 @@ from leaderboard.operations.monitoring.status import checked_status, verdict
 from leaderboard.platform.api.examples import LATER, WHEN, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
-from leaderboard.platform.database_down import DatabaseDownError
+from leaderboard.platform.database import DatabaseDownError
 from leaderboard.platform.health import Code
 from leaderboard.platform.probes import DATABASE
 

@@ -16,9 +16,8 @@ from leaderboard.people.web.profiles import services
 from leaderboard.planners.models import Planner
 from leaderboard.planners.web.serializers import PlannerOutput
 from leaderboard.platform.api.examples import EVALUATION_ID, EXAMPLE_SUITE, WHEN, example, example_of
-from leaderboard.platform.api.selection import Selected
 from leaderboard.platform.api.shapes import Input, Output
-from leaderboard.platform.api.views import ApiView, ListView, RetrieveView
+from leaderboard.platform.api.views import ApiView, ListView, RetrieveView, Selected
 
 _BOARD_RESULT = {
     "suite": EXAMPLE_SUITE, "planner": "my-planner", "evaluation": EVALUATION_ID, "rank": 2, "planners": 14,

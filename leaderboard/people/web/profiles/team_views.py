@@ -21,7 +21,7 @@ from leaderboard.people.web.forms import InviteForm, TeamForm
 from leaderboard.people.web.once import made_from
 from leaderboard.people.web.profiles.forms import TeamProfileForm
 from leaderboard.people.web.profiles.views import team as public_team
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 
 @never_cache

@@ -17,7 +17,7 @@ from leaderboard.people.profile import ProfileData, set_profile
 from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.profiles import services
 from leaderboard.people.web.profiles.forms import ProfileForm
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 PER_PAGE = 25
 

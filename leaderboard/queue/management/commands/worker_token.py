@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.models import WorkerToken
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token
 

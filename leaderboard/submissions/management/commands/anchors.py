@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.seasons import SeasonRefusedError
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions.anchors import anchors_of, submit_anchors
 
 

@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable
 
-from leaderboard.platform.direct import direct_settings
+from leaderboard.platform.database import direct_settings
 from leaderboard.platform.environment import Environment
 
 LOCK_SECONDS = "PLANARENA_MIGRATION_LOCK_SECONDS"

@@ -15,7 +15,7 @@ from leaderboard.evaluations.results.filters import (
     whole_number,
     written,
 )
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 
 COLOUR: Facet[dict] = Facet("colour", "Colour", lambda row: row["colour"])
 SHAPE: Facet[dict] = Facet("shape", "Shape", lambda row: row["shape"], known=("round", "square"), sort_key=str)

@@ -10,7 +10,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.task_rows import facts_of
 from leaderboard.evaluations.web.api.evaluations import filter_evaluations
 from leaderboard.evaluations.web.api.results import filter_results
-from leaderboard.platform.field_errors import FieldErrors
+from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.planning import make_toolmini
 

@@ -15,7 +15,7 @@ from leaderboard.operations.monitoring.connections import PoolWatch
 from leaderboard.operations.monitoring.figures import DatabaseFigures
 from leaderboard.operations.monitoring.registry import REGISTRY
 from leaderboard.operations.monitoring.requests import LATENCY
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from tests.k8s.chart import CHART, build, named
 
 Given = dict[str, dict[str, set[str]]]

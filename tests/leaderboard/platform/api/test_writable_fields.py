@@ -12,7 +12,7 @@ from django.urls import get_resolver
 from jsonschema import Draft202012Validator
 from rest_framework.serializers import BaseSerializer, ModelSerializer
 
-from leaderboard.platform.api.problems import PROBLEMS
+from leaderboard.platform.api.examples import PROBLEMS
 from leaderboard.platform.api.shapes import Input, ModelOutput
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.platform.api.helpers import ApiClient

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import RequestAborted
 
-from leaderboard.platform.http.bodies import Admission, BodyLimits, BoundedBodies, Refusal
-from leaderboard.platform.http.steady_bodies import SteadyBody, TooSlowError
+from leaderboard.platform.http.bodies import Admission, BodyLimits, BoundedBodies, Refusal, SteadyBody, TooSlowError
 from leaderboard.wiring.asgi import _site, _worker_calls
 
 SMALL, MOST, UPLOAD = 100, 200, 1000

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from leaderboard.evaluations.models import Submission
 from leaderboard.platform.environment import is_contact
-from leaderboard.platform.http.requests import api_with_slash
+from leaderboard.platform.http.middleware import api_with_slash
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.test_permissions import World, address, ask, make_world

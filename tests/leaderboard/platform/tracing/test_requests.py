@@ -15,9 +15,8 @@ from django.urls import reverse
 from gpu_jobs.tracing import spans
 from leaderboard.operations.monitoring.logs import formatter, name_requests
 from leaderboard.platform import celery
-from leaderboard.platform.tracing.evaluations import keep_trace, lease_span
+from leaderboard.platform.tracing.evaluations import keep_trace, lease_span, task_span
 from leaderboard.platform.tracing.requests import trace_requests
-from leaderboard.platform.tracing.tasks import task_span
 from leaderboard.queue.tasks import stop_workers
 from tests.fakes.collector import Collector, collecting, tracing_to
 from tests.leaderboard.factories import make_evaluation, make_lease

@@ -10,7 +10,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind
 from leaderboard.messages.outbox import enqueue
-from leaderboard.platform.clock import database_now
+from leaderboard.platform.database import database_now
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
 from tests.leaderboard.factories import make_evaluation, make_lease

@@ -11,7 +11,7 @@ from django.test import AsyncClient, Client
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.web.sharing.files import FILES, Results, results_of
-from leaderboard.platform.http import parquet
+from leaderboard.platform.http import downloads
 from tests.leaderboard.evaluations.results.files import read_rows, read_table
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
@@ -81,7 +81,7 @@ class TestParquet:
         (row,) = table.to_pylist()
         assert (row["finished"], row["indicator_valid"]) == (ENDED, 1.0)
         assert row["episodes"] == {"ends": [{"stop": "finished", "turns": 3, "score": None}], "problems": None}
-        facts = json.loads(table.schema.metadata[parquet.METADATA])
+        facts = json.loads(table.schema.metadata[downloads.PARQUET_METADATA])
         assert facts["format"] == "planarena-results/1"
         assert facts["address"] == f"http://testserver/evaluations/{evaluation.pk}/"
         assert (facts["suite"]["version"], facts["conditions"]["split"]) == (evaluation.suite.version, "public")
@@ -127,8 +127,8 @@ class TestParquet:
 
 def test_the_header_accept_asks_the_api_for_a_file_too(evaluation: Evaluation):
     path = f"/api/v1/evaluations/{evaluation.pk}/results/"
-    response = Client().get(path, headers={"Accept": parquet.MEDIA_TYPE})
-    assert response["Content-Type"] == parquet.MEDIA_TYPE
+    response = Client().get(path, headers={"Accept": downloads.PARQUET})
+    assert response["Content-Type"] == downloads.PARQUET
     name = f"planarena-openagi-{str(evaluation.pk)[:8]}.parquet"
     assert response["Content-Disposition"] == f'attachment; filename="{name}"'
     assert "no-store" in response["Cache-Control"]
@@ -141,8 +141,8 @@ def test_rows_are_read_a_page_at_a_time_and_an_asgi_server_sends_them_piece_by_p
     other = Evaluation.objects.exclude(pk=evaluation.pk).get()
     whole = downloaded(f"/evaluations/{other.pk}/results.parquet")
     monkeypatch.setattr("leaderboard.evaluations.web.sharing.files._PAGE", 7)
-    monkeypatch.setattr(parquet, "_ROWS", 4)
-    monkeypatch.setattr("leaderboard.platform.http.streaming._PIECE", 1)
+    monkeypatch.setattr(downloads, "_ROWS", 4)
+    monkeypatch.setattr("leaderboard.platform.http.downloads._PIECE", 1)
 
     async def received() -> list[bytes]:
         response = await AsyncClient().get(f"/evaluations/{other.pk}/results.parquet")

@@ -5,8 +5,8 @@ import pytest
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.people.models import Team, User
 from leaderboard.people.profile import ProfileData, TeamProfileData, set_profile, set_team_profile
-from leaderboard.platform.field_errors import FieldErrors
 from leaderboard.platform.models import Action, AuditEntry
+from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.evaluations.web.reading import read
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of

@@ -9,8 +9,8 @@ from django.test import Client
 
 from leaderboard.evaluations.models import Submission
 from leaderboard.help.documents.chapters import BY_SLUG, DOCS, passages_of
-from leaderboard.help.search.documentation import Documentation, documentation
-from leaderboard.help.web.search.finding import LONGEST, search
+from leaderboard.help.documents.search import Documentation, documentation
+from leaderboard.help.web.search import LONGEST, search
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]

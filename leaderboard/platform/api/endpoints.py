@@ -1,15 +1,32 @@
-"""The address of the schema."""
+"""The API's own addresses: its schema, and every address that there is not.
+
+Apart from `views.py`, which drf-spectacular loads with the schema's class before its own decorators work.
+"""
 
 from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
+from rest_framework.exceptions import NotFound
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from leaderboard.platform.api.views import ApiView
+
+
+@extend_schema(exclude=True)
+class NowhereView(APIView):
+    """Every address that there is not, so that pipelines read a problem document there too."""
+
+    authentication_classes: list[Any] = []
+    permission_classes: list[Any] = []
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's
+        raise NotFound(f"Nothing found at {request.path}; the schema lists all addresses.")
+
 
 _made: dict[str, Any] = {}
 

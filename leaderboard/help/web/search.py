@@ -1,4 +1,4 @@
-"""What a query finds, by kind. Planners and evaluations are those that the reader sees."""
+"""The page of a search, and its results alone for the palette. Only planners and evaluations that the reader sees."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,11 +7,15 @@ from urllib.parse import urlencode
 
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
 
 from leaderboard.catalog.models import Task, current_suites
 from leaderboard.evaluations.visibility import Reader
-from leaderboard.help.search.documentation import Piece, documentation
+from leaderboard.help.documents.search import Piece, documentation
 from leaderboard.people.web.profiles.services import planners_seen_by, submitted_evaluations
 
 LONGEST = 100
@@ -123,3 +127,14 @@ def _docs(words: Sequence[str], *, limit: int) -> list[Hit]:
         Hit(f"{found.page}: {found.heading}" if found.heading else found.page, found.url, excerpt=found.excerpt)
         for found in documentation().find(words=" ".join(words), limit=limit)
     ]
+
+
+@require_safe
+@cache_control(private=True, max_age=30)
+def find(request: HttpRequest) -> HttpResponse:
+    """What `q` finds; with `in=docs` in the documentation alone, with `part=results` without the page around it."""
+    query, only_docs = request.GET.get("q", "").strip(), request.GET.get("in") == "docs"
+    groups = search(query=query, reader=request.user, only_docs=only_docs)
+    context = {"query": query[:LONGEST], "only_docs": only_docs, "groups": groups}
+    template = "help/search/results.html" if request.GET.get("part") == "results" else "help/search/page.html"
+    return render(request, template, context)

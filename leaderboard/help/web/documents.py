@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.help.documents.chapters import BY_SLUG, GROUPS, example, page_of, picture
 from leaderboard.help.documents.reference import api_topics
-from leaderboard.platform.http.security_txt import contact_link
+from leaderboard.platform.http.well_known import contact_link
 
 
 @require_safe

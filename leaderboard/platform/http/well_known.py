@@ -1,9 +1,10 @@
-"""`/.well-known/security.txt` (RFC 9116): where to report a vulnerability of this site."""
+"""Files at fixed addresses: the icon, and `/.well-known/security.txt` (RFC 9116), where to report a vulnerability."""
 
 from datetime import timedelta
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.templatetags.static import static
 from django.utils import timezone
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
@@ -29,3 +30,10 @@ def contact_link() -> str:
     """The operator's contact as a link; empty if none is set."""
     contact: str = settings.CONTACT
     return f"mailto:{contact}" if "@" in contact and "://" not in contact else contact
+
+
+@require_safe
+@cache_control(public=True, max_age=86_400)
+def icon(request: HttpRequest) -> HttpResponseRedirect:  # noqa: ARG001 - the view's signature
+    """Lead to the drawing."""
+    return HttpResponseRedirect(static("icon.svg"))

@@ -1,1 +1,0 @@
-"""Search over suites, planners, evaluations, tasks and the documentation."""
