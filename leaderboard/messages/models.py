@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 class Kind(models.TextChoices):
-    """What a message is; `senders.py` says what its payload holds."""
+    """What a message is; `dispatching.py` says what its payload holds."""
 
     MAIL = "mail", "Mail"
     WEBHOOK = "webhook", "Webhook"
@@ -112,9 +112,9 @@ class Webhook(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     secret = models.TextField()
-    """Known to us and the receiver: signs what is sent. Encrypted (`signing.py`)."""
+    """Known to us and the receiver: signs what is sent. Encrypted (`webhooks.sealed`)."""
     active = models.BooleanField(default=True)
-    """Switched off, it is told nothing, until its owner sends it a test (`receivers.py`)."""
+    """Switched off, it is told nothing, until its owner sends it a test (`webhooks.note_refused`)."""
     failures = models.PositiveIntegerField(default=0)
     """Tries in a row that it did not take."""
     failing_since = models.DateTimeField(null=True)

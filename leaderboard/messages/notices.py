@@ -1,4 +1,4 @@
-"""Telling the owner of an evaluation what happened to it: by mail and to their webhooks, through the outbox.
+"""Notifications of users, through the outbox: of their evaluations, by mail and webhook, and of a new password.
 
 Events of a webhook:
 
@@ -17,7 +17,9 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.messages.models import Kind, Webhook
 from leaderboard.messages.outbox import enqueue
-from leaderboard.people.models import Mails
+from leaderboard.people.credentials import PasswordEvent, PasswordSet
+from leaderboard.people.models import Mails, User
+from leaderboard.platform.problems import FieldErrors
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
 """What owners cannot know otherwise and have to act upon."""
@@ -154,3 +156,35 @@ def _address(evaluation: Evaluation) -> str:
 def _profile_address(evaluation: Evaluation) -> str:
     address = _address(evaluation)
     return f"{address}reliability/" if address else ""
+
+
+def choose_mails(*, user: User, mails: str) -> None:
+    """Set of what the user gets mails, from the next one on.
+
+    Raises:
+        FieldErrors: there is no such choice.
+    """
+    if mails not in Mails.values:
+        raise FieldErrors({"mails": [f"Choose one of {', '.join(Mails.values)}."]})
+    user.mails = mails
+    user.save(update_fields=["mails"])
+
+
+def tell_of_password(changed: PasswordSet) -> None:
+    """Write the mail about a new password, within the transaction that sets it; a demo sends none."""
+    user = changed.user
+    if settings.DEMO or not user.email:
+        return
+    done = "changed" if changed.event is PasswordEvent.CHANGED else "reset by the link in an email"
+    lines = [
+        f"The password of your account {user.username} was {done}. Other browsers are signed out.",
+        "",
+        *(f"Ended: {credential.kind} {credential.name}" for credential in changed.ended),
+        *([f"Tokens kept: {changed.kept}"] if changed.kept else []),
+        "",
+        "If this was not you, reset your password immediately"
+        + (f": {settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else "."),
+    ]
+    # By the queue: a mail server that hangs must not keep a password from being changed.
+    payload = {"to": user.email, "subject": "Your password was changed", "text": "\n".join(lines)}
+    enqueue(kind=Kind.MAIL, payload=payload)

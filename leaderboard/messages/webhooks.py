@@ -1,31 +1,134 @@
-"""Users' webhooks: adding and removing them, trying them out, and what became of the last messages."""
+"""Users' webhooks: their settings and last deliveries, the secrets that sign events, and receivers that fail.
 
+A receiver that fails is not tried for a while, and is disabled after `SWITCHED_OFF_AFTER`. A delivery takes up to ten
+seconds: without these pauses one user's hanging receivers would delay everybody's messages and block the queue.
+
+Secrets are encrypted, so that a dump of the database cannot sign events.
+"""
+
+import hashlib
+import hmac
+import logging
 import secrets
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet, Window
 from django.db.models.fields.json import KT
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Coalesce, Now, RowNumber
 
 from leaderboard.catalog.library import problem_of_address
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import enqueue
-from leaderboard.messages.receivers import switch_on
-from leaderboard.messages.signing import sealed
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import User
+from leaderboard.people.models import Mails, User, lock_owner
 from leaderboard.platform.audit.services import record
+from leaderboard.platform.encryption import WEBHOOK as PURPOSE
+from leaderboard.platform.encryption import decrypt, encrypt, encrypt_again
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
+
+logger = logging.getLogger(__name__)
 
 MOST_WEBHOOKS = 10
 SHOWN_DELIVERIES = 5
 _LONGEST_URL = 500
+FIRST_WAIT = timedelta(seconds=5)
+LONGEST_WAIT = timedelta(minutes=30)
+SWITCHED_OFF_AFTER = timedelta(days=5)
+"""A receiver that has accepted nothing for so long is disabled."""
+
+
+def wait_after(*, tries: int) -> timedelta:
+    """How long to wait after so many tries, the first being 1."""
+    doublings = min(max(tries, 1) - 1, 16)
+    return min(FIRST_WAIT * (1 << doublings), LONGEST_WAIT)
+
+
+def note_taken(webhook: Webhook) -> None:
+    """The receiver took a message."""
+    if webhook.failures:
+        Webhook.objects.filter(pk=webhook.pk).update(failures=0, failing_since=None, rests_until=None)
+
+
+def note_refused(webhook: Webhook, *, asked_to_wait: float = 0.0) -> None:
+    """The receiver did not take a message: it rests, the longer the more often that happens.
+
+    Args:
+        webhook: its address.
+        asked_to_wait: seconds that it asked for; it rests for as long, up to `LONGEST_WAIT`.
+    """
+    asked = timedelta(seconds=min(asked_to_wait, LONGEST_WAIT.total_seconds()))
+    wait = max(wait_after(tries=webhook.failures + 1), asked)
+    Webhook.objects.filter(pk=webhook.pk).update(
+        failures=F("failures") + 1, failing_since=Coalesce("failing_since", Now()), rests_until=Now() + wait
+    )
+    worn_out = Webhook.objects.filter(pk=webhook.pk, failing_since__lte=Now() - SWITCHED_OFF_AFTER)
+    if worn_out.exists():
+        switch_off(webhook, why=f"no delivery succeeded for {SWITCHED_OFF_AFTER.days} days")
+
+
+def switch_off(webhook: Webhook, *, why: str) -> None:
+    """Tell the receiver no more, and tell its owner so by mail.
+
+    Before: nothing. After: it is off; its owner has one mail about that, however often this is called.
+    """
+    with transaction.atomic():
+        if not Webhook.objects.filter(pk=webhook.pk, active=True).update(active=False):
+            return
+        logger.warning("webhook %s is switched off: %s", webhook.pk, why)
+        owner = webhook.owner
+        if owner.email and settings.MAIL_OWNERS and owner.mails != Mails.NONE:
+            _tell_owner(webhook, why=why)
+
+
+def switch_on(webhook: Webhook) -> None:
+    """Tell the receiver again, as if it had never failed."""
+    Webhook.objects.filter(pk=webhook.pk).update(active=True, failures=0, failing_since=None, rests_until=None)
+
+
+def _tell_owner(webhook: Webhook, *, why: str) -> None:
+    lines = [
+        f"Your webhook {webhook.url} is disabled: {why}.",
+        "",
+        "Fix the receiver, then send a test event from your notification settings to enable it again.",
+    ]
+    payload = {"to": webhook.owner.email, "subject": "PlanArena: a webhook is disabled", "text": "\n".join(lines)}
+    enqueue(kind=Kind.MAIL, payload=payload)
+
+
+def sealed(secret: str) -> str:
+    """A secret as it is kept."""
+    return encrypt(secret, purpose=PURPOSE)
+
+
+def opened(kept: str) -> str:
+    """The secret that is kept so.
+
+    Raises:
+        UnreadableSecretError: it was kept with another key of the site.
+    """
+    return decrypt(kept, purpose=PURPOSE)
+
+
+def signature(*, secret: str, timestamp: int, body: bytes) -> str:
+    """What a receiver compares: HMAC-SHA256 over timestamp, a dot and the body, so that neither can be exchanged."""
+    signed = f"{timestamp}.".encode() + body
+    return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+
+
+def sealed_again(kept: str) -> str:
+    """The same under the site's first key.
+
+    Raises:
+        UnreadableSecretError: no key opens it.
+    """
+    return encrypt_again(kept, purpose=PURPOSE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,22 @@
-"""What allauth asks the site about accounts."""
+"""Adapters of allauth: accounts of the site, and sign-in with GitHub."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from leaderboard.people.addresses import is_used_by_another
+from leaderboard.people.addresses import is_used_by_another, own_addresses
 from leaderboard.platform.database import give_connection_back
+
+if TYPE_CHECKING:
+    from requests import Session  # noqa: TID251 - what allauth speaks through
+
 
 _NAME_IS_PUBLIC = "User names are public: choose one that is not an email address, without '@'."
 
@@ -39,3 +48,22 @@ class Adapter(DefaultAccountAdapter):
         caller may put any port: each would have a count of its own."""
         login = credentials.get("email") or credentials.get("username") or ""
         return f"login:{login.lower()}"
+
+
+class SocialAdapter(DefaultSocialAccountAdapter):
+    """Reaches GitHub through the egress proxy, where there is one; `NO_PROXY` names servers that need none."""
+
+    def is_auto_signup_allowed(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Not where somebody has an account already: a second one would be a surprise."""
+        return not own_addresses(sociallogin) and super().is_auto_signup_allowed(request, sociallogin)
+
+    def get_requests_session(self, *arguments: Any, **options: Any) -> "Session":
+        # GitHub may take up to allauth's timeout of 5 seconds for each call.
+        give_connection_back()
+        session: Session = super().get_requests_session(*arguments, **options)  # type: ignore[no-untyped-call]  # the library has no annotation
+        proxy = settings.EGRESS.proxy
+        if proxy is not None and not proxy_bypass(urlsplit(settings.GITHUB_URL).hostname or ""):
+            # Else the environment's proxies would come first.
+            session.trust_env = False
+            session.proxies = {"http": proxy.url, "https": proxy.url}
+        return session

@@ -1,4 +1,4 @@
-"""Who calls the API: people with a token or a password, the operator's workers, and single attempts."""
+"""The user behind a request: authentication by token and by password, and the scopes that a token grants."""
 
 from typing import Any
 
@@ -6,14 +6,18 @@ from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from knox.auth import TokenAuthentication
+from knox.models import AuthToken
 from rest_framework.authentication import BasicAuthentication
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission, IsAuthenticated
 from rest_framework.request import Request
 
-from leaderboard.people.services import note_use
+from leaderboard.people.models import Scope, User
+from leaderboard.people.services import note_use, scopes_of
 
 
 class ApiTokenAuthentication(TokenAuthentication):
@@ -75,3 +79,35 @@ class PasswordScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
         return {"type": "http", "scheme": "basic", "description": "For making a token only."}
+
+
+def user_of(request: HttpRequest | Request) -> User:
+    """The signed-in user of a request.
+
+    Raises:
+        PermissionDenied: nobody is signed in, so the view lacks its `login_required` or permission class.
+    """
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
+class HasScope(BasePermission):
+    """A personal token has the scope that the call needs: `read`, or to change something the view's `scope`.
+
+    A view that names none needs `manage`, so that what is forgotten is refused. Sessions have no scopes.
+    """
+
+    code = "scope_missing"
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if not isinstance(request.auth, AuthToken):
+            return True
+        needed = Scope.READ if request.method in SAFE_METHODS else getattr(view, "scope", Scope.MANAGE)
+        granted = scopes_of(request.auth)
+        self.message = f"This needs a token with the scope {needed.value!r}; yours has: {', '.join(granted) or 'none'}."
+        return needed in granted
+
+
+LOGGED_IN = [IsAuthenticated, HasScope]
+"""For views that also reading needs an account for."""

@@ -12,8 +12,7 @@ from typing import Protocol
 from knox.models import AuthToken
 
 from leaderboard.people import services
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import TokenScopes, User
+from leaderboard.people.models import TokenScopes, User, lock_owner
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.models import Action

@@ -7,7 +7,13 @@ from django.db import models
 from django.db.models.functions import Lower
 from knox.models import AuthToken
 
-from leaderboard.people.scopes import Scope
+
+class Scope(models.TextChoices):
+    """What a personal token may do, with its label for people. Sessions are not bound by scopes."""
+
+    READ = "read", "Read everything that you can see"
+    SUBMIT = "submit", "Submit, resume, accept, cancel and re-run evaluations"
+    MANAGE = "manage", "Manage teams, webhooks, worker tokens and API tokens"
 
 
 class Mails(models.TextChoices):
@@ -151,3 +157,8 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} to {self.team}"
+
+
+def lock_owner(owner: User) -> None:
+    """Until the end of the transaction nobody else adds to what the user has, so that it can be counted."""
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)

@@ -9,12 +9,21 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import Team, TokenScopes, User
-from leaderboard.people.scopes import DEFAULT_SCOPES, Scope, check_scopes
+from leaderboard.people.models import Scope, Team, TokenScopes, User, lock_owner
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
+
+DEFAULT_SCOPES: Sequence[Scope] = (Scope.READ, Scope.SUBMIT)
+"""What a pipeline needs."""
+
+
+def check_scopes(scopes: Collection[str]) -> dict[str, list[str]]:
+    """What is wrong with the scopes of a new token, by field; empty if nothing is."""
+    if unknown := [scope for scope in scopes if scope not in Scope.values]:
+        return {"scopes": [f"There is no scope {unknown[0]!r}; there are: {', '.join(Scope.values)}."]}
+    return {} if scopes else {"scopes": [f"Choose at least one of: {', '.join(Scope.values)}."]}
+
 
 DEFAULT_DAYS = 90
 LONGEST_DAYS = 365

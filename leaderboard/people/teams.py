@@ -8,8 +8,7 @@ import re
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import Invitation, Membership, Role, Team, User
+from leaderboard.people.models import Invitation, Membership, Role, Team, User, lock_owner
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors, ProblemError

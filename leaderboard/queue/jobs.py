@@ -25,8 +25,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from evaluator.core.canonical_json import JsonValue
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import User
+from leaderboard.people.models import User, lock_owner
 from leaderboard.platform.coordination.locks import Lock, lock_until_commit
 from leaderboard.platform.database import give_connection_back
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt

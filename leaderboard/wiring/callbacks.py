@@ -4,7 +4,7 @@ from leaderboard.boards.services import publish_changed
 from leaderboard.causes.finding import renew_causes
 from leaderboard.evaluations import states
 from leaderboard.evaluations.results import results
-from leaderboard.messages import notices, passwords
+from leaderboard.messages import notices
 from leaderboard.operations.backups import services as backups
 from leaderboard.operations.monitoring.facts import site_facts
 from leaderboard.operations.monitoring.moments import note_backup, note_task
@@ -37,7 +37,7 @@ def register() -> None:
     results.taken_in.register(count_steps)
     backups.backed_up.register(note_backup)
     celery.task_succeeded.register(note_task)
-    credentials.password_set.register(passwords.tell_user)
+    credentials.password_set.register(notices.tell_of_password)
     jobs.KINDS.update({kind.name: kind for kind in (ENDPOINT_TEST, REWARDS, SUBMISSION)})
     credentials.SOURCES.append(WorkerTokens())
     health.SOURCES.append(site_facts)

@@ -15,7 +15,6 @@ from leaderboard.platform.web.admin import site
 _ACCOUNT_PAGES = [
     path("", include("leaderboard.people.web.urls")),
     path("", include("leaderboard.operations.web.leaving.urls")),
-    path("", include("leaderboard.people.web.profiles.team_urls")),
 ]
 
 _DOCUMENTATION = [

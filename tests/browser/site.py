@@ -35,8 +35,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResu
 from leaderboard.evaluations.states import close_open_tasks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.people import teams
-from leaderboard.people.models import User
-from leaderboard.people.scopes import Scope
+from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.platform.web import admin as operators

@@ -17,7 +17,7 @@ from leaderboard.catalog.seasons import announce
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
 from leaderboard.messages.models import Kind, Webhook
 from leaderboard.messages.outbox import enqueue
-from leaderboard.messages.signing import sealed
+from leaderboard.messages.webhooks import sealed
 from leaderboard.operations.models import Moment
 from leaderboard.planners.models import Planner
 from leaderboard.platform.celery import app

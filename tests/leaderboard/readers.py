@@ -11,8 +11,7 @@ from evaluator.core.records import ResultRecord
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.people.models import Team, User
-from leaderboard.people.scopes import Scope
+from leaderboard.people.models import Scope, Team, User
 from leaderboard.people.services import create_token
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep

@@ -24,10 +24,9 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.messages.webhooks import add_webhook
 from leaderboard.people import teams
-from leaderboard.people.models import User
-from leaderboard.people.scopes import Scope
+from leaderboard.people.authentication import HasScope
+from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
-from leaderboard.people.web.api.permissions import HasScope
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
 from leaderboard.platform.uploads import services as upload_tickets

@@ -45,8 +45,8 @@ from leaderboard.evaluations.web.presenters import evaluation_page, for_readers_
 from leaderboard.evaluations.web.presenters import progress as progress_of
 from leaderboard.evaluations.web.sharing.views import sharing_of
 from leaderboard.evaluations.web.tasks.task_presenters import task_page
+from leaderboard.people.authentication import user_of
 from leaderboard.people.models import User
-from leaderboard.people.signed_in import user_of
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.platform.http.caching import shareable
 from leaderboard.platform.operators import is_operator

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from leaderboard.messages.dispatching import send_again
 from leaderboard.messages.models import OutboxMessage, Webhook
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.platform.web.admin import ReadOnlyAdmin, site
 
 

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.messages import webhooks as services
-from leaderboard.messages.mails import choose_mails
 from leaderboard.messages.models import OutboxMessage, Webhook
+from leaderboard.messages.notices import choose_mails
+from leaderboard.people.authentication import user_of
 from leaderboard.people.models import Mails
-from leaderboard.people.signed_in import user_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.platform.api.shapes import Input, ModelOutput, Output

@@ -3,6 +3,7 @@
 from functools import partial
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -11,12 +12,29 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from leaderboard.messages import mails
+from leaderboard.messages import notices
 from leaderboard.messages import webhooks as services
-from leaderboard.messages.web.forms import MailsForm, WebhookForm
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.once import made_from
+from leaderboard.people.authentication import user_of
+from leaderboard.people.models import Mails
+from leaderboard.people.web.forms import ServiceForm, made_from
 from leaderboard.platform.problems import FieldErrors
+
+
+class MailsForm(ServiceForm):
+    """Of what one gets mails."""
+
+    mails = forms.ChoiceField(label="Send me an email", choices=Mails.choices, widget=forms.RadioSelect)
+
+
+class WebhookForm(ServiceForm):
+    """An address to tell."""
+
+    url = forms.CharField(
+        label="Address",
+        help_text="Receives a signed POST when one of your evaluations completes, fails, is cancelled or needs "
+        "your action.",
+        widget=forms.URLInput(attrs={"placeholder": "https://example.org/planarena"}),
+    )
 
 
 @never_cache
@@ -40,7 +58,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 def choose_mails(request: HttpRequest) -> HttpResponse:
     """Choose of what to get mails."""
     try:
-        mails.choose_mails(user=user_of(request), mails=request.POST.get("mails", ""))
+        notices.choose_mails(user=user_of(request), mails=request.POST.get("mails", ""))
         messages.success(request, "Chosen.")
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))

@@ -23,8 +23,7 @@ from leaderboard.messages.outbox import enqueue
 from leaderboard.operations.leaving.erasing import delete_sessions
 from leaderboard.people import teams
 from leaderboard.people.credentials import end_all
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import Erasure, Invitation, Mails, User
+from leaderboard.people.models import Erasure, Invitation, Mails, User, lock_owner
 from leaderboard.planners.models import CheckpointUpload, EndpointSecret, Planner, PlansFile
 from leaderboard.platform.audit.services import record
 from leaderboard.platform.models import Action

@@ -6,9 +6,9 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
+from leaderboard.people.authentication import user_of
 from leaderboard.people.models import Invitation, Membership, Team, User
 from leaderboard.people.services import LARGEST_WEIGHT, set_weight
-from leaderboard.people.signed_in import user_of
 from leaderboard.platform.web.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 

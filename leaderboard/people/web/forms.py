@@ -1,9 +1,14 @@
-"""Forms about tokens and teams. The rules stand in `services.py` and `teams.py`."""
+"""Forms of tokens, teams and profiles. The rules are in `services.py`, `teams.py` and `profile.py`."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django import forms
+from django.http import HttpRequest
 
-from leaderboard.people.scopes import DEFAULT_SCOPES, Scope
-from leaderboard.people.services import DEFAULT_DAYS, LONGEST_DAYS, LONGEST_TOKEN_NAME
+from leaderboard.people.models import Scope
+from leaderboard.people.profile import LONGEST_TEXT
+from leaderboard.people.services import DEFAULT_DAYS, DEFAULT_SCOPES, LONGEST_DAYS, LONGEST_TOKEN_NAME
 from leaderboard.platform.problems import FieldErrors
 
 
@@ -53,3 +58,63 @@ class InviteForm(ServiceForm):
     """Somebody to invite."""
 
     username = forms.CharField(label="User name", help_text="They join the team when they accept.")
+
+
+Form = TypeVar("Form", bound=ServiceForm)
+
+
+def made_from(request: HttpRequest, *, form: type[Form], make: Callable[..., Any]) -> tuple[Form, Any]:
+    """The form to show, and what a POST made, which the answer itself shows: a redirect would lose it.
+
+    Args:
+        request: a GET, or a POST of the form.
+        form: its class.
+        make: called with what was entered; the errors that it raises are shown beside their fields.
+    """
+    filled = form(request.POST if request.method == "POST" else None)
+    if not filled.is_valid():
+        return filled, None
+    try:
+        made = make(**filled.cleaned_data)
+    except FieldErrors as problems:
+        filled.show(problems)
+        return filled, None
+    return form(), made
+
+
+class ProfileForm(ServiceForm):
+    """What a person tells."""
+
+    display_name = forms.CharField(
+        label="Name", help_text="Optional. Shown above your user name.", required=False, strip=True
+    )
+    affiliation = forms.CharField(
+        label="Affiliation", help_text="Optional: a university, a company, a laboratory.", required=False
+    )
+    link = forms.CharField(
+        label="Link",
+        help_text="Optional: your own page, such as https://example.org/me.",
+        required=False,
+        widget=forms.URLInput,
+    )
+    bio = forms.CharField(
+        label="About you",
+        help_text=f"Optional: plain text of at most {LONGEST_TEXT} characters.",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+
+
+class TeamProfileForm(ServiceForm):
+    """What a team's owner tells of it."""
+
+    description = forms.CharField(
+        label="About the team",
+        help_text=f"Optional: plain text of at most {LONGEST_TEXT} characters.",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    link = forms.CharField(
+        label="Link", help_text="Optional: the team's own page.", required=False, widget=forms.URLInput
+    )
+    shows_members = forms.BooleanField(label="Show the list of members publicly", required=False)

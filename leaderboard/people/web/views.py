@@ -10,9 +10,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from leaderboard.people import services
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.forms import TokenForm
-from leaderboard.people.web.once import made_from
+from leaderboard.people.authentication import user_of
+from leaderboard.people.web.forms import TokenForm, made_from
 
 
 @never_cache

@@ -19,9 +19,8 @@ from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from leaderboard.people.scopes import Scope
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.authentication import LOGGED_IN, user_of
+from leaderboard.people.models import Scope
 from leaderboard.planners import checkpoints, secret_headers
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.web.serializers import HeaderInput, HeaderOutput

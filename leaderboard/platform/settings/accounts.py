@@ -45,7 +45,7 @@ ACCOUNT_FORMS = {
     "reset_password": "leaderboard.people.addresses.ResetPasswordForm",
     "signup": "leaderboard.people.addresses.SignUpForm",
 }
-SOCIALACCOUNT_ADAPTER = "leaderboard.people.social.Adapter"
+SOCIALACCOUNT_ADAPTER = "leaderboard.people.adapter.SocialAdapter"
 SOCIALACCOUNT_FORMS = {"signup": "leaderboard.people.addresses.SignUpWithGitHubForm"}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"

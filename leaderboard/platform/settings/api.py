@@ -13,7 +13,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
-        "leaderboard.people.web.api.permissions.HasScope",
+        "leaderboard.people.authentication.HasScope",
     ],
     # The nearest proxy or the connection gives the client address; headers set by clients are ignored.
     "NUM_PROXIES": PROXIES,

@@ -32,7 +32,7 @@ from evaluator.planners.agents.tools import AgentTool, agent_tools
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.states import FINAL
 from leaderboard.people.authentication import ApiTokenAuthentication
-from leaderboard.people.scopes import Scope
+from leaderboard.people.models import Scope
 from leaderboard.people.services import scopes_of
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.http.bodies import Receive, Refusal, Send, refuse

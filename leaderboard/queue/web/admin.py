@@ -4,7 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.platform.web.admin import ReadOnlyAdmin, site
 from leaderboard.queue.models import Job, WorkerToken
 from leaderboard.queue.workers.tokens import revoke_worker_token

@@ -9,8 +9,8 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from leaderboard.people.scopes import Scope
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
+from leaderboard.people.models import Scope
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import LATER, ROW_ID, WHEN
 from leaderboard.platform.api.shapes import Output

@@ -15,9 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.evaluations.web.presenters import MOVING
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.forms import ServiceForm
-from leaderboard.people.web.once import made_from
+from leaderboard.people.authentication import user_of
+from leaderboard.people.web.forms import ServiceForm, made_from
 from leaderboard.queue.web.presenters import shown_attempt
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of

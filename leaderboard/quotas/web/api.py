@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.catalog.models import Suite
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.people.teams import teams_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import EXAMPLE_SUITE, example

@@ -11,9 +11,8 @@ from rest_framework.response import Response
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import Reader, visible_runs
-from leaderboard.people.scopes import Scope
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.authentication import LOGGED_IN, user_of
+from leaderboard.people.models import Scope
 from leaderboard.platform.api.examples import (
     CONFLICT,
     EVALUATION_ID,

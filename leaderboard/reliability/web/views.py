@@ -19,7 +19,7 @@ from leaderboard.evaluations.visibility import (
     visible_runs,
 )
 from leaderboard.evaluations.web.presenters import for_readers_of
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.planners.kinds import kind_of
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability.members import Condition

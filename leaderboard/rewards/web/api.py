@@ -7,9 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from leaderboard.people.scopes import Scope
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.authentication import LOGGED_IN, user_of
+from leaderboard.people.models import Scope
 from leaderboard.platform.api.examples import EXAMPLE_SUITE, NO_QUOTA, NOT_READY, example, example_of
 from leaderboard.platform.api.shapes import Input, Output
 from leaderboard.platform.api.views import ApiView

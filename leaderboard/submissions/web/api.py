@@ -28,10 +28,8 @@ from leaderboard.evaluations.visibility import (
     visible_to,
 )
 from leaderboard.evaluations.web.api.evaluations import EvaluationOutput
-from leaderboard.people.models import Team, User
-from leaderboard.people.scopes import Scope
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.authentication import LOGGED_IN, user_of
+from leaderboard.people.models import Scope, Team, User
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.web.serializers import PlannerInput, PlannerOutput

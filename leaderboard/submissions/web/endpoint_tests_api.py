@@ -9,9 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.planners.trials.verdicts import Verdict
-from leaderboard.people.scopes import Scope
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.authentication import LOGGED_IN, user_of
+from leaderboard.people.models import Scope
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import EndpointKind

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from evaluator.core.plans_file import MAX_BYTES
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.checkpoints import ReceivedFile

@@ -12,10 +12,9 @@ from kombu.exceptions import OperationalError
 
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState
 from leaderboard.evaluations.states import Entered, advance
-from leaderboard.messages import dispatching, senders
-from leaderboard.messages.mails import choose_mails
+from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind, OutboxMessage
-from leaderboard.messages.notices import tell_owner
+from leaderboard.messages.notices import choose_mails, tell_owner
 from leaderboard.messages.outbox import enqueue
 from leaderboard.platform.celery import app
 from leaderboard.platform.coordination.services import exclusive
@@ -111,7 +110,7 @@ class TestSending:
     @pytest.mark.parametrize("age", [None, timedelta(days=3)])
     def test_what_can_never_be_sent_or_was_tried_for_too_long_is_given_up_and_logged(self, postman, caplog, age):
         enqueue(kind=Kind.MAIL, payload=MAIL)
-        postman.problem = ConnectionError("no server") if age else senders.PermanentError("the address is gone")
+        postman.problem = ConnectionError("no server") if age else dispatching.PermanentError("the address is gone")
         if age:
             OutboxMessage.objects.update(created=timezone.now() - age)
         dispatching.dispatch()
@@ -163,7 +162,7 @@ class TestSending:
         monkeypatch.setattr(dispatching, "_BUDGET_SECONDS", 0.0)
         enqueue(kind=Kind.MAIL, payload=MAIL)
         assert dispatching.dispatch() == 0
-        assert dispatching._BUDGET_SECONDS + senders.WEBHOOK_SECONDS < settings.CELERY_TASK_SOFT_TIME_LIMIT
+        assert dispatching._BUDGET_SECONDS + dispatching.WEBHOOK_SECONDS < settings.CELERY_TASK_SOFT_TIME_LIMIT
         # Nor is a mail server that says nothing waited for.
         assert timedelta() < timedelta(seconds=settings.EMAIL_TIMEOUT) < dispatching.CLAIM
 

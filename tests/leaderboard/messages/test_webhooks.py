@@ -12,10 +12,10 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
+from leaderboard.messages import dispatching, webhooks
 from leaderboard.messages import dispatching as services
-from leaderboard.messages import receivers, senders, webhooks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
-from leaderboard.messages.signing import sealed
+from leaderboard.messages.webhooks import sealed
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions import services as evaluations
 from tests.fakes.connect_proxy import connect_proxy, connections_seen
@@ -78,7 +78,7 @@ def test_an_event_is_signed_with_its_time_by_the_secret_that_is_shown_and_not_ke
     owner = make_user()
     shown = webhooks.add_webhook(owner=owner, url=receiver.url)
     assert shown.secret not in Webhook.objects.get().secret
-    senders.post_webhook(message(Webhook.objects.get()))
+    dispatching.post_webhook(message(Webhook.objects.get()))
     ((_, headers, body),) = receiver.received
     assert json.loads(body) == {"state": "failed"}
     signed = headers["X-PlanArena-Timestamp"].encode() + b"." + body
@@ -109,8 +109,8 @@ def test_any_other_answer_is_tried_again_and_no_redirect_is_followed(webhook, re
 
 def test_a_private_address_is_never_called(webhook, receiver, settings):
     settings.DEMO = False
-    with pytest.raises(senders.PermanentError, match="loopback, private or reserved"):
-        senders.post_webhook(message(webhook))
+    with pytest.raises(dispatching.PermanentError, match="loopback, private or reserved"):
+        dispatching.post_webhook(message(webhook))
     assert receiver.received == []
 
 
@@ -164,7 +164,7 @@ class TestReceiversThatDoNotAnswer:
         receiver.status = 500
         due(webhook)
         services.dispatch()
-        Webhook.objects.update(failing_since=timezone.now() - receivers.SWITCHED_OFF_AFTER)
+        Webhook.objects.update(failing_since=timezone.now() - webhooks.SWITCHED_OFF_AFTER)
         for _ in range(2):
             due(webhook)
             services.dispatch()
@@ -182,8 +182,8 @@ class TestReceiversThatDoNotAnswer:
         webhook.refresh_from_db()
         assert not webhook.active
         receiver.received.clear()
-        with pytest.raises(senders.PermanentError, match="switched off"):
-            senders.post_webhook(message(webhook))
+        with pytest.raises(dispatching.PermanentError, match="switched off"):
+            dispatching.post_webhook(message(webhook))
         assert receiver.received == []
         OutboxMessage.objects.all().delete()
         receiver.status = 204
@@ -200,7 +200,7 @@ def test_the_compressed_body_of_an_answer_is_not_read(webhook):
         webhook.save()
         tracemalloc.start()
         try:
-            senders.post_webhook(message(webhook))
+            dispatching.post_webhook(message(webhook))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -210,12 +210,12 @@ def test_the_compressed_body_of_an_answer_is_not_read(webhook):
 
 @pytest.mark.parametrize("does", ["drips its headers", "goes on continuing"])
 def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook, monkeypatch, does):
-    monkeypatch.setattr(senders, "WEBHOOK_SECONDS", 0.5)
+    monkeypatch.setattr(dispatching, "WEBHOOK_SECONDS", 0.5)
     with hostile_server(SLOW_ANSWERS[does]) as server:
         webhook.url = server.url
         webhook.save()
         with pytest.raises(httpx.TimeoutException):
-            senders.post_webhook(message(webhook))
+            dispatching.post_webhook(message(webhook))
 
 
 def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, settings, monkeypatch):
@@ -225,8 +225,8 @@ def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, se
     with connect_proxy(receiver.url) as proxy:
         monkeypatch.setenv("PLANARENA_EGRESS_PROXY", proxy.url)
         with connections_seen() as seen:
-            senders._post(url=webhook.url, body=b"{}", headers={})
-        senders.post_webhook(waiting)
+            dispatching._post(url=webhook.url, body=b"{}", headers={})
+        dispatching.post_webhook(waiting)
     assert set(proxy.asked) == {"CONNECT 93.184.215.14:8443"}
     assert set(seen) == {proxy.port}
     assert len(receiver.received) == 2
@@ -239,8 +239,8 @@ def test_a_port_of_another_service_is_refused_when_it_is_added_and_when_it_is_ca
         webhooks.add_webhook(owner=make_user(), url="http://8.8.8.8:25/")
     assert caught.value.errors == {"url": [says]}
     old = Webhook.objects.create(owner=make_user(), url="http://8.8.8.8:25/", secret=sealed(SECRET))
-    with pytest.raises(senders.PermanentError, match="Port 25 may not be called"):
-        senders.post_webhook(message(old))
+    with pytest.raises(dispatching.PermanentError, match="Port 25 may not be called"):
+        dispatching.post_webhook(message(old))
 
 
 def test_receivers_that_hang_have_a_share_of_a_dispatch_and_those_of_others_are_served(monkeypatch):
@@ -253,10 +253,10 @@ def test_receivers_that_hang_have_a_share_of_a_dispatch_and_those_of_others_are_
         owner = Webhook.objects.get(pk=sent.payload["webhook"]).owner
         posted.append(owner.username)
         if owner == eve:
-            now[0] += senders.WEBHOOK_SECONDS
-            raise senders.NotTakenError("nothing came")
+            now[0] += dispatching.WEBHOOK_SECONDS
+            raise dispatching.NotTakenError("nothing came")
 
-    monkeypatch.setitem(senders._SENDERS, Kind.WEBHOOK, post)
+    monkeypatch.setitem(dispatching._SENDERS, Kind.WEBHOOK, post)
     for number in range(webhooks.MOST_WEBHOOKS):
         message(Webhook.objects.create(owner=eve, url=f"https://{number}.example", secret=sealed(SECRET)))
     message(Webhook.objects.create(owner=ada, url="https://ada.example", secret=sealed(SECRET)))

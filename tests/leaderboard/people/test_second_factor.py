@@ -19,8 +19,8 @@ from django.utils.functional import SimpleLazyObject
 import leaderboard
 from evaluator.core.values import encode
 from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.authentication import user_of
 from leaderboard.people.models import User
-from leaderboard.people.signed_in import user_of
 from leaderboard.platform.models import Action, AuditEntry
 from tests.leaderboard.factories import make_evaluation, make_user
 

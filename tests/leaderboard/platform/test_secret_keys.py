@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from evaluator.network.egress_policy import egress_policy
-from leaderboard.messages.signing import opened, sealed, sealed_again
+from leaderboard.messages.webhooks import opened, sealed, sealed_again
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.platform.environment import Environment
 from leaderboard.platform.known_secrets import known_secrets

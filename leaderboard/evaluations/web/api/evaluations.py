@@ -29,7 +29,7 @@ from leaderboard.evaluations.visibility import (
     visible_evaluations,
     visible_runs,
 )
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.planners.web.serializers import PlannerOutput
 from leaderboard.platform.api.examples import (

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from leaderboard.messages.models import Webhook
-from leaderboard.messages.signing import sealed_again
+from leaderboard.messages.webhooks import sealed_again
 from leaderboard.people.second_factor import seal_secrets_again
 from leaderboard.planners.models import EndpointSecret
 from leaderboard.planners.secret_headers import PURPOSE

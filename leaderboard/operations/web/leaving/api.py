@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from leaderboard.operations.leaving import closing
 from leaderboard.operations.leaving.confirming import problem_with
 from leaderboard.operations.leaving.downloads import export_response
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import user_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import WHEN, example
 from leaderboard.platform.api.shapes import Input, Output

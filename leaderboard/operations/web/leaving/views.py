@@ -15,9 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.operations.leaving import closing
 from leaderboard.operations.leaving.confirming import problem_with
 from leaderboard.operations.leaving.downloads import export_response
+from leaderboard.people.authentication import user_of
 from leaderboard.people.credentials import credentials_of
 from leaderboard.people.models import User
-from leaderboard.people.signed_in import user_of
 from leaderboard.people.teams import heirs_of
 from leaderboard.platform.api.throttling import seconds_to_wait
 

@@ -9,9 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.people import teams as services
+from leaderboard.people.authentication import LOGGED_IN, user_of
 from leaderboard.people.models import Membership, Team, User
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.api.permissions import LOGGED_IN
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import WHEN, example
 from leaderboard.platform.api.shapes import Input, ModelOutput

@@ -7,10 +7,9 @@ from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from leaderboard.people.authentication import ApiTokenAuthentication, PasswordAuthentication
-from leaderboard.people.scopes import DEFAULT_SCOPES, Scope
-from leaderboard.people.services import DEFAULT_DAYS, create_token, revoke_token, tokens_of
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.authentication import ApiTokenAuthentication, PasswordAuthentication, user_of
+from leaderboard.people.models import Scope
+from leaderboard.people.services import DEFAULT_DAYS, DEFAULT_SCOPES, create_token, revoke_token, tokens_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import LATER, WHEN, example
 from leaderboard.platform.api.shapes import Input, Output

@@ -1,6 +1,6 @@
 """The base class of views for users. Apart from the permissions, which DRF loads before it has views."""
 
-from leaderboard.people.web.api.permissions import LOGGED_IN
+from leaderboard.people.authentication import LOGGED_IN
 from leaderboard.platform.api.views import ApiView
 
 

@@ -14,12 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from leaderboard.people import teams as services
+from leaderboard.people.authentication import user_of
 from leaderboard.people.models import Team, User
 from leaderboard.people.profile import TeamProfileData, set_team_profile
-from leaderboard.people.signed_in import user_of
-from leaderboard.people.web.forms import InviteForm, TeamForm
-from leaderboard.people.web.once import made_from
-from leaderboard.people.web.profiles.forms import TeamProfileForm
+from leaderboard.people.web.forms import InviteForm, TeamForm, TeamProfileForm, made_from
 from leaderboard.people.web.profiles.views import team as public_team
 from leaderboard.platform.problems import FieldErrors
 

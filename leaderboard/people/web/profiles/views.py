@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.people.authentication import user_of
 from leaderboard.people.profile import ProfileData, set_profile
-from leaderboard.people.signed_in import user_of
+from leaderboard.people.web.forms import ProfileForm
 from leaderboard.people.web.profiles import services
-from leaderboard.people.web.profiles.forms import ProfileForm
 from leaderboard.platform.problems import FieldErrors
 
 PER_PAGE = 25

@@ -7,7 +7,7 @@ from django.test import Client
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.messages.models import Webhook
-from leaderboard.messages.signing import opened
+from leaderboard.messages.webhooks import opened
 from leaderboard.planners.models import Planner
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.models import WorkerToken

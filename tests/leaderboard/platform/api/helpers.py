@@ -7,8 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.test import Client
 
-from leaderboard.people.models import User
-from leaderboard.people.scopes import Scope
+from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
 from leaderboard.queue.workers.sessions import open_session
 

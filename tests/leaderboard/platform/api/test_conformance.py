@@ -14,7 +14,7 @@ from hypothesis.errors import Unsatisfiable
 from evaluator.core.values import MediaType
 from gpu_jobs import bundles
 from leaderboard.messages.webhooks import add_webhook
-from leaderboard.people.scopes import Scope
+from leaderboard.people.models import Scope
 from leaderboard.people.services import create_token
 from leaderboard.platform.uploads import services as upload_tickets
 from leaderboard.queue.jobs import accept, run_next

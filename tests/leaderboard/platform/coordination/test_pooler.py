@@ -16,8 +16,7 @@ from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind
 from leaderboard.messages.outbox import enqueue
 from leaderboard.operations.backups.losses import losses
-from leaderboard.people.locks import lock_owner
-from leaderboard.people.models import User
+from leaderboard.people.models import User, lock_owner
 from leaderboard.platform.coordination.services import exclusive
 from leaderboard.platform.models import Lease
 from leaderboard.queue import reconcile
