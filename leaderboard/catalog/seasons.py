@@ -21,7 +21,7 @@ from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment
 from evaluator.core.suites.hidden import checked_seed as checked_form
 from leaderboard.catalog.models import Season, SeasonData, Suite
 from leaderboard.people.models import User
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.database import database_now
 from leaderboard.platform.models import Action
 from leaderboard.platform.secret_keys import QUEUE

@@ -36,9 +36,9 @@ from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import DISPATCH_TASK
 from leaderboard.messages.webhooks import opened, signature, wait_after
 from leaderboard.people.models import User
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.celery import send_on_commit
-from leaderboard.platform.coordination.services import Hold, exclusive
+from leaderboard.platform.coordination.locks import Hold, exclusive
 from leaderboard.platform.models import Action
 
 SIGNATURE_HEADER = "X-PlanArena-Signature"

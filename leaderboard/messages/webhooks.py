@@ -27,7 +27,7 @@ from leaderboard.catalog.library import problem_of_address
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import enqueue
 from leaderboard.people.models import Mails, User, lock_owner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.encryption import WEBHOOK as PURPOSE
 from leaderboard.platform.encryption import decrypt, encrypt, encrypt_again
 from leaderboard.platform.models import Action

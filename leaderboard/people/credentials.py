@@ -13,7 +13,7 @@ from knox.models import AuthToken
 
 from leaderboard.people import services
 from leaderboard.people.models import TokenScopes, User, lock_owner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.models import Action
 

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from leaderboard.people.models import Team, User
 from leaderboard.people.teams import NotAllowedError, owns
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
 

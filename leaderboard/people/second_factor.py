@@ -6,7 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from leaderboard.people.models import User
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from leaderboard.platform.models import Action
 

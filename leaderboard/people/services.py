@@ -10,7 +10,7 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 from leaderboard.people.models import Scope, Team, TokenScopes, User, lock_owner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
 

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from leaderboard.people.models import Invitation, Membership, Role, Team, User, lock_owner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors, ProblemError
 

@@ -10,7 +10,7 @@ from evaluator.network.secret_header import SecretHeader, problem_of_name, probl
 from leaderboard.people.models import User
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER, PlannerData
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors

@@ -1,17 +1,20 @@
 """The keys of a process by its role: the web process has them all, the queue's processes only what they need.
 
 Whoever takes over a process of the queue (Celery's workers and beat, `watch_kubernetes`) finds no key that opens users'
-secrets, signs sessions or makes hidden data.
+secrets, signs sessions or makes hidden data. `known_secrets` lists what is taken out of texts of workers and planners.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from evaluator.core.suites.hidden import SeedError, checked_seed
+from gpu_jobs.tracing.options import header_secrets
 from leaderboard.platform.environment import Environment, kept_secret
 
 WEB, QUEUE = "web", "queue"
@@ -119,3 +122,24 @@ def _of_queue(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
 def _webhook_keys(env: Environment, *, demo: bool, data: Path) -> list[str]:
     found = env.names("PLANARENA_WEBHOOK_KEY")
     return found or ([kept_secret(data / "secrets" / "webhook_key")] if demo else [])
+
+
+def known_secrets() -> list[str]:
+    """Tokens, keys, seeds and passwords, without empty ones."""
+    return [secret for secret in _secrets_of_settings() if secret]
+
+
+def _secrets_of_settings() -> Iterable[str]:
+    yield from (settings.WORKER_TOKEN, settings.HIDDEN_SEED, settings.SECRET_KEY, settings.METRICS_TOKEN)
+    yield from settings.SECRETS_KEYS
+    yield from settings.WEBHOOK_KEYS
+    yield from settings.SIGNING_KEYS
+    yield from settings.STORE_SECRETS
+    yield settings.EMAIL_HOST_PASSWORD
+    yield str(settings.DATABASES["default"].get("PASSWORD") or "")
+    yield urlsplit(settings.CELERY_BROKER_URL).password or ""
+    if settings.EGRESS.proxy is not None:
+        yield settings.EGRESS.proxy.password
+    for provider in settings.SOCIALACCOUNT_PROVIDERS.values():
+        yield from (app.get("secret", "") for app in provider.get("APPS", []))
+    yield from header_secrets()

@@ -32,7 +32,7 @@ from leaderboard.evaluations.models import (
     ShardState,
 )
 from leaderboard.evaluations.states import note_progress
-from leaderboard.platform.coordination.services import exclusive
+from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.queue import steps, verification
 from leaderboard.queue.agents.turns import waiting_for_agent_among
 from leaderboard.queue.decisions import AttemptView, Do, Step, View, decide

@@ -19,7 +19,7 @@ from leaderboard.evaluations.states import CANCELLABLE, advance
 from leaderboard.evaluations.visibility import NotPossibleError, in_words
 from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.lru_cache import SharedCache
 from leaderboard.platform.models import Action
 from leaderboard.queue.entering import queue_tasks

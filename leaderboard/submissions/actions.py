@@ -20,7 +20,7 @@ from leaderboard.people.models import User
 from leaderboard.people.teams import is_member
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.services import check_planner, data_of
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.submissions import services

@@ -27,7 +27,7 @@ from leaderboard.evaluations.models import (
 from leaderboard.evaluations.states import ask_anew, explain
 from leaderboard.evaluations.visibility import NotPossibleError, check, is_public
 from leaderboard.people.models import User
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.database import database_now
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors

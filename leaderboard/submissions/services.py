@@ -33,7 +33,7 @@ from leaderboard.people.models import Team, User
 from leaderboard.people.teams import teams_of
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue import canary

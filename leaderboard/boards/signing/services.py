@@ -47,7 +47,7 @@ from leaderboard.catalog.models import Season, Suite
 from leaderboard.catalog.seasons import commitment_of, commitments_of
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, lock_board
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.database import database_now
 from leaderboard.platform.models import Action
 

@@ -31,8 +31,8 @@ from leaderboard.evaluations.results.figures import mark_columns
 from leaderboard.evaluations.states import NewResult, announce, note_progress
 from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.platform.hooks import Hook
-from leaderboard.platform.known_secrets import known_secrets
 from leaderboard.platform.problems import FieldErrors, ProblemError
+from leaderboard.platform.secret_keys import known_secrets
 
 _MOST_TOKENS = 2**31 - 1
 """What the column holds."""

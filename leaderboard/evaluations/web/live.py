@@ -27,7 +27,7 @@ from leaderboard.evaluations.gold import RELATED, withholds_tasks
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_runs
-from leaderboard.platform.coordination import slots
+from leaderboard.platform.coordination import locks
 from leaderboard.platform.database import direct_parameters
 from leaderboard.platform.http.addresses import address_of
 
@@ -161,13 +161,13 @@ class _OpenSlots:
 
     async def _renew(self) -> None:
         while self._holders:
-            await asyncio.sleep(slots.RENEW_SECONDS)
+            await asyncio.sleep(locks.RENEW_SLOTS_SECONDS)
             await asyncio.get_running_loop().run_in_executor(None, _renew, frozenset(self._holders))
 
 
 def _renew(holders: frozenset[UUID]) -> None:
     try:
-        slots.renew(holders)
+        locks.renew_slots(holders)
     except DatabaseError as error:
         logger.warning("the slots of streams could not be renewed (%s); trying again", error)
     finally:
@@ -177,7 +177,7 @@ def _renew(holders: frozenset[UUID]) -> None:
 def _give_back(holder: UUID) -> None:
     # Where the database is away, it expires.
     with suppress(DatabaseError):
-        slots.give_back(holder)
+        locks.give_slots_back(holder)
     connection.close()
 
 
@@ -211,10 +211,10 @@ def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     found = visible_runs(reader).select_related(*RELATED).filter(pk=evaluation_id).first()
     if found is None:
         raise Http404("There is no such evaluation.")
-    slot = slots.take(groups_of(reader=reader, address=address_of(request)))
+    slot = locks.take_slots(groups_of(reader=reader, address=address_of(request)))
     if slot is None:
         text = "You have reached the limit of live pages. This page polls for its progress instead.\n"
-        headers = {"Retry-After": str(slots.SECONDS)}
+        headers = {"Retry-After": str(locks.SLOT_SECONDS)}
         return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
     stream = _stream(evaluation_id, reader=reader, slot=slot, has_tasks=not withholds_tasks(reader=None, of=found))
     response = StreamingHttpResponse(stream, content_type="text/event-stream")

@@ -25,7 +25,7 @@ from leaderboard.people import teams
 from leaderboard.people.credentials import end_all
 from leaderboard.people.models import Erasure, Invitation, Mails, User, lock_owner
 from leaderboard.planners.models import CheckpointUpload, EndpointSecret, Planner, PlansFile
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.queue.models import WorkerToken
 from leaderboard.submissions import services as evaluations

@@ -18,7 +18,7 @@ from leaderboard.boards.packing import replace_owner
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.models import Erasure
 from leaderboard.planners.checkpoints import remove_unnamed
-from leaderboard.platform.audit.services import pseudonymise
+from leaderboard.platform.audit import pseudonymise
 from leaderboard.queue.models import AttemptLog
 
 _BATCH = 500

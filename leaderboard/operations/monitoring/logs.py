@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from gpu_jobs.logs.lines import formatter as formatter_of
 from gpu_jobs.logs.lines import named, present_ids
-from leaderboard.platform.known_secrets import known_secrets
+from leaderboard.platform.secret_keys import known_secrets
 
 HEADER = "X-Request-ID"
 _WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,64}")

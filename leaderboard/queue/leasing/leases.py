@@ -37,8 +37,8 @@ from leaderboard.evaluations.states import complete_shard, end_attempt, end_atte
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.platform.database import database_now
-from leaderboard.platform.known_secrets import known_secrets
 from leaderboard.platform.problems import ProblemError
+from leaderboard.platform.secret_keys import known_secrets
 from leaderboard.queue import canary, unreachable
 from leaderboard.queue.leasing import worker_pools
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt

@@ -22,8 +22,8 @@ from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.visibility import may_act
 from leaderboard.people.models import User
 from leaderboard.planners.secret_headers import header_to_hide
-from leaderboard.platform.known_secrets import known_secrets
 from leaderboard.platform.operators import is_operator
+from leaderboard.platform.secret_keys import known_secrets
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptLog, LogChunk
 

@@ -20,7 +20,7 @@ from django.utils.crypto import constant_time_compare
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
 from leaderboard.people.credentials import Credential, last_use
 from leaderboard.people.models import User, lock_owner
-from leaderboard.platform.audit.services import record
+from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.queue.leasing.leases import lose

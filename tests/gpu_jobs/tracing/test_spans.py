@@ -10,7 +10,7 @@ import pytest
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from gpu_jobs.tracing import options, spans
-from leaderboard.platform.known_secrets import known_secrets
+from leaderboard.platform.secret_keys import known_secrets
 from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
 from tests.fakes.collector import collecting, tracing_to
 from tests.fakes.hostile_server import answers, hostile_server
@@ -99,7 +99,7 @@ def test_without_the_variable_nothing_is_imported_or_recorded():
 import sys
 import gpu_jobs.__main__
 from gpu_jobs.tracing import options, spans
-from leaderboard.platform.known_secrets import known_secrets
+from leaderboard.platform.secret_keys import known_secrets
 with spans.span("work", attributes={"tasks": 1}):
     assert spans.traceparent() == "" and spans.exemplar() is None
 spans.flush()

@@ -17,7 +17,7 @@ from leaderboard.messages.models import Kind, OutboxMessage
 from leaderboard.messages.notices import choose_mails, tell_owner
 from leaderboard.messages.outbox import enqueue
 from leaderboard.platform.celery import app
-from leaderboard.platform.coordination.services import exclusive
+from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.stopping import enqueue_reconcile
 from tests.leaderboard.factories import make_evaluation

@@ -7,8 +7,7 @@ from evaluator.network.egress_policy import egress_policy
 from leaderboard.messages.webhooks import opened, sealed, sealed_again
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.platform.environment import Environment
-from leaderboard.platform.known_secrets import known_secrets
-from leaderboard.platform.secret_keys import ONLY_WEB, keys_for_role, queue_environment
+from leaderboard.platform.secret_keys import ONLY_WEB, keys_for_role, known_secrets, queue_environment
 
 KEY = "k" * 50
 WEB = {

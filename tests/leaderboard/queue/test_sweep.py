@@ -23,7 +23,7 @@ from leaderboard.evaluations.models import (
     ShardState,
 )
 from leaderboard.evaluations.states import advance
-from leaderboard.platform.coordination.services import exclusive
+from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.queue import reconcile, steps
 from leaderboard.queue.decisions import Do, Step
 from leaderboard.queue.leasing import leases

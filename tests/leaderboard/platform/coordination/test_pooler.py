@@ -17,7 +17,7 @@ from leaderboard.messages.models import Kind
 from leaderboard.messages.outbox import enqueue
 from leaderboard.operations.backups.losses import losses
 from leaderboard.people.models import User, lock_owner
-from leaderboard.platform.coordination.services import exclusive
+from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.platform.models import Lease
 from leaderboard.queue import reconcile
 from tests.fakes.transaction_pooler import pooling
@@ -146,7 +146,7 @@ def test_live_events_go_past_the_pooler(pooled, settings, monkeypatch):
 def test_a_lease_keeps_others_away_until_it_lapses_and_lasts_its_full_length_again_when_renewed(
     through_pooler, monkeypatch
 ):
-    monkeypatch.setattr("leaderboard.platform.coordination.services._RENEW_AFTER", 0)
+    monkeypatch.setattr("leaderboard.platform.coordination.locks._RENEW_AFTER", 0)
     killed = exclusive("work", lasting=MINUTE)
     hold = killed.__enter__()
     assert hold is not None

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.test import Client, RequestFactory
 
 from leaderboard.evaluations.web import live
-from leaderboard.platform.coordination import slots
+from leaderboard.platform.coordination import locks
 from leaderboard.platform.coordination.cache import PostgresCache, count_up, prune
 from leaderboard.platform.coordination.redis_cache import SharedRedisCache
 from leaderboard.platform.http.addresses import address_of, address_of_scope
@@ -123,7 +123,7 @@ class TestStreams:
                 wait_until(lambda: not Slot.objects.exists())
 
     def test_slots_of_open_streams_are_renewed_together(self, monkeypatch):
-        open_one, lost_one = slots.take({"a": 9}), slots.take({"a": 9})
+        open_one, lost_one = locks.take_slots({"a": 9}), locks.take_slots({"a": 9})
         Slot.objects.filter(holder=open_one).update(expires_at=Now() + timedelta(seconds=5))
         Slot.objects.filter(holder=lost_one).update(expires_at=Now())
         renew = live._renew
@@ -134,7 +134,7 @@ class TestStreams:
             found.add(open_one)
             await found._task
 
-        monkeypatch.setattr(slots, "RENEW_SECONDS", 0)
+        monkeypatch.setattr(locks, "RENEW_SLOTS_SECONDS", 0)
         asyncio.run(renewed_once())
         assert Slot.objects.get(expires_at__gt=Now() + timedelta(seconds=30)).holder == open_one
         assert Slot.objects.count() == 1
@@ -143,7 +143,7 @@ class TestStreams:
         settings.STREAMS_PER_USER, settings.STREAMS_PER_ADDRESS = 1, 0
         user = make_user("ada")
         evaluation = make_evaluation(state="launching")
-        assert slots.take(live.groups_of(reader=user, address="10.0.0.1")) is not None
+        assert locks.take_slots(live.groups_of(reader=user, address="10.0.0.1")) is not None
         client = Client()
         client.force_login(user)
         assert client.get(f"/evaluations/{evaluation.pk}/events/").status_code == 429
@@ -153,17 +153,17 @@ class TestStreams:
 class TestSlots:
     def test_there_is_never_one_too_many(self):
         taken = []
-        assert in_threads(lambda: taken.append(slots.take({"a": 3, "b": 9})), count=8) == []
+        assert in_threads(lambda: taken.append(locks.take_slots({"a": 3, "b": 9})), count=8) == []
         assert sum(holder is not None for holder in taken) == 3
         assert Slot.objects.filter(group="b").count() == 3
 
     def test_whoever_gets_none_of_one_group_takes_none_of_the_others(self):
-        assert slots.take({"b": 1}) is not None
-        assert slots.take({"a": 1, "b": 1}) is None
+        assert locks.take_slots({"b": 1}) is not None
+        assert locks.take_slots({"a": 1, "b": 1}) is None
         assert not Slot.objects.filter(group="a").exists()
         # A minute after its process was killed, nobody renews it.
         Slot.objects.update(expires_at=Now())
-        assert slots.take({"a": 1, "b": 1}) is not None
+        assert locks.take_slots({"a": 1, "b": 1}) is not None
 
 
 class TestAddresses:

@@ -1,1 +1,0 @@
-"""Who did what: an append-only log of what owners and operators do."""
