@@ -4,7 +4,7 @@ import logging
 
 from django.conf import settings
 
-from leaderboard.operations.backups.garbage.rows import RULES, collect_rows
+from leaderboard.operations.backups.garbage import RULES, collect_rows
 from leaderboard.platform.celery import task
 
 logger = logging.getLogger(__name__)

@@ -1,39 +1,54 @@
 """Closing an account, which an operator can undo, and deleting it, which nobody can.
 
 Both are done in one short transaction. What may take long follows after it and is repeated by a task until it is done:
-evaluations are cancelled (`cancel_running`), and a deleted user's name is taken out of logs and boards (`erasing.py`).
+evaluations are cancelled (`cancel_running`), and a deleted user's name is erased where it is stored by value (`erase`):
+in the audit log, boards, reasons and logs. `Erasure` holds the name until it is nowhere else. Each step of an erasure
+searches for what is left, in batches with a transaction each, so that a killed process costs nothing and no lock is
+held for long. Sessions are deleted by the web process, which alone has the key that reads them.
 """
 
+import re
 import secrets
+from datetime import timedelta
 
+from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Func, Q, QuerySet, Value
+from django.db.models.functions import Now
+from django.http import HttpRequest
 from django.utils import timezone
 
+from leaderboard.boards.packing import replace_owner
 from leaderboard.evaluations.models import Evaluation, IdempotencyKey
 from leaderboard.evaluations.states import CANCELLABLE
 from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import enqueue
-from leaderboard.operations.leaving.erasing import delete_sessions
 from leaderboard.people import teams
 from leaderboard.people.credentials import end_all
 from leaderboard.people.models import Erasure, Invitation, Mails, User, lock_owner
+from leaderboard.planners.checkpoints import remove_unnamed
 from leaderboard.planners.models import CheckpointUpload, EndpointSecret, Planner, PlansFile
-from leaderboard.platform.audit import record
+from leaderboard.platform.audit import pseudonymise, record
 from leaderboard.platform.models import Action
-from leaderboard.queue.models import WorkerToken
+from leaderboard.queue.models import AttemptLog, WorkerToken
 from leaderboard.submissions import services as evaluations
 
 NAME_BEFORE = "deleted user "
 """Begins the name of a deleted user, which nobody can choose: names have no spaces."""
 NO_ADDRESS = "https://deleted.invalid/"
 """Stands for the endpoints of a deleted user; the domain never exists (RFC 2606)."""
+_WRONG = "That is not the password of this account."
+_BATCH = 500
+_LATE = timedelta(minutes=5)
+"""For so long a request that began before the deletion may still write the name."""
 
 
 def close_account(*, user: User, by: User | None) -> bool:
@@ -176,3 +191,73 @@ def _say_goodbye(*, user: User, subject: str, text: str) -> None:
     if user.email and not settings.DEMO:
         payload = {"to": user.email, "subject": subject, "text": text.format(username=user.username) + "\n"}
         enqueue(kind=Kind.MAIL, payload=payload)
+
+
+def problem_with(*, request: HttpRequest, user: User, entered: str) -> str:
+    """Why what was entered does not confirm that it is the user; nothing if it does.
+
+    Args:
+        request: of the browser or program.
+        user: who is signed in.
+        entered: the password, or the user name for an account without one, which signs in with GitHub only.
+    """
+    if not user.has_usable_password():
+        return "" if entered == user.username else f"Enter your user name, {user.username}, to confirm."
+    try:
+        # The adapter, not `check_password`: it slows down who guesses.
+        found = get_adapter().authenticate(request, username=user.username, password=entered)
+    except ValidationError as error:
+        return " ".join(error.messages)
+    return "" if found is not None and found.pk == user.pk else _WRONG
+
+
+def erase_all() -> int:
+    """Finish every deletion that has begun, and return how many there were."""
+    waiting = list(Erasure.objects.select_related("user").order_by("created"))
+    for erasure in waiting:
+        erase(erasure)
+    return len(waiting)
+
+
+def erase(erasure: Erasure) -> None:
+    """Take a deleted user's name out of everything that still has it.
+
+    Before: their row has its new name; several processes may do this at once.
+    After: neither log, boards nor sentences name them, and no file is left of what they uploaded. Signatures of boards
+    hold for everything but the names. The erasure with the name is gone, unless the deletion was a moment ago: then it
+    is done once more.
+    """
+    user, name = erasure.user, erasure.username
+    pseudonymise(key=user.pk, name=name, pseudonym=user.username)
+    replace_owner(before=name, after=user.username)
+    _replace_in_reasons(before=name, after=user.username)
+    _delete_logs(AttemptLog.objects.filter(attempt__user=user, attempt__team=None))
+    remove_unnamed()
+    Erasure.objects.filter(pk=erasure.pk, created__lt=Now() - _LATE).delete()
+
+
+def _replace_in_reasons(*, before: str, after: str) -> None:
+    """Sentences name members of teams (`evaluations.visibility.in_words`)."""
+    words = f"(^|\\s){re.escape(before)} of the team "
+    named = Evaluation.runs.filter(reason_text__regex=words)
+    named.update(
+        reason_text=Func(F("reason_text"), Value(words), Value(f"\\1{after} of the team "), function="regexp_replace")
+    )
+
+
+def _delete_logs(logs: QuerySet[AttemptLog]) -> None:
+    while batch := list(logs.values_list("pk", flat=True)[:_BATCH]):
+        AttemptLog.objects.filter(pk__in=batch).delete()
+
+
+def delete_sessions(*, user_id: int) -> None:
+    """Delete a user's sessions, in which allauth notes the name or address that they signed in with.
+
+    Before: this is the web process, whose key reads sessions.
+    """
+    last = ""
+    while batch := list(Session.objects.filter(session_key__gt=last).order_by("session_key")[:_BATCH]):
+        last = batch[-1].session_key
+        mine = [one.pk for one in batch if one.get_decoded().get("_auth_user_id") == str(user_id)]
+        with transaction.atomic():
+            Session.objects.filter(pk__in=mine).delete()

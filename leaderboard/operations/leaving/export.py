@@ -16,6 +16,7 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from knox.models import AuthToken
 
@@ -24,6 +25,7 @@ from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
 from leaderboard.messages.models import Webhook
 from leaderboard.people.models import Invitation, Membership, User
 from leaderboard.planners.models import CheckpointUpload, FilePlan, Planner, PlansFile
+from leaderboard.platform.http.downloads import streamed
 from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.models import WorkerToken
 from leaderboard.quotas.models import QuotaEntry
@@ -187,3 +189,13 @@ def _audit(entry: AuditEntry, *, user: User) -> Row:
     # Who else did something to the person is another person's data.
     by = user.username if entry.actor_key == user.pk else "somebody else"
     return {"by": by, **{name: getattr(entry, name) for name in names}}
+
+
+def export_response(*, request: HttpRequest, user: User) -> StreamingHttpResponse:
+    """The user's export as a download. The answer is 200 before the first row is read."""
+    return streamed(
+        request=request,
+        parts=(piece.encode() for piece in export(user)),
+        content_type="application/json",
+        filename=f"planarena-account-{timezone.now():%Y-%m-%d}.json",
+    )

@@ -1,6 +1,6 @@
 """Celery tasks of accounts that were closed or deleted."""
 
-from leaderboard.operations.leaving import closing, erasing
+from leaderboard.operations.leaving import closing
 from leaderboard.platform.celery import task
 
 
@@ -13,4 +13,4 @@ def finish_leaving() -> None:
     are nowhere.
     """
     closing.cancel_for_closed_accounts()
-    erasing.erase_all()
+    closing.erase_all()

@@ -1,28 +1,37 @@
-"""Figures that are the same in every process: most are of the database, with one cheap query each."""
+"""Figures that are the same in every process: of the database, with one cheap query each, of stores and volumes."""
 
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from itertools import chain
+from pathlib import Path
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Count, F, Max
 from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from evaluator.core.records import ResultRecord, StepRun
+from evaluator.execution.engine.store import StoreUnavailableError
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.operations.backups.losses import CHECKPOINTS, STORES
+from leaderboard.operations.backups.repair import quarantined
 from leaderboard.operations.models import EndedAttempts, ToolUsage
 from leaderboard.operations.monitoring.facts import site_facts
 from leaderboard.operations.monitoring.messages import broker_figures, outbox_figures
 from leaderboard.operations.monitoring.moments import moment_figures
-from leaderboard.operations.monitoring.volumes import damage_figures, space_figures
 from leaderboard.platform.health import Code, Facts, health, late_tasks
+from leaderboard.platform.storage.bucket import store_problem
 from leaderboard.queue.pools import demands, evaluations_without_pool
 
 CACHE_SECONDS = 10.0
 """How long figures are shown again, so that scraping often costs the database nothing."""
+_LONGEST_NAME = 120
 
 
 class DatabaseFigures:
@@ -166,3 +175,79 @@ def _pools() -> Iterator[Metric]:
     untaken = GaugeMetricFamily("planarena_evaluations_without_pool", "Evaluations that no worker pool takes.")
     untaken.add_metric([], evaluations_without_pool())
     yield from (workers, models, open_shards, untaken)
+
+
+def damage_figures() -> Iterator[Metric]:
+    """Of the stores: a quarantine is empty unless something is wrong."""
+    files = GaugeMetricFamily(
+        "planarena_store_quarantined", "Damaged files in the quarantine of the site's stores.", labels=["store"]
+    )
+    lost = GaugeMetricFamily(
+        "planarena_store_lost", "Objects whose damaged file is in quarantine and that no store has.", labels=["store"]
+    )
+    available = GaugeMetricFamily(
+        "planarena_store_available", "1 while the site's bucket takes data, else 0; always 1 with folders."
+    )
+    problem = store_problem()
+    available.add_metric([], 0.0 if problem else 1.0)
+    yield available
+    try:
+        found = quarantined()
+    except StoreUnavailableError:
+        # Nobody knows: no value is better than a wrong one.
+        return
+    for store in (*STORES, CHECKPOINTS):
+        of_store = [one for one in found if one.store == store]
+        files.add_metric([store], len(of_store))
+        lost.add_metric([store], len({one.file.digest for one in of_store if not one.is_repaired}))
+    yield from (files, lost)
+
+
+def space_figures() -> Iterator[Metric]:
+    """Of the volumes that hold the data folder, the stores and the uploads; several names may be of one volume."""
+    free = GaugeMetricFamily("planarena_volume_free_bytes", "Space that is left to the site.", labels=["volume"])
+    size = GaugeMetricFamily("planarena_volume_size_bytes", "Size of the volume.", labels=["volume"])
+    for name, folder in _folders().items():
+        # The volume that a folder will be on when it is made.
+        there = next((path for path in (folder, *folder.parents) if path.exists()), None)
+        if there is not None:
+            usage = shutil.disk_usage(there)
+            free.add_metric([name], usage.free)
+            size.add_metric([name], usage.total)
+    yield from (free, size)
+
+
+def _folders() -> dict[str, Path]:
+    return {"data": settings.DATA_DIR, "store": settings.STORE_DIR, "uploads": settings.UPLOADS_DIR}
+
+
+def count_steps(records: Iterable[ResultRecord]) -> None:
+    """Add the steps of records to the sums of their tools, in the caller's transaction.
+
+    Before: the caller has just inserted these results, and does little more before it commits: everybody else who
+    delivers steps of the same tools waits until then.
+    After: each step is counted once, or not at all if the transaction is rolled back.
+    """
+    sums: dict[str, tuple[int, int, float]] = {}
+    for step in _steps(records):
+        # Names come from workers.
+        tool = step.tool.replace("\x00", "")[:_LONGEST_NAME]
+        steps, cached, seconds = sums.get(tool, (0, 0, 0.0))
+        sums[tool] = (steps + 1, cached + step.cached, seconds + step.seconds)
+    if not sums:
+        return
+    # In one order for all, or two deliveries could wait for each other.
+    rows = [(tool, *sums[tool]) for tool in sorted(sums)]
+    table = ToolUsage._meta.db_table
+    values = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
+    sql = (
+        f"INSERT INTO {table} AS known (tool, steps, cached, seconds) VALUES {values} "  # noqa: S608 - our own names
+        "ON CONFLICT (tool) DO UPDATE SET steps = known.steps + EXCLUDED.steps, "
+        "cached = known.cached + EXCLUDED.cached, seconds = known.seconds + EXCLUDED.seconds"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, list(chain.from_iterable(rows)))
+
+
+def _steps(records: Iterable[ResultRecord]) -> Iterable[StepRun]:
+    return (step for record in records for sample in record.samples for step in sample.steps)

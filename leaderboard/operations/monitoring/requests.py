@@ -1,15 +1,48 @@
-"""How long requests take, by view and method: measured in the process that answers them."""
+"""Metrics of the process that answers requests: their latency, and its pool of database connections."""
 
+import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from django.db import connection
 from django.http import HttpRequest, HttpResponseBase
-from prometheus_client import Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from gpu_jobs.tracing.spans import exemplar
-from leaderboard.operations.monitoring.connections import POOL
-from leaderboard.operations.monitoring.registry import REGISTRY
+
+_SEVERAL_PROCESSES = "PROMETHEUS_MULTIPROC_DIR"
+_AGAIN_SECONDS = 1.0
+REGISTRY = CollectorRegistry()
+"""Metrics of this process."""
+_connections = Gauge(
+    "planarena_database_connections",
+    "Connections of the pool, by whether a request has one.",
+    labelnames=["state"],
+    multiprocess_mode="livesum",
+    registry=REGISTRY,
+)
+_most = Gauge(
+    "planarena_database_connections_max",
+    "The most connections that the pool opens.",
+    multiprocess_mode="livesum",
+    registry=REGISTRY,
+)
+_waiting = Gauge(
+    "planarena_database_waiting",
+    "Requests that wait for a connection of the pool.",
+    multiprocess_mode="livesum",
+    registry=REGISTRY,
+)
+_waited = Counter(
+    "planarena_database_wait_seconds", "Time that requests waited for a connection of the pool.", registry=REGISTRY
+)
+_timeouts = Counter(
+    "planarena_database_timeouts", "Requests that waited for a connection of the pool in vain.", registry=REGISTRY
+)
+
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -20,6 +53,54 @@ LATENCY = Histogram(
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
     registry=REGISTRY,
 )
+
+
+def measured() -> CollectorRegistry:
+    """What was measured: by this process, or by all that share the folder PROMETHEUS_MULTIPROC_DIR."""
+    if not os.environ.get(_SEVERAL_PROCESSES):
+        return REGISTRY
+    shared = CollectorRegistry()
+    MultiProcessCollector(shared)
+    return shared
+
+
+class PoolWatch:
+    """Measures the pool of this process now and then."""
+
+    def __init__(self) -> None:
+        self._due = float("-inf")
+        self._before: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def look(self) -> None:
+        """Measure the pool, at most once a second. Without a pool it does nothing."""
+        now = time.monotonic()
+        if now < self._due or (pool := connection.pool) is None:  # type: ignore[attr-defined]  # PostgreSQL's alone
+            return
+        with self._lock:
+            self._due = now + _AGAIN_SECONDS
+            self.note(pool.get_stats())
+
+    def note(self, stats: dict[str, int]) -> None:
+        """Show what `psycopg_pool` says of a pool; it leaves out what is 0."""
+        size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
+        _connections.labels(state="idle").set(idle)
+        _connections.labels(state="used").set(max(0, size - idle))
+        _most.set(stats.get("pool_max", 0))
+        _waiting.set(stats.get("requests_waiting", 0))
+        _waited.inc(self._more("requests_wait_ms", stats) / 1000)
+        _timeouts.inc(self._more("requests_errors", stats))
+
+    def _more(self, name: str, stats: dict[str, Any]) -> int:
+        count = int(stats.get(name, 0))
+        more = count - self._before.get(name, 0)
+        self._before[name] = count
+        # A pool that was opened again counts from 0.
+        return max(0, more)
+
+
+POOL = PoolWatch()
+"""That of this process."""
 
 
 def measure_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:

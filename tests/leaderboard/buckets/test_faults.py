@@ -10,7 +10,7 @@ from django.test import Client
 from evaluator.core.values import encode
 from leaderboard.evaluations.models import Attempt, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.operations.monitoring.volumes import damage_figures
+from leaderboard.operations.monitoring.figures import damage_figures
 from leaderboard.platform.health import STORE_UNAVAILABLE
 from leaderboard.platform.storage import bucket as site_bucket
 from tests.fakes.s3.server import Fault

@@ -13,7 +13,7 @@ from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from leaderboard.evaluations.results import objects
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.operations.backups.garbage.collection import collect_garbage
+from leaderboard.operations.backups.garbage import collect_garbage
 from tests.fakes.s3.seaweed import BUCKET, SeaweedFS, seaweed
 from tests.leaderboard.buckets import test_uploads
 from tests.leaderboard.buckets.test_uploads import offered, picture, refuses_other_requests, send

@@ -11,7 +11,7 @@ from django.test import Client
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectMissingError, StoreUnavailableError
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.operations.backups.garbage.collection import collect_garbage
+from leaderboard.operations.backups.garbage import collect_garbage
 from leaderboard.operations.backups.services import restore
 from leaderboard.planners.checkpoint_stores import CheckpointStore
 from leaderboard.planners.checkpoints import checkpoint_store

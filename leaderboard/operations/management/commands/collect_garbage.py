@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.operations.backups.database import BackupError
-from leaderboard.operations.backups.garbage.collection import collect_garbage
+from leaderboard.operations.backups.garbage import collect_garbage
 
 
 class Command(BaseCommand):

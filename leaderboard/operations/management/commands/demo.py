@@ -14,11 +14,18 @@ from evaluator.cli.progress_lines import ProgressLines
 from evaluator.core.suites.registry import default_suite
 from evaluator.planners.bundled import bundled_names, each_once
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.operations.demo.filling import fill_boards
-from leaderboard.operations.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.operations.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.operations.demo.progress import SUITE, follow, print_board
-from leaderboard.operations.demo.starting import SiteCommand, port_number, prepare_database, site_processes
+from leaderboard.operations.demo.starting import (
+    FIRST_PORT,
+    SiteCommand,
+    fill_boards,
+    listening_socket,
+    only_demo_of,
+    port_number,
+    prepare_database,
+    site_processes,
+)
 from leaderboard.platform.secret_keys import queue_environment
 from leaderboard.submissions.anchors import anchors_of, profile_anchors, submit_anchors
 

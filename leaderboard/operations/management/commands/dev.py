@@ -10,11 +10,18 @@ from django.conf import settings
 from rich.console import Console
 
 from evaluator.planners.bundled import each_once
-from leaderboard.operations.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.operations.demo.processes import DemoError, Supervisor, last_line, wait_for_site
 from leaderboard.operations.demo.progress import SUITE
 from leaderboard.operations.demo.sources import WORKERS, SourceWatcher, to_restart
-from leaderboard.operations.demo.starting import SiteCommand, port_number, prepare_database, site_processes
+from leaderboard.operations.demo.starting import (
+    FIRST_PORT,
+    SiteCommand,
+    listening_socket,
+    only_demo_of,
+    port_number,
+    prepare_database,
+    site_processes,
+)
 from leaderboard.people.models import User
 from leaderboard.platform.environment import BASE_DIR, INSTALLED, kept_secret
 from leaderboard.platform.secret_keys import queue_environment

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.operations.leaving import closing
-from leaderboard.operations.leaving.confirming import problem_with
-from leaderboard.operations.leaving.downloads import export_response
+from leaderboard.operations.leaving.closing import problem_with
+from leaderboard.operations.leaving.export import export_response
 from leaderboard.people.authentication import user_of
 from leaderboard.people.web.api.views import LoggedInView
 from leaderboard.platform.api.examples import WHEN, example

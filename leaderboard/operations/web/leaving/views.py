@@ -13,8 +13,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.operations.leaving import closing
-from leaderboard.operations.leaving.confirming import problem_with
-from leaderboard.operations.leaving.downloads import export_response
+from leaderboard.operations.leaving.closing import problem_with
+from leaderboard.operations.leaving.export import export_response
 from leaderboard.people.authentication import user_of
 from leaderboard.people.credentials import credentials_of
 from leaderboard.people.models import User

@@ -16,9 +16,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from leaderboard.operations.monitoring.connections import POOL
 from leaderboard.operations.monitoring.figures import DatabaseFigures
-from leaderboard.operations.monitoring.registry import measured
+from leaderboard.operations.monitoring.requests import POOL, measured
 from leaderboard.operations.monitoring.status import checked_status, verdict
 from leaderboard.platform.operators import is_operator
 from leaderboard.queue.pools import demand_of, pool_named

@@ -15,8 +15,7 @@ from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site, board_address
 from evaluator.core.commands.exit_codes import ExitCode
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.operations.leaving.closing import delete_account
-from leaderboard.operations.leaving.erasing import erase_all
+from leaderboard.operations.leaving.closing import delete_account, erase_all
 from leaderboard.people.models import User
 from leaderboard.submissions.releasing import hide
 from tests.leaderboard.boards.signing.boards import Reader, published

@@ -15,8 +15,7 @@ from leaderboard.boards.services import publish
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.operations.leaving.closing import delete_account
-from leaderboard.operations.leaving.erasing import erase_all
+from leaderboard.operations.leaving.closing import delete_account, erase_all
 from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
 from leaderboard.submissions.releasing import hide

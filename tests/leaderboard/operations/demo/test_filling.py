@@ -10,7 +10,7 @@ from evaluator.planners.bundled import BUNDLED, each_once
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.operations.demo import filling
+from leaderboard.operations.demo import starting
 from leaderboard.operations.management.commands.demo import names_for
 from leaderboard.planners.data import NAME
 from tests.leaderboard.planning import REAL
@@ -26,10 +26,10 @@ def test_without_a_choice_each_board_has_its_anchors_once_and_chosen_ones_are_wh
 
 def test_two_strategies_join_the_anchors_unless_all_planners_are_anchors():
     for suite in ("openagi", "toolmini", "toolworld", "lumos-mini", "openagi-turns", "toolworld-turns"):
-        found = filling.strategies_of(suite)
-        assert len(set(found)) == filling.STRATEGIES
+        found = starting.strategies_of(suite)
+        assert len(set(found)) == starting.STRATEGIES
         assert not BUNDLED.keys() & set(found)
-    assert filling.strategies_of("arc-mini") == []
+    assert starting.strategies_of("arc-mini") == []
     assert {"identity", "arc-search"} < set(each_once("arc-mini"))
 
 
@@ -39,7 +39,7 @@ def test_every_suite_takes_what_fills_its_board_those_without_execution_first_an
     settings.EVALUATOR = REAL
     for slug in ("toolworld", "toolmini-abstain", "lumos-mini", "toolmini"):
         register_suite(suite_of(slug))
-    filling.fill_boards(Console(file=io.StringIO(), width=200))
+    starting.fill_boards(Console(file=io.StringIO(), width=200))
     names = set(Evaluation.objects.values_list("submission__planner__name", flat=True))
     assert "lumos/iterative" in names
     assert all(len(name) <= NAME.longest for name in names)
@@ -57,7 +57,7 @@ class TestFilling:
 
     def fill(self) -> str:
         output = io.StringIO()
-        filling.fill_boards(Console(file=output, width=200))
+        starting.fill_boards(Console(file=output, width=200))
         return output.getvalue()
 
     def test_each_suite_gets_them_once(self):
@@ -66,7 +66,7 @@ class TestFilling:
         wanted = [
             (suite, name)
             for suite in ("toolmini", "openagi")
-            for name in (*each_once(suite), *filling.strategies_of(suite))
+            for name in (*each_once(suite), *starting.strategies_of(suite))
         ]
         assert found == wanted
         assert f"{len(wanted)} further evaluations" in said
@@ -74,13 +74,13 @@ class TestFilling:
         assert Evaluation.objects.count() == len(wanted)
 
     def test_a_suite_that_is_not_ready_is_named_and_left_out(self, monkeypatch):
-        submit = filling.submit_anchors
+        submit = starting.submit_anchors
 
         def refuse(*, suite, names):
             if suite == "toolmini":
                 raise NotReadyError(suite=suite, why="no model")
             return submit(suite=suite, names=names)
 
-        monkeypatch.setattr(filling, "submit_anchors", refuse)
+        monkeypatch.setattr(starting, "submit_anchors", refuse)
         assert "toolmini is left out" in self.fill()
         assert set(Evaluation.objects.values_list("suite__slug", flat=True)) == {"openagi"}

@@ -14,9 +14,9 @@ import pytest
 from rich.console import Console
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.operations.demo.places import listening_socket, only_demo_of
 from leaderboard.operations.demo.processes import DemoError, Supervisor, interruptible
 from leaderboard.operations.demo.progress import StallWatch, follow
+from leaderboard.operations.demo.starting import listening_socket, only_demo_of
 from tests.leaderboard.factories import make_evaluation
 
 
@@ -83,7 +83,7 @@ def test_a_killed_demo_does_not_keep_its_data_folder_and_a_second_one_is_refused
     tmp_path,
 ):
     program = (
-        "import os, signal; from pathlib import Path; from leaderboard.operations.demo.places import only_demo_of;"
+        "import os, signal; from pathlib import Path; from leaderboard.operations.demo.starting import only_demo_of;"
         f"only_demo_of(Path({str(tmp_path)!r})).__enter__(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", program], check=False)

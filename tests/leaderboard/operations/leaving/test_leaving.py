@@ -20,7 +20,7 @@ from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.messages.models import OutboxMessage, Webhook
 from leaderboard.messages.webhooks import add_webhook
-from leaderboard.operations.leaving import closing, erasing, export
+from leaderboard.operations.leaving import closing, export
 from leaderboard.operations.leaving.tasks import finish_leaving
 from leaderboard.people import teams
 from leaderboard.people.models import Erasure, Membership, Role, Team, User
@@ -381,7 +381,7 @@ class TestDeleting:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as broken:
-            broken.setattr(erasing, "replace_owner", die)
+            broken.setattr(closing, "replace_owner", die)
             with pytest.raises(KeyboardInterrupt):
                 finish_leaving()
         assert Erasure.objects.exists()

@@ -16,10 +16,10 @@ from prometheus_client import generate_latest
 
 from leaderboard.messages.models import OutboxMessage
 from leaderboard.operations.backups import services
-from leaderboard.operations.monitoring import moments, volumes
-from leaderboard.operations.monitoring.connections import PoolWatch
+from leaderboard.operations.monitoring import moments
+from leaderboard.operations.monitoring.figures import space_figures
 from leaderboard.operations.monitoring.messages import broker_figures, outbox_figures
-from leaderboard.operations.monitoring.registry import REGISTRY
+from leaderboard.operations.monitoring.requests import REGISTRY, PoolWatch
 from leaderboard.platform.celery import app
 from leaderboard.queue.tasks import reconcile_evaluation, sweep
 from tests.redis_server import redis_server
@@ -82,7 +82,7 @@ def test_volumes_are_those_of_the_folders_even_before_a_folder_is_made(settings,
     settings.STORE_DIR = tmp_path / "not" / "yet"
     asked = []
     monkeypatch.setattr(shutil, "disk_usage", lambda path: asked.append(path) or Usage(1000, 900, 60))
-    found = {(s.name, s.labels["volume"]): s.value for family in volumes.space_figures() for s in family.samples}
+    found = {(s.name, s.labels["volume"]): s.value for family in space_figures() for s in family.samples}
     assert found["planarena_volume_free_bytes", "store"] == 60
     assert found["planarena_volume_size_bytes", "store"] == 1000
     assert {volume for _, volume in found} == {"data", "store", "uploads"}

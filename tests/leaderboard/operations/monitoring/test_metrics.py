@@ -162,7 +162,7 @@ def test_without_the_token_nothing_is_told_but_by_a_demo_to_its_own_machine(sett
 def test_several_processes_with_one_folder_are_measured_as_one(tmp_path):
     program = """
 from prometheus_client import generate_latest
-from leaderboard.operations.monitoring.registry import measured
+from leaderboard.operations.monitoring.requests import measured
 from leaderboard.operations.monitoring.requests import LATENCY
 LATENCY.labels(view="lease", method="POST").observe(0.02)
 print(generate_latest(measured()).decode())

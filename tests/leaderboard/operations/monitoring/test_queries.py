@@ -11,10 +11,8 @@ from promql_parser import AggregateExpr, BinaryExpr, Matcher, MatchOp, VectorSel
 
 from leaderboard.help.documents.chapters import DOCS
 from leaderboard.operations.models import Moment, ToolUsage
-from leaderboard.operations.monitoring.connections import PoolWatch
 from leaderboard.operations.monitoring.figures import DatabaseFigures
-from leaderboard.operations.monitoring.registry import REGISTRY
-from leaderboard.operations.monitoring.requests import LATENCY
+from leaderboard.operations.monitoring.requests import LATENCY, REGISTRY, PoolWatch
 from leaderboard.platform.database import database_now
 from tests.k8s.chart import CHART, build, named
 

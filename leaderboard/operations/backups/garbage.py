@@ -1,5 +1,7 @@
-"""Rows that are deleted some time after they have served their purpose, and for which of them there is a rule."""
+"""Garbage collection: rows past their retention, by `RULES`, then objects that no record of a result names."""
 
+import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,12 +15,18 @@ from django.db.models.functions import Now
 from knox.models import AuthToken
 
 from evaluator.execution.engine.files import Garbage
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from leaderboard.evaluations.models import Attempt, AttemptState, TaskResult
 from leaderboard.evaluations.states import FINAL
 from leaderboard.messages.dispatching import old_messages
+from leaderboard.operations.backups.database import BackupError
+from leaderboard.operations.backups.losses import STORES, site_store
+from leaderboard.planners import checkpoints
+from leaderboard.platform.uploads import services as uploads
 from leaderboard.queue.models import AttemptLog, AttemptToken, LogChunk, WorkerSession, WorkerToken
 
 _BATCH = 500
+_DIGEST = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +106,85 @@ RULES = (
     Rule("expired tokens of workers", _worker_tokens),
 )
 """In this order: what refers to others comes first."""
+
+
+class Named:
+    """A set of digests, 32 bytes each."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def __contains__(self, digest: object) -> bool:
+        return isinstance(digest, str) and bytes.fromhex(digest) in self._digests
+
+    def add(self, digest: str) -> None:
+        """Add a digest in hexadecimal."""
+        self._digests.add(bytes.fromhex(digest))
+
+
+def named_objects() -> Named:
+    """All records of results, of whatever evaluation and state, and everything in them that looks like a digest.
+
+    Records are searched and not parsed, so that those of other releases count, too. Snapshots, archives, proofs and
+    verifications name rows of results and these records, and no other objects.
+
+    Raises:
+        BackupError: a record is missing or damaged, so that nobody knows what it names.
+    """
+    named = Named()
+    records = TaskResult.objects.exclude(record_digest="").values_list("record_digest", flat=True).distinct()
+    for digest in records.iterator():
+        named.add(digest)
+        for match in _DIGEST.finditer(_record(digest)):
+            named.add(match[0].decode())
+    return named
+
+
+def _record(digest: str) -> bytes:
+    for name in STORES:
+        try:
+            return site_store(name).get(digest).data
+        except (ObjectMissingError, ObjectDamagedError):
+            continue
+    raise BackupError(
+        f"Record {digest} is missing, so that the artefacts that it names are not known. Repair the store first "
+        "(`check_store`, `repair_store`); no object was deleted."
+    )
+
+
+def collect_garbage(*, dry_run: bool, report: Callable[[str], object]) -> Garbage:
+    """Delete what the policy does not keep, and tell the operator of each kind. The site may go on meanwhile.
+
+    Before: nothing; several collections may run at once, and one that was killed is completed by the next.
+    After: everything that a result names is in the stores as before, in whatever state its evaluation is; uploads under
+    way have what they sent within `GARBAGE_GRACE_HOURS`.
+
+    Args:
+        dry_run: whether to count only.
+        report: takes a line for the operator.
+
+    Returns:
+        All of it together.
+
+    Raises:
+        BackupError: a record is missing; rows were deleted, and no object was.
+    """
+    count = size = 0
+    for rule in RULES:
+        found = collect_rows(rule=rule, dry_run=dry_run)
+        report(_line(what=rule.name, found=found))
+        count, size = count + found.count, size + found.size
+    before = time.time() - settings.GARBAGE_GRACE_HOURS * 3600
+    keep = named_objects()
+    for name in STORES:
+        found = site_store(name).collect(keep=keep, before=before, dry_run=dry_run)
+        report(_line(what=f"objects of the store {name} that nothing names", found=found))
+        count, size = count + found.count, size + found.size
+    if not dry_run:
+        checkpoints.remove_unused()
+        uploads.sweep()
+    return Garbage(count, size)
+
+
+def _line(*, what: str, found: Garbage) -> str:
+    return f"{found.count:>9,}  {found.size:>15,} bytes  {what}"

@@ -1,1 +1,0 @@
-"""Retention: what of the site is deleted after which time, and what never is."""
