@@ -21,7 +21,7 @@ def checkout(root):
 def test_written_added_and_removed_sources_are_changes_once_and_other_files_none(tmp_path):
     watcher = SourceWatcher(checkout(tmp_path))
     assert watcher.changed() == []
-    os.utime(tmp_path / "leaderboard" / "platform" / "clock.py", (1, 1))
+    os.utime(tmp_path / "leaderboard" / "platform" / "database.py", (1, 1))
     (tmp_path / "frontend" / "templates" / "new.html").touch()
     (tmp_path / "gpu_jobs" / "worker.py").unlink()
     assert watcher.changed() == [
