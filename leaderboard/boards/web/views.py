@@ -38,8 +38,7 @@ from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.filters import written
 from leaderboard.evaluations.results.results import arbiter_of
 from leaderboard.help.documents.chapters import GROUPS
-from leaderboard.platform.http.caching import tagged_page
-from leaderboard.platform.http.late_parts import render_late
+from leaderboard.platform.http.caching import render_late, tagged_page
 from leaderboard.platform.lru_cache import Mark, SharedCache
 
 FIRST_ROWS = 5

@@ -3,11 +3,13 @@
 The ETag of a page changes with everything that the page shows. A caching proxy may keep shareable pages for
 `KEEP_PAGES_SECONDS` (docs/size.md, "A caching proxy"). `share_pages` decides that by the whole request and
 response: nothing is shared that was made for a session, credentials or a waiting message, or that sets a cookie.
+Within the process, `LateParts` are the large parts of pages.
 """
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -16,8 +18,10 @@ from django.conf import settings
 from django.contrib.messages import get_messages
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.cache import get_conditional_response, patch_cache_control, patch_vary_headers
+from django.utils.safestring import SafeString
 from django.views.decorators.gzip import gzip_page
 
 from evaluator.core import canonical_json
@@ -107,3 +111,36 @@ def _may_be_shared(*, request: HttpRequest, response: HttpResponseBase) -> bool:
         and not response.cookies
         and "no-store" not in response.get("Cache-Control", "")
     )
+
+
+class LateParts:
+    """Large parts of a page that are kept as they are sent, and put in when the rest of it has been rendered.
+
+    Each template that a part lies in joins all that it holds: the rows of a board were copied eight times and encoded
+    once more for each reader, which took longer than all else of the page.
+    """
+
+    def __init__(self) -> None:
+        # Nobody can write it into what a page shows.
+        self._mark = f"<!--{secrets.token_hex(12)} "
+        self._parts: list[Sequence[bytes]] = []
+
+    def add(self, parts: Sequence[bytes]) -> SafeString:
+        """What stands for these parts, one after the other, until the page is filled."""
+        self._parts.append(parts)
+        return SafeString(f"{self._mark}{len(self._parts) - 1}-->")
+
+    def filled(self, page: str) -> bytes:
+        """The page with all parts."""
+        first, *others = page.split(self._mark)
+        found = [first.encode()]
+        for one in others:
+            number, _, text = one.partition("-->")
+            found += [*self._parts[int(number)], text.encode()]
+        return b"".join(found)
+
+
+def render_late(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
+    """`render` for pages with tables that are `{% keptfor %}`: it finds `late` in the context."""
+    late = LateParts()
+    return HttpResponse(late.filled(render_to_string(template, {**context, "late": late}, request)))

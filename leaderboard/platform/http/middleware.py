@@ -26,20 +26,15 @@ def explain_refused_methods(get_response: Callable[[HttpRequest], Any]) -> Calla
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)
-        return _explained(request, response) if _is_mute(request, response) else response
+        if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or getattr(response, "content", None):
+            return response
+        if "text/html" not in request.headers.get("Accept", ""):
+            return response
+        page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
+        page["Allow"] = response["Allow"]
+        return page
 
     return answer
-
-
-def _is_mute(request: HttpRequest, response: HttpResponseBase) -> bool:
-    refused = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
-    return refused and not getattr(response, "content", b"") and "text/html" in request.headers.get("Accept", "")
-
-
-def _explained(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
-    page["Allow"] = response["Allow"]
-    return page
 
 
 def view_failed(request: HttpRequest) -> HttpResponseBase:
@@ -112,14 +107,10 @@ def refuse_nul(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequ
     looks something up by a part of its address would break. The API says it in its own words."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        _check(request)
+        holds_nul = "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", "")
+        if holds_nul and not request.path_info.startswith(_ANSWERS_ITSELF):
+            raise BadRequest("The address holds a NUL character.")
         response: HttpResponseBase = get_response(request)
         return response
 
     return answer
-
-
-def _check(request: HttpRequest) -> None:
-    holds_nul = "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", "")
-    if holds_nul and not request.path_info.startswith(_ANSWERS_ITSELF):
-        raise BadRequest("The address holds a NUL character.")

@@ -15,7 +15,7 @@ from django.template.context import Context
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 
-from leaderboard.platform.http.late_parts import LateParts
+from leaderboard.platform.http.caching import LateParts
 from leaderboard.platform.lru_cache import Mark, SharedCache
 
 register = template.Library()

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.template import Context, Engine
 from django.template.loader import get_template
 
-from leaderboard.platform.http.late_parts import LateParts
+from leaderboard.platform.http.caching import LateParts
 from leaderboard.platform.lru_cache import SharedCache
 from leaderboard.platform.templatetags import kept
 
