@@ -13,7 +13,7 @@ from leaderboard.evaluations.web.compare.api import ComparisonView
 from leaderboard.messages.web import api as webhooks
 from leaderboard.operations.web.leaving import api as account
 from leaderboard.operations.web.monitoring.api import StatusView
-from leaderboard.people.web.api import teams, tokens
+from leaderboard.people.web import api
 from leaderboard.people.web.profiles import api as profiles
 from leaderboard.planners.web import api as checkpoints
 from leaderboard.planners.web import api as planner_headers
@@ -92,16 +92,16 @@ urlpatterns = [
     path("account/", account.AccountView.as_view(), name="account"),
     path("account/close/", account.CloseView.as_view(), name="close-account"),
     path("account/export/", account.ExportView.as_view(), name="export-account"),
-    path("tokens/", tokens.TokensView.as_view(), name="tokens"),
-    path("tokens/<slug:token_id>/", tokens.TokenView.as_view(), name="token"),
+    path("tokens/", api.TokensView.as_view(), name="tokens"),
+    path("tokens/<slug:token_id>/", api.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),
     path("worker-tokens/<id:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
-    path("teams/", teams.TeamsView.as_view(), name="teams"),
-    path("teams/<slug:slug>/", teams.TeamView.as_view(), name="team"),
-    path("teams/<slug:slug>/members/", teams.MembersView.as_view(), name="members"),
-    path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
-    path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
-    path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("teams/", api.TeamsView.as_view(), name="teams"),
+    path("teams/<slug:slug>/", api.TeamView.as_view(), name="team"),
+    path("teams/<slug:slug>/members/", api.MembersView.as_view(), name="members"),
+    path("teams/<slug:slug>/members/<str:username>/", api.MemberView.as_view(), name="member"),
+    path("teams/<slug:slug>/accept/", api.AcceptView.as_view(), name="accept-invitation"),
+    path("teams/<slug:slug>/owner/", api.OwnerView.as_view(), name="owner"),
     path("mails/", webhooks.MailsView.as_view(), name="mails"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<id:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),

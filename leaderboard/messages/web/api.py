@@ -13,7 +13,7 @@ from leaderboard.messages.models import OutboxMessage, Webhook
 from leaderboard.messages.notices import choose_mails
 from leaderboard.people.authentication import user_of
 from leaderboard.people.models import Mails
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.platform.api.shapes import Input, ModelOutput, Output
 

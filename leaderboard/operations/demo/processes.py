@@ -1,4 +1,4 @@
-"""Child processes of the demo: started, watched, started again when they die, and all stopped at the end."""
+"""Child processes of the demo: started, watched, restarted when they die or their sources change, and stopped."""
 
 import os
 import signal
@@ -17,6 +17,11 @@ from evaluator.core.private_files import private_folder
 
 STOP_SECONDS = 10.0
 RESTARTS_ALLOWED = 5
+QUEUE, SITE = ("celery", "beat"), ("site",)
+WORKERS = "workers"
+"""Workers of evaluations, which the launcher starts."""
+_PACKAGES = ("evaluator", "gpu_jobs", "leaderboard")
+_TEMPLATES = Path("frontend") / "templates"
 
 
 class DemoError(Exception):
@@ -251,3 +256,44 @@ def interruptible() -> Iterator[Callable[[], None]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+class SourceWatcher:
+    """Compares the files of a checkout with what they were: some thousand, which takes milliseconds."""
+
+    def __init__(self, root: Path) -> None:
+        """`root`: the checkout."""
+        self._root = root
+        self._seen = self._look()
+
+    def changed(self) -> list[Path]:
+        """Files that were written, added or removed since the last call, relative to the checkout."""
+        before, self._seen = self._seen, self._look()
+        paths = {path for path, _ in before.items() ^ self._seen.items()}
+        return sorted(path.relative_to(self._root) for path in paths)
+
+    def _look(self) -> Mapping[Path, int]:
+        """Time of the last change of each file, in nanoseconds."""
+        found = {}
+        for path in (
+            *(path for package in _PACKAGES for path in (self._root / package).rglob("*.py")),
+            *(self._root / _TEMPLATES).rglob("*.*"),
+        ):
+            try:
+                found[path] = path.stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
+        return found
+
+
+def to_restart(changed: Sequence[Path]) -> set[str]:
+    """Names of the processes that run the changed files; `WORKERS` among them for those of evaluations.
+
+    Templates are compiled once in each process, and the queue's processes write mails from some of them.
+    """
+    names = set[str]()
+    for path in changed:
+        names.update(SITE, QUEUE)
+        if path.parts[0] in {"evaluator", "gpu_jobs"}:
+            names.add(WORKERS)
+    return names

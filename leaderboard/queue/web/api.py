@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.people.authentication import LOGGED_IN, user_of
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.platform.api.pagination import Pages
 from leaderboard.platform.api.shapes import Input, Output

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from leaderboard.people.authentication import user_of
 from leaderboard.people.models import Scope
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import LATER, ROW_ID, WHEN
 from leaderboard.platform.api.shapes import Output
 from leaderboard.queue import jobs

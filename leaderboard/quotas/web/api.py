@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from leaderboard.catalog.models import Suite
 from leaderboard.people.authentication import user_of
 from leaderboard.people.teams import teams_of
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import EXAMPLE_SUITE, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.quotas.services import quotas_of, quotas_of_teams

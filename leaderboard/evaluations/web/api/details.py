@@ -17,7 +17,7 @@ from leaderboard.evaluations.results.task_rows import tasks_of
 from leaderboard.evaluations.visibility import visible_runs
 from leaderboard.evaluations.web.others import others_on
 from leaderboard.evaluations.web.presenters import gather, waiting_sentence
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView

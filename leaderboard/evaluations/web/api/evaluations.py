@@ -30,7 +30,7 @@ from leaderboard.evaluations.visibility import (
     visible_runs,
 )
 from leaderboard.people.authentication import user_of
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.planners.web.serializers import PlannerOutput
 from leaderboard.platform.api.examples import (
     DIGEST,

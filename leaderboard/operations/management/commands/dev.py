@@ -10,9 +10,16 @@ from django.conf import settings
 from rich.console import Console
 
 from evaluator.planners.bundled import each_once
-from leaderboard.operations.demo.processes import DemoError, Supervisor, last_line, wait_for_site
+from leaderboard.operations.demo.processes import (
+    WORKERS,
+    DemoError,
+    SourceWatcher,
+    Supervisor,
+    last_line,
+    to_restart,
+    wait_for_site,
+)
 from leaderboard.operations.demo.progress import SUITE
-from leaderboard.operations.demo.sources import WORKERS, SourceWatcher, to_restart
 from leaderboard.operations.demo.starting import (
     FIRST_PORT,
     SiteCommand,

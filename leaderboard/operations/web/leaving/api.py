@@ -12,7 +12,7 @@ from leaderboard.operations.leaving import closing
 from leaderboard.operations.leaving.closing import problem_with
 from leaderboard.operations.leaving.export import export_response
 from leaderboard.people.authentication import user_of
-from leaderboard.people.web.api.views import LoggedInView
+from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import WHEN, example
 from leaderboard.platform.api.shapes import Input, Output
 from leaderboard.platform.api.throttling import seconds_to_wait

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from leaderboard.operations.demo.sources import WORKERS, SourceWatcher, to_restart
+from leaderboard.operations.demo.processes import WORKERS, SourceWatcher, to_restart
 
 
 def checkout(root):
