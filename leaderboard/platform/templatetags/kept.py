@@ -59,7 +59,7 @@ class KeptNode(template.Node):
 
 
 class KeptForNode(template.Node):
-    """A part for each row of a table, put in late where the context has `late` (`platform/http/late_parts.py`). Where
+    """A part for each row of a table, put in late where the context has `late` (`platform/http/caching.py`). Where
     the template breaks lines shows nothing: the parts are without indents."""
 
     def __init__(self, *, name: str, rows: FilterExpression, keys: list[FilterExpression], nodelist: NodeList) -> None:
