@@ -56,7 +56,7 @@ class SecretsError(ValueError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSecrets:
     """Everything that a worker is started with and nobody else may know. Seeds and secret headers are not: they come by
-    calls of the attempt that needs them (`attempt_secrets.py`)."""
+    calls of the attempt that needs them (`planners.with_secrets`)."""
 
     token: str = field(default="", repr=False)
     """Its enrolment token; empty: there is none."""

@@ -85,7 +85,7 @@ def missing_files(*, name: str, text: str) -> list[str]:
         path = span.partition("#")[0].removeprefix("./")
         # Words in capitals are for the reader to replace.
         if re.search(r"\b[A-Z]{3,}\b", path) or not re.fullmatch(
-            rf"(?:\.\./)*[a-z_][\w./-]*/[\w.-]+\.(?:{ENDINGS})", path
+            rf"(?:\.\./)*[a-z_][\w./-]*/[\w.-]+\.(?:{ENDINGS})|[a-z_]+\.py", path
         ):
             continue
         if "/" in path and path.partition("/")[0] not in {".."} | folders():
@@ -203,8 +203,11 @@ def test_the_picture_of_the_rooms_shows_the_contracts():
 
 
 def test_what_is_not_there_is_found():
-    assert missing_files(name="docs/x.md", text="`leaderboard/queue/nothing.py` and [a](queue/x.md)") == [
+    assert missing_files(
+        name="docs/x.md", text="`leaderboard/queue/nothing.py`, `nothing_here.py` and [a](queue/x.md)"
+    ) == [
         "leaderboard/queue/nothing.py",
+        "nothing_here.py",
         "queue/x.md",
     ]
     assert missing_modules("evaluator.core.nothing and evaluator.core.records.Nothing") == [

@@ -4,7 +4,7 @@ A result is kept as JSON with columns and rows. A statement that is no query, su
 fragment: its text is kept, and takes the place of its reference in a later statement (LUMOS's annotations are written
 so). A result in the place of a reference becomes its values: one column, separated by commas.
 
-InterCode's reward (Yang et al. 2023, section 3.2 and its released `sql_env.py`), and what differs here:
+InterCode's reward (Yang et al. 2023, section 3.2 and its released environment), and what differs here:
 
 With A the rows of the planner's result and G those of the gold query, both as multisets of texts:
 

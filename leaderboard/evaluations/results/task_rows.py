@@ -63,7 +63,7 @@ class TaskRow(NamedTuple):
     """Tools of the plan, each once."""
     ended: datetime | None = None
     cause: str = ""
-    """Key of the cause of a fault (`failures.py`)."""
+    """Key of the cause of a fault (`breakdowns.py`)."""
     why: tuple[str, ...] = ()
     """Causes why it is below the gold score, each once (`causes.py`); `NOT_FOUND` alone where they are not known."""
     marks: tuple[Mark, ...] = ()
