@@ -68,6 +68,7 @@ WRONG = [
     ({"pools": [{"name": "a", "takes": ["models"]}]}, "a takes models and no suites"),
     ({"pools": [{"name": "a", "takes": ["models", "judged"]}]}, r"a takes models, so its modelServer\.kind"),
     ({"pools": [{"name": "a", "modelServer": {"kind": "container", "engine": "vllm"}}]}, "a has the engine vllm"),
+    ({"pools": [{"name": "a", "modelServer": {"arguments": ["--trust_remote_code"]}}]}, "a sets --trust_remote_code"),
     ({"pools": [{"name": "a", "gpu": {"count": 1, "claimTemplate": "b"}}]}, r"a has both gpu\.count"),
     ({"pools": [{"name": "a", "scaling": "none", "replicas": 9}]}, "a has 9 replicas, more than its most of 4"),
     ({"pools": [GPU | {"modelServer": {"kind": "pod", "engine": "vllm"}}]}, r"images\.vllm\.digest is not set"),

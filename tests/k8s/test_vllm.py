@@ -12,7 +12,7 @@ from gpu_jobs.model_server import PORT_OFFSET
 from gpu_jobs.model_server.serving import Engine
 from gpu_jobs.model_server.serving import parser as server_options
 from tests.gpu_jobs.test_local_launcher import until
-from tests.k8s.chart import build, containers_of, environment_of, named
+from tests.k8s.chart import build, containers_of, environment_of, named, pod_of
 
 
 def test_vllm_serves_what_a_receiver_takes():
@@ -35,18 +35,56 @@ def test_vllm_serves_what_a_receiver_takes():
     assert environment_of(engine)["HF_HUB_OFFLINE"] == "1"
 
 
+def test_an_engine_that_a_model_takes_over_holds_no_secret_and_reaches_nothing():
+    """Tokenizers and chat templates of submitted models run in it, by vLLM's own code."""
+    manifests = build("production with vLLM")
+    pod = pod_of(named(manifests, "Deployment", "planarena-models-gpu"))
+    assert pod["automountServiceAccountToken"] is False
+    assert "serviceAccountName" not in pod
+    assert not {"hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"} & set(pod)
+    assert pod["runtimeClassName"] == "gvisor"
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert all(set(volume) == {"name", "emptyDir"} and "sizeLimit" in volume["emptyDir"] for volume in pod["volumes"])
+    (receiver,), (engine,) = pod["initContainers"], pod["containers"]
+    for container in (receiver, engine):
+        assert "envFrom" not in container
+        assert all("valueFrom" not in variable for variable in container["env"])
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+        }  # fmt: skip
+    names = {"PLANARENA", "TOKEN", "KEY", "SECRET", "PROXY"}
+    assert not [name for name in environment_of(engine) if any(part in name for part in names)]
+    assert not [argument for argument in engine["command"] if "trust" in argument]
+    writable = [
+        {mount["name"] for mount in one["volumeMounts"] if not mount.get("readOnly")} for one in (receiver, engine)
+    ]
+    assert writable[0] & writable[1] == {"engine"}
+    policy = named(manifests, "NetworkPolicy", "models-gpu")["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert "egress" not in policy
+    (peers,) = policy["ingress"]
+    (peer,) = peers["from"]
+    assert peer["podSelector"]["matchLabels"] == {
+        "app.kubernetes.io/component": "worker", "planarena.io/pool": "gpu",
+    }  # fmt: skip
+    assert set(peer) == {"podSelector"}
+
+
 class Container:
     """The engine's container, with a folder of its own and a program that only waits in place of vLLM. It has begun
     once `stopped`, which an earlier one leaves, is removed."""
 
-    def __init__(self, folder):
-        (_, found) = containers_of(named(build("production with vLLM"), "Deployment", "planarena-models-gpu"))
+    def __init__(self, folder, *, prefix=(), before=""):
+        (_, engine) = containers_of(named(build("production with vLLM"), "Deployment", "planarena-models-gpu"))
         pause = f"sleep 0.05; echo x >> {folder}/looks"
-        script = found["command"][2].replace("/engine", str(folder)).replace("sleep 1", pause)
-        program = f"echo x >> {folder}/started; exec {shutil.which('sleep')} 60"
+        script = engine["command"][2].replace("/tmp", f"{folder}/tmp").replace("/dev/shm", f"{folder}/shm")
+        script = script.replace("/engine", str(folder)).replace("sleep 1", pause)
+        program = f"{before} echo x >> {folder}/started; exec {shutil.which('sleep')} 60"
         self.folder = folder
         (folder / "stopped").touch()
-        self.process = subprocess.Popen(["sh", "-c", script, "engine", "sh", "-c", program], start_new_session=True)
+        command = [*prefix, "sh", "-c", script, "engine", "sh", "-c", program]
+        self.process = subprocess.Popen(command, start_new_session=True)
         until(lambda: not self.has("stopped"))
 
     def kill(self):
@@ -93,6 +131,24 @@ def test_the_engine_runs_while_it_is_wanted_and_once_for_each_model(container):
     container.serve()
     assert container.count("started") == 4
     assert container.process.poll() is None
+
+
+@pytest.mark.full
+def test_neither_processes_nor_files_of_a_model_are_left_for_the_next(tmp_path):
+    for name in ("tmp", "shm"):
+        (tmp_path / name).mkdir()
+    leave = f"setsid sleep 61 & touch {tmp_path}/tmp/x {tmp_path}/tmp/.x {tmp_path}/shm/x;"
+    own = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")
+    container = Container(tmp_path, prefix=own, before=leave)
+    try:
+        container.serve()
+        processes = psutil.Process(container.process.pid)
+        assert "61" in [child.cmdline()[-1] for child in processes.children(recursive=True)]
+        Engine(tmp_path, look_seconds=0.02).stop()
+        assert "61" not in [child.cmdline()[-1] for child in processes.children(recursive=True) if child.cmdline()]
+        assert not [*(tmp_path / "tmp").iterdir(), *(tmp_path / "shm").iterdir()]
+    finally:
+        container.kill()
 
 
 @pytest.mark.full

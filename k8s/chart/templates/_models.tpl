@@ -108,7 +108,8 @@ initContainers:
     ports:
       - {name: model, containerPort: 7070}
     volumeMounts:
-      {{- include "planarena.modelMounts" . | nindent 6 }}
+      - {name: model, mountPath: /model}
+      - {name: receiver-tmp, mountPath: /tmp}
       - {name: engine, mountPath: /engine}
 {{- end }}
 containers:
@@ -127,6 +128,11 @@ containers:
         if [ -e /engine/running ]; then rm -f /engine/serve; fi
         rm -f /engine/stopped
         while [ -z "$ending" ]; do
+          # Neither processes nor files of one model are left for the next. Process 1: only in a container.
+          if [ $$ -eq 1 ]; then
+            kill -9 -1 2>/dev/null
+            rm -rf /tmp/* /tmp/.[!.]* /dev/shm/*
+          fi
           rm -f /engine/running
           until [ -e /engine/serve ]; do
             [ -z "$ending" ] || break 2
@@ -196,6 +202,10 @@ volumes:
   - name: engine
     emptyDir:
       sizeLimit: 1Mi
+  # Not the engine's: what runs there must not place files where the receiver's Python looks for modules.
+  - name: receiver-tmp
+    emptyDir:
+      sizeLimit: 64Mi
   {{- end }}
   - name: shared-memory
     emptyDir:

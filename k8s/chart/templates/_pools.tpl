@@ -17,6 +17,11 @@
 {{- if and (eq $server.engine "vllm") (ne $server.kind "pod") -}}
 {{ fail (printf "pools: %s has the engine vllm, which needs modelServer.kind pod." .name) }}
 {{- end -}}
+{{- range $server.arguments -}}
+{{- if regexMatch "^-+trust" (toString .) -}}
+{{ fail (printf "pools: %s sets %v in modelServer.arguments: code of submitted models is never run." $.name .) }}
+{{- end -}}
+{{- end -}}
 {{- if and .gpu.claimTemplate (gt (int .gpu.count) 0) -}}
 {{ fail (printf "pools: %s has both gpu.count and gpu.claimTemplate: give one of them." .name) }}
 {{- end -}}
