@@ -1,4 +1,4 @@
-"""Planners without a model for tasks that give demonstrations: `identity` and `arc-search`."""
+"""Planners without a model for tasks with demonstrations: `identity` and `arc-search`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from evaluator.arc.grids import grid_of, letters_of
 from evaluator.arc.search.functions import Grid
 from evaluator.arc.search.searching import WORK, search
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerReply, PlannerRequest
 from evaluator.core.plans.abstaining import abstention
 from evaluator.core.records import PlannerCall
@@ -18,7 +17,7 @@ _NOTHING_FITS = "No program within the budget fits all demonstrations."
 
 
 class IdentityPlanner:
-    """The inputs as outputs: what changing nothing is worth."""
+    """Answers with the test inputs, as a baseline."""
 
     name = "identity"
 
@@ -26,7 +25,6 @@ class IdentityPlanner:
         del suite
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """The test inputs as the candidate's grids."""
         grids = [pair["input"] for pair in _pairs(request, part="test")]
         return PlannerReply(plan={"grids": grids}, call=_NO_TIME)
 
@@ -44,19 +42,18 @@ class SearchPlanner:
         self._budget = budget
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """The programs, the simplest first; an abstention where none is found."""
+        """The programs, the simplest first; an abstention if none fits."""
         demonstrations = [(_letters(pair["input"]), _letters(pair["output"])) for pair in _pairs(request, part="train")]
         tests = [_letters(pair["input"]) for pair in _pairs(request, part="test")]
-        found = search(demonstrations=demonstrations, tests=tests, budget=self._budget)
-        if not found:
+        programs = search(demonstrations=demonstrations, tests=tests, budget=self._budget)
+        if not programs:
             return PlannerReply(plan=abstention(_NOTHING_FITS), call=_NO_TIME)
-        first, *others = ({"program": program} for program in found)
+        first, *others = ({"program": program} for program in programs)
         return PlannerReply(plan=first, alternatives=tuple(others), call=_NO_TIME)
 
 
 def _pairs(request: PlannerRequest, *, part: str) -> list[Mapping[str, Any]]:
-    given: Mapping[str, JsonValue] = request.task.given
-    pairs = given.get(part)
+    pairs = request.task.given.get(part)
     assert isinstance(pairs, list)
     return [dict(pair) for pair in pairs if isinstance(pair, Mapping)]
 

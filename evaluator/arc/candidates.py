@@ -1,4 +1,4 @@
-"""Candidates as values of results, and running them on the inputs of a task, in one process for each candidate."""
+"""Candidates as values of results, and running them on the inputs of a task, one process per candidate."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ _ANY: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 class Track(StrEnum):
-    """How a candidate says what the outputs are."""
+    """Form of a candidate."""
 
     PROGRAM = "program"
     """A function of the grid, in restricted Python."""
     STEPS = "steps"
-    """Calls of the helpers, one after the other."""
+    """A sequence of calls of the helpers."""
     GRIDS = "grids"
     """The outputs of the test inputs themselves."""
 
@@ -34,7 +34,7 @@ _BEGINNINGS = tuple(f'{{"{track}":' for track in Track)
 
 @dataclass(frozen=True, slots=True)
 class ArcCandidate:
-    """A candidate, as the value of a result, from which answers and later actions take it."""
+    """A candidate: the value of a result, which answers and later actions refer to."""
 
     track: Track
     content: JsonValue
@@ -46,12 +46,12 @@ class ArcCandidate:
         return self.track is not Track.GRIDS
 
     def text(self) -> str:
-        """As the value of a result."""
+        """The value of a result."""
         return dumps({str(self.track): self.content})
 
 
 def candidate_of_value(value: str) -> ArcCandidate | None:
-    """The candidate that a result is; None if it is none."""
+    """The candidate in the value of a result; None for other values."""
     if not value.startswith(_BEGINNINGS):
         return None
     ((track, content),) = json.loads(value).items()
@@ -60,16 +60,16 @@ def candidate_of_value(value: str) -> ArcCandidate | None:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """Why there is no output."""
+    """Reason for a missing output."""
 
     failure: Failure
     message: str
     """One sentence."""
     line: int | None = None
-    """Of the program, or the number of the step, from 1."""
+    """Line of the program, or number of the step, from 1."""
 
     def sentence(self) -> str:
-        """For planners, with the line."""
+        """The message with its line, for planners."""
         return self.message if self.line is None else f"Line {self.line}: {self.message}"
 
 
@@ -87,45 +87,45 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """What a candidate made of each input."""
+    """The outputs of a candidate."""
 
     demonstrations: tuple[Output, ...]
-    """None of a candidate that is output grids."""
+    """Empty for a candidate of the grids track."""
     tests: tuple[Output, ...]
 
     @property
     def fault(self) -> Wrong | None:
-        """Why the program could not be run, if that is nobody's fault."""
+        """The infrastructure fault that kept the program from running, if any."""
         outputs = (*self.demonstrations, *self.tests)
-        return next((one for one in outputs if isinstance(one, Wrong) and one.failure is Failure.UNAVAILABLE), None)
+        wrong = (output for output in outputs if isinstance(output, Wrong))
+        return next((output for output in wrong if output.failure is Failure.UNAVAILABLE), None)
 
     @property
     def refusal(self) -> Wrong | None:
-        """Why the program does not run at all; None if it does."""
+        """Why the program cannot run on any input; None if it can."""
         whole = {Failure.SYNTAX, Failure.REFUSED, Failure.ENTRY}
         first = next(iter((*self.demonstrations, *self.tests)), None)
         return first if isinstance(first, Wrong) and first.failure in whole else None
 
 
 def run_all(works: Sequence[Work], *, runner: Runner) -> list[Outputs]:
-    """What each candidate makes of its grids."""
-    programs = [_program(work) for work in works if work.candidate.is_run]
+    """The outputs of each candidate."""
+    programs = []
+    for work in works:
+        if work.candidate.is_run:
+            content = work.candidate.content
+            source = program_of([str(line) for line in content]) if isinstance(content, list) else str(content)
+            inputs: list[list[JsonValue]] = [
+                [[list[JsonValue](row) for row in letters_of(grid)]] for grid in (*work.demonstrations, *work.tests)
+            ]
+            # The paper's rule: a tuple, as `zip` makes them, is not a row of a grid.
+            programs.append(Program(source=source, entry=ENTRY, calls=inputs, tuples=False))
     results = iter(runner.run(programs, schema=_ANY))
     return [_run_outputs(next(results), work=work) if work.candidate.is_run else _own_grids(work) for work in works]
 
 
-def _program(work: Work) -> Program:
-    content = work.candidate.content
-    source = program_of([str(line) for line in content]) if isinstance(content, list) else str(content)
-    inputs: list[list[JsonValue]] = [
-        [[list[JsonValue](row) for row in letters_of(grid)]] for grid in (*work.demonstrations, *work.tests)
-    ]
-    # The paper's rule: a row that is a tuple, as `zip` makes them, is no row of a grid.
-    return Program(source=source, entry=ENTRY, calls=inputs, tuples=False)
-
-
 def _run_outputs(results: Sequence[Any], *, work: Work) -> Outputs:
-    # Steps are numbered from 1; before their first line is that with the function's name.
+    # The program of steps begins with the line of the function's name.
     lines_before = int(work.candidate.track is Track.STEPS)
     outputs: list[Output] = []
     for result in results:
@@ -139,7 +139,6 @@ def _run_outputs(results: Sequence[Any], *, work: Work) -> Outputs:
 
 
 def _own_grids(work: Work) -> Outputs:
-    """The grids of the candidate itself: one for each test input."""
     content = work.candidate.content
     grids = (content if isinstance(content, list) else [])[: len(work.tests)]
     lacking = Wrong(Failure.RESULT, "There is no grid for this test input.")
@@ -155,5 +154,5 @@ def _grid_or_wrong(read: Callable[..., Grid], value: object, **options: str) -> 
 
 
 def sentence(error: Exception) -> str:
-    """The message of an error that is part of a sentence, as a sentence."""
+    """An error message that is a clause, as a sentence."""
     return f"{str(error)[:1].upper()}{str(error)[1:]}."

@@ -1,11 +1,11 @@
-"""The columns of ARC's boards, and the facets that its tasks and results are filtered and grouped by."""
+"""The columns of ARC's leaderboards, and the facets that filter and group its tasks and results."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evaluator.arc.scoring import helpers_in, views_seen
+from evaluator.arc.scoring import content_text, helpers_in, views_seen
 from evaluator.arc.tools import VIEW
 from evaluator.arc.views import View
 from evaluator.core.records import ResultRecord
@@ -14,11 +14,11 @@ from evaluator.core.suites.facets import Facet, Facets
 
 SOLVED, SOLVED_BY_FEEDBACK, MISLED, PARTLY, NOWHERE = "solved", "solved_by_feedback", "misled", "partly", "nowhere"
 _AND = "+"
-"""Between the views of an agent of the multi-expert system."""
+"""Separates the views of an agent of the multi-expert system."""
 
 
 def labels(record: ResultRecord) -> Mapping[str, Sequence[str]]:
-    """The values of the facets `reached`, `failure`, `helper` and `view` of a result; no record is refused."""
+    """The values of the facets `reached`, `failure`, `helper` and `view` of a result; malformed records have none."""
     transcript = record.transcripts[0] if record.transcripts else None
     if transcript is None or not record.indicators:
         return {}
@@ -26,39 +26,34 @@ def labels(record: ResultRecord) -> Mapping[str, Sequence[str]]:
         answer = json.loads(transcript.answer or "[]")
     except (ValueError, RecursionError):
         answer = []
-    candidates: list[Mapping[str, Any]] = [one for one in _list(answer) if isinstance(one, dict)]
-    programs = []
-    for content in (candidate.get("content") for candidate in candidates):
-        if isinstance(content, list):
-            programs.append("\n".join(map(str, content)))
-        elif isinstance(content, str):
-            programs.append(content)
+    candidates: list[Mapping[str, Any]] = [candidate for candidate in _list(answer) if isinstance(candidate, dict)]
+    contents = [candidate.get("content") for candidate in candidates]
+    programs = [content_text(content) for content in contents if isinstance(content, str | list)]
     outputs = [
-        one for candidate in candidates for part in ("demonstrations", "tests") for one in _list(candidate.get(part))
+        output
+        for candidate in candidates
+        for part in ("demonstrations", "tests")
+        for output in _list(candidate.get(part))
+        if isinstance(output, dict)
     ]
     views = {name.partition(",")[0].strip(" '\"") for name in views_seen(transcript, tool=VIEW)}
-    views.update(_noted_views(record.planner_notes, programs=frozenset(filter(None, programs))))
+    for agent in _list(record.planner_notes.get("agents")):
+        replies = agent.get("replies") if isinstance(agent, dict) else None
+        written = (reply.get("program") for reply in replies or () if isinstance(reply, dict))
+        if any(isinstance(program, str) and program and program in programs for program in written):
+            # Every agent sees the grid.
+            views.update((View.GRID, *str(agent.get("view")).split(_AND)))
     values = {
-        "failure": {one["failure"] for one in outputs if isinstance(one, dict) and isinstance(one.get("failure"), str)},
+        "failure": {output["failure"] for output in outputs if isinstance(output.get("failure"), str)},
         "helper": {name for text in programs for name in helpers_in(text)},
         "view": views & set(View),
     }
     reached = {"reached": [_reached(record.indicators)]} if candidates else {}
-    return {**reached, **{name: sorted(found) for name, found in values.items() if found}}
+    return {**reached, **{name: sorted(members) for name, members in values.items() if members}}
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _noted_views(notes: Mapping[str, Any], *, programs: frozenset[str]) -> Iterable[str]:
-    """The views of the agents that wrote one of these programs, from the notes of the multi-expert system."""
-    for agent in _list(notes.get("agents")):
-        replies = agent.get("replies") if isinstance(agent, dict) else None
-        written = (one.get("program") for one in replies or () if isinstance(one, dict))
-        if any(isinstance(program, str) and program in programs for program in written):
-            # Every agent sees the grid.
-            yield from (View.GRID, *str(agent.get("view")).split(_AND))
 
 
 def _reached(indicators: Mapping[str, float]) -> str:
@@ -115,8 +110,8 @@ COLUMNS = (
     ),
     _share(
         key="by_feedback", label="By feedback", ordered=False, fault=None,
-        description="Share of tasks that only candidates solve which came after feedback on an earlier one. What a "
-        "planner tries by itself is not known.",
+        description="Share of tasks solved only by candidates that came after feedback on an earlier one. What a "
+        "planner tries outside the episode is not counted.",
     ),
     _size(
         key="helpers", label="Helpers",
@@ -152,4 +147,4 @@ FACETS = Facets(
     ),
     facts=("tests",), breakdowns=("keeps_size", "failure", "helper", "view"), comparisons=("keeps_size",),
 )  # fmt: skip
-"""The last four are labels of results (`labels`)."""
+"""The last four filters take their values from `labels`."""

@@ -18,8 +18,8 @@ def convert(
     tasks: Annotated[int, typer.Option(min=1, help="Tasks of each family of arc-mini's training split.")] = 2500,
     start: Annotated[int, typer.Option(min=0, help="Number of the first task of each family.")] = 0,
 ) -> None:
-    """Write lessons for the program writer: tasks of arc-mini's training split in several views, with their programs,
-    and wrong programs with the feedback on them."""
+    """Write lessons for the program writer: tasks of arc-mini's training split in several views with their programs,
+    and wrong programs with feedback."""
     from evaluator.arc.training.lessons import FILE, write_lessons
     from evaluator.sandbox.programs.support import UnconfinedError
 
@@ -77,9 +77,9 @@ def compare(
     except ValueError as error:
         raise usage_error(f"--seeds: {error}") from None
     measured = measure_all(work=work, seeds=numbers, tasks=tasks, evaluator=evaluator, say=log.print)
-    found = markdown(measured=measured, seeds=numbers, tasks=tasks.name)
-    write_text(found, file=out_)
-    out.print(found, markup=False, highlight=False, soft_wrap=True)
+    report = markdown(measured=measured, seeds=numbers, tasks=tasks.name)
+    write_text(report, file=out_)
+    out.print(report, markup=False, highlight=False, soft_wrap=True)
 
 
 RELEASED = {RELEASE.name: fetching(RELEASE)}

@@ -1,4 +1,4 @@
-"""ARC's suites in the registry: planners try programs, steps or grids in turns."""
+"""Registry entries of ARC's suites."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -44,12 +44,11 @@ def _mini() -> "Suite":
 
 
 _BOUNDS = Bounds(turns=16, actions=64, feedback_characters=12_000)
-"""Three candidates, a look at each of the twelve views, and the answer. The outputs of a candidate on the largest
-grids have some ten thousand characters."""
+"""Three candidates, each of the twelve views, and the answer. A candidate's outputs on the largest grids have about ten
+thousand characters."""
 
 
 ANCHORS = ("identity", "arc-search")
-"""Of all suites of this family."""
 CATALOGUE = "arc"
 
 

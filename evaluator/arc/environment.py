@@ -1,12 +1,12 @@
 """The tools of ARC's suites: helpers, views, and three ways to try a candidate on the demonstrations.
 
-Planners are told how a candidate does on the demonstrations and the sizes of its test outputs.
+Feedback on a candidate covers its results on the demonstrations, and only the sizes of its test outputs.
 """
 
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite, Task
-from evaluator.core.transcripts import ActionProblem, ActionRun, Transcript
+from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, Shown, ToolFault, TurnScore
 from evaluator.replies.turns.model import Reference
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_DEPTH = 60
-"""Of JSON. Grids have three levels; further ones are for the message that says so."""
+"""Maximum nesting of JSON. Grids need three levels."""
 _TRACKS = {PROGRAM: Track.PROGRAM, STEPS: Track.STEPS, GRIDS: Track.GRIDS}
 _MOST_CELLS = 12
-"""Wrong cells that feedback lists."""
+"""Maximum number of wrong cells in feedback."""
 
 
 def candidate_of(call: Call) -> ArcCandidate:
-    """The candidate that an action tries.
+    """The candidate that an action submits.
 
     Raises:
-        StepError: it is none.
+        StepError: the action submits no candidate.
     """
     if call.tool == PROGRAM:
         return ArcCandidate(Track.PROGRAM, call.arguments)
@@ -83,7 +83,8 @@ def candidate_of(call: Call) -> ArcCandidate:
 
 
 def _is_writable(content: list[JsonValue]) -> bool:
-    """Whether canonical JSON can write it, also inside other values. `NaN` and `1e999` are read and not written."""
+    """Whether canonical JSON can write the content nested in other values. `NaN` and `1e999` parse but cannot be
+    written."""
     level: list[JsonValue] = [content]
     for _ in range(_MOST_DEPTH):
         level = [part for value in level if isinstance(value, list) for part in value]
@@ -97,17 +98,12 @@ def _is_writable(content: list[JsonValue]) -> bool:
 
 
 def first_tries(transcript: Transcript) -> tuple[ArcCandidate, ...]:
-    """The candidates of the first turn in which the planner tried any: nothing was known of a candidate before."""
-    for turn in transcript.turns:
-        tries = [action for action in turn.actions if action.tool in TOOLS.tools and action.tool != VIEW]
-        if tries:
-            return tuple(_candidates_of(tries))
-    return ()
-
-
-def _candidates_of(actions: Sequence[ActionRun]) -> Iterator[ArcCandidate]:
+    """The candidates of the first turn in which the planner tried any, that is, before any feedback."""
+    tools = TOOLS.tools.keys() - {VIEW}
+    turns = ([action for action in turn.actions if action.tool in tools] for turn in transcript.turns)
     results: dict[str, str] = {}
-    for action in actions:
+    candidates = []
+    for action in next(filter(None, turns), ()):
         words = set(_WORD.findall(action.arguments))
         values = {name: value for name, value in results.items() if name in words}
         references = tuple(Reference(name, 0, 0) for name in values)
@@ -121,17 +117,18 @@ def _candidates_of(actions: Sequence[ActionRun]) -> Iterator[ArcCandidate]:
         except StepError:
             continue
         results |= dict.fromkeys(action.outputs, candidate.text())
-        yield candidate
+        candidates.append(candidate)
+    return tuple(candidates)
 
 
 def feedback(*, outputs: Outputs, rights: Sequence[Grid]) -> str:
-    """What planners read about a candidate: a line, or a line and grids, for each demonstration and each test input.
+    """The planner's feedback on a candidate: a line, or a line and a grid, per demonstration and test input.
 
-    No test's right output is an argument, so none can be in it.
+    Expected test outputs are not an argument, so feedback cannot leak them.
 
     Args:
         outputs: of the candidate.
-        rights: the outputs of the demonstrations.
+        rights: the expected outputs of the demonstrations.
     """
     pairs = zip(outputs.demonstrations, rights, strict=False)
     lines = [
@@ -169,37 +166,36 @@ def _size(grid: Grid) -> str:
 
 
 _RULES = 2
-"""Raise it when the same action may have another result, or the same answer another score."""
-_MOST_KNOWN = 2048
-"""Candidates whose outputs stay in memory: an episode's answer names those that were just tried."""
+"""Version of results and scores; increase it when the same action or answer may yield a different one."""
+_MOST_CACHED = 2048
+"""Candidates whose outputs are cached: an episode's answer repeats candidates that were just tried."""
 
 
 class ArcEnvironment:
-    """Used from one thread at a time. Processes for programs start when the first one runs."""
+    """Not thread-safe. The processes that run programs start with the first program."""
 
     def __init__(self, *, tasks: Mapping[str, ArcTask], expected: Callable[[str], tuple[Grid, ...]], data: str) -> None:
         """Args:
         tasks: by key.
-        expected: the right outputs of a task's tests.
+        expected: returns the expected test outputs of a task.
         data: digest of these outputs.
         """
         self._tasks, self._expected, self._data = tasks, expected, data
         self._open = ExitStack()
         self._runner: Runner | None = None
-        self._known: OrderedDict[tuple[str, str], Outputs] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], Outputs] = OrderedDict()
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         self._open.close()
         self._runner = None
 
     def digest(self) -> str:
-        """See `Environment`."""
         parts = {"environment": "arc", "rules": _RULES, "helpers": library(), "outputs": self._data}
         return canonical_json.digest(parts)
 
     def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-        """See `Environment`: nothing runs where nothing confines programs, unless the operator allows it."""
+        """See `Environment`. Without a sandbox no task runs, unless the operator allows it."""
         from evaluator.sandbox.programs.support import UnconfinedError, support
 
         try:
@@ -209,13 +205,11 @@ class ArcEnvironment:
         return {}
 
     def scope(self, task: Task) -> str:
-        """See `Environment`."""
         return task.key
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`. Candidates of all calls run together."""
-        prepared = [self._prepared(call) for call in calls]
-        pairs = list(zip(calls, prepared, strict=True))
+        pairs = [(call, self._prepared(call)) for call in calls]
         ready = [(call.scope, value) for call, value in pairs if isinstance(value, ArcCandidate)]
         outputs = iter(self._outputs(ready))
         return [
@@ -228,14 +222,13 @@ class ArcEnvironment:
         assert isinstance(task, ArcTask)
         values = json.loads(answer) if answer else []
         assert isinstance(values, list)
-        candidates = [found for value in values if (found := candidate_of_value(str(value))) is not None]
+        candidates = list(filter(None, (candidate_of_value(str(value)) for value in values)))
         right = self._expected(task.key)
         demonstrated = [pair.output for pair in task.demonstrations]
+        outputs = self._outputs([(task.key, candidate) for candidate in candidates])
         judgements = [
-            judged(candidate=candidate, outputs=outputs, demonstrated=demonstrated, expected=right)
-            for candidate, outputs in zip(
-                candidates, self._outputs([(task.key, candidate) for candidate in candidates]), strict=True
-            )
+            judged(candidate=candidate, outputs=made, demonstrated=demonstrated, expected=right)
+            for candidate, made in zip(candidates, outputs, strict=True)
         ]
         scores = indicators(judgements, tests=len(right), first=first_tries(transcript))
         scores["views"] = float(len(views_seen(transcript, tool=VIEW)))
@@ -269,9 +262,9 @@ class ArcEnvironment:
         return Made((candidate.text(),), shown=(Shown(feedback(outputs=outputs, rights=rights)),))
 
     def _outputs(self, candidates: Sequence[tuple[str, ArcCandidate]]) -> list[Outputs]:
-        """What candidates make of the inputs of their tasks, from memory where they ran before."""
+        """The candidates' outputs for the inputs of their tasks, cached."""
         keys = [(scope, candidate.text()) for scope, candidate in candidates]
-        missing = {key: pair for key, pair in zip(keys, candidates, strict=True) if key not in self._known}
+        missing = {key: pair for key, pair in zip(keys, candidates, strict=True) if key not in self._cache}
         if missing:
             if self._runner is None:
                 from evaluator.sandbox.programs.runner import Runner
@@ -285,11 +278,11 @@ class ArcEnvironment:
                 )
                 for scope, candidate in missing.values()
             ]
-            self._known |= zip(missing, run_all(works, runner=self._runner), strict=True)
-        found = [self._known[key] for key in keys]
-        for key, outputs in zip(keys, found, strict=True):
+            self._cache |= zip(missing, run_all(works, runner=self._runner), strict=True)
+        results = [self._cache[key] for key in keys]
+        for key, outputs in zip(keys, results, strict=True):
             if outputs.fault is not None:
-                self._known.pop(key, None)
-        while len(self._known) > max(_MOST_KNOWN, len(keys)):
-            self._known.popitem(last=False)
-        return found
+                self._cache.pop(key, None)
+        while len(self._cache) > max(_MOST_CACHED, len(keys)):
+            self._cache.popitem(last=False)
+        return results

@@ -1,4 +1,4 @@
-"""Reads whole plans in ARC's own forms."""
+"""Parses whole plans in ARC's own forms."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from evaluator.replies.turns.model import TurnSyntaxError
 PROGRAM, STEPS, GRIDS = "Program", "Steps", "Grids"
 """The tools that try a candidate."""
 MOST, TRIES = 3, 3
-"""Candidates of an answer, and of an episode, as in the paper: three of each."""
+"""Maximum number of candidates in an answer, and of tries in an episode, as in the paper."""
 _TOOLS = (PROGRAM, STEPS, GRIDS)
 _FENCED = re.compile(r"```[\w+#.-]*[ \t]*\n(?P<code>.*?)(?:\n?```|\Z)", re.DOTALL)
 _RIGHT = (
@@ -32,7 +32,7 @@ def read_candidate(plan: JsonValue) -> Candidate:
     """A whole plan as the action that tries it.
 
     Raises:
-        PlanSyntaxError: it has none of the forms.
+        PlanSyntaxError: the plan has none of the forms.
     """
     if isinstance(plan, str):
         return _of_text(plan)
@@ -57,7 +57,7 @@ def read_candidate(plan: JsonValue) -> Candidate:
 
 
 def _of_text(text: str) -> Candidate:
-    """A program, as it is or between fences, of which the last counts; otherwise JSON, or actions."""
+    """A program, bare or in a fenced block, of which the last counts; otherwise JSON, or actions."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
             value = json.loads(text)
@@ -84,15 +84,15 @@ def _of_actions(text: str) -> Candidate:
 
 
 def _of_steps(steps: JsonValue, *, answers: JsonValue) -> Candidate:
-    """Steps of `plan/1`, or actions as a text. A single step may try a candidate of another form."""
+    """Steps of `plan/1`, or actions as text. A single step may try a candidate of another form."""
     if isinstance(steps, str):
         return _of_actions(steps)
     if not isinstance(steps, list) or not steps:
         raise PlanSyntaxError("it is no list of steps, and no text of actions", where='"steps"')
     first = steps[0]
     if len(steps) == 1 and isinstance(first, Mapping) and first.get("tool") in _TOOLS:
-        given = first.get("inputs")
-        values = list(given.values()) if isinstance(given, Mapping) else []
+        texts = first.get("inputs")
+        values = list(texts.values()) if isinstance(texts, Mapping) else []
         if len(values) != 1 or not isinstance(values[0], str):
             raise PlanSyntaxError(f"{first['tool']} takes one input, a text", where="step 1")
         return Candidate(str(first["tool"]), values[0])
@@ -109,13 +109,13 @@ def _of_steps(steps: JsonValue, *, answers: JsonValue) -> Candidate:
         actions.append(f"R{number} = {tool}({', '.join(arguments)})")
     last = answers[-1] if isinstance(answers, list) and answers else None
     if isinstance(last, str) and last in names:
-        # What the plan does not need is left out with everything after the answer.
+        # Drop the steps after the answer.
         actions = actions[: int(names[last][1:])]
     return _of_actions("; ".join(actions))
 
 
 def _call(step: JsonValue, *, number: int) -> tuple[str, Mapping[str, JsonValue], tuple[str, ...]]:
-    """Tool and inputs of a step, and the references of its results."""
+    """Tool and inputs of a step, and the references to its results."""
     where = f"step {number}"
     if not isinstance(step, Mapping) or not isinstance(step.get("tool"), str):
         raise PlanSyntaxError('it is no {"id", "tool", "inputs", "outputs"}', where=where)
@@ -131,12 +131,12 @@ def _call(step: JsonValue, *, number: int) -> tuple[str, Mapping[str, JsonValue]
 
 
 def _literal(value: JsonValue, *, kind: Kind | None, names: Mapping[str, str]) -> str:
-    """An input as Python writes it. Texts may be references, the input, colours, or Python themselves.
+    """An input as a Python expression. Strings may be references, the input grid, colours, or Python.
 
     Raises:
-        PlanSyntaxError: it is nested too deeply, or has an integer that is too long.
+        PlanSyntaxError: the input is nested too deeply, or has an integer that is too long.
     """
-    read: object = value
+    parsed: object = value
     if isinstance(value, str):
         if value in names:
             return names[value]
@@ -145,11 +145,11 @@ def _literal(value: JsonValue, *, kind: Kind | None, names: Mapping[str, str]) -
         if kind in _QUOTED and (len(value) == 1 or kind is Kind.LINE):
             return repr(value)
         try:
-            read = literal(value)
+            parsed = literal(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return value
     try:
-        return repr(read)
+        return repr(parsed)
     except (ValueError, RecursionError):
         raise PlanSyntaxError("an input is too large or nested too deeply", where='"steps"') from None
 

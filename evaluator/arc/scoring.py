@@ -1,4 +1,4 @@
-"""What the candidates of an answer are worth."""
+"""Scores the candidates of an answer."""
 
 import re
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A candidate with what it made."""
+    """A candidate with its outputs."""
 
     candidate: ArcCandidate
     outputs: Outputs
     demonstrated: tuple[Grid, ...]
-    """The right outputs of the demonstrations, as many as the candidate has outputs."""
+    """The expected outputs of the demonstrations, as many as the candidate has outputs."""
     demonstrations_passed: int
     tests_passed: int
 
     @property
     def passes_demonstrations(self) -> bool:
-        """Whether it gets all right; grids say nothing about demonstrations."""
+        """Whether all demonstrations are right; false for candidates of the grids track."""
         return 0 < self.demonstrations_passed == len(self.outputs.demonstrations)
 
     @property
     def fails(self) -> bool:
-        """Whether it ends in an error on an input."""
+        """Whether it fails on any input."""
         return any(isinstance(output, Wrong) for output in (*self.outputs.demonstrations, *self.outputs.tests))
 
     @property
@@ -57,7 +57,7 @@ class Judged:
 def judged(
     *, candidate: ArcCandidate, outputs: Outputs, demonstrated: Sequence[Grid], expected: Sequence[Grid]
 ) -> Judged:
-    """A candidate beside the right outputs of demonstrations and tests."""
+    """Compare a candidate's outputs with the expected ones."""
     demonstrated = tuple(demonstrated[: len(outputs.demonstrations)])
     return Judged(
         candidate=candidate, outputs=outputs, demonstrated=demonstrated,
@@ -66,63 +66,65 @@ def judged(
     )  # fmt: skip
 
 
-def indicators(found: Sequence[Judged], *, tests: int, first: Sequence[ArcCandidate] = ()) -> dict[str, float]:
-    """The columns of a task: solved by the first one, two and three candidates, and what they come near to.
+def indicators(judgements: Sequence[Judged], *, tests: int, first: Sequence[ArcCandidate] = ()) -> dict[str, float]:
+    """The columns of a task: solved by the first one, two and three candidates, and partial results.
 
     Args:
-        found: the candidates, best first; none where there is no answer.
-        tests: how many test inputs the task has.
+        judgements: the candidates, best first; empty without an answer.
+        tests: number of test inputs of the task.
         first: the candidates that were tried before any feedback.
     """
-    solved = [one.solves for one in found]
-    solutions = [one.candidate for one in found if one.solves]
-    passes = [one for one in found if one.passes_demonstrations]
+    solved = [judged.solves for judged in judgements]
+    solutions = [judged.candidate for judged in judgements if judged.solves]
+    passes = [judged for judged in judgements if judged.passes_demonstrations]
     shares = [
-        one.demonstrations_passed / len(one.outputs.demonstrations) for one in found if one.outputs.demonstrations
+        judged.demonstrations_passed / len(judged.outputs.demonstrations)
+        for judged in judgements
+        if judged.outputs.demonstrations
     ]
-    best = found[0].candidate if found else None
+    best = judgements[0].candidate if judgements else None
     return {
         **{f"solved_{count}": float(any(solved[:count])) for count in (1, 2, 3)},
-        "tests_right": max((one.tests_passed for one in found), default=0) / tests,
+        "tests_right": max((judged.tests_passed for judged in judgements), default=0) / tests,
         "demonstrations_passed": max(shares, default=0.0),
-        "misled": float(bool(passes) and not any(one.solves for one in passes)),
-        "errors": float(bool(found) and found[0].fails),
-        "by_feedback": float(bool(solutions) and not any(_is_among(one, first) for one in solutions)),
+        "misled": float(bool(passes) and not any(judged.solves for judged in passes)),
+        "errors": float(bool(judgements) and judgements[0].fails),
+        "by_feedback": float(bool(solutions) and not any(_is_among(solution, first) for solution in solutions)),
         **({"helpers": float(len(helpers_in(content_text(best.content))))} if best and best.is_run else {}),
         **{f"by_{track}": float(best is not None and best.track is track) for track in Track},
     }
 
 
 def views_seen(transcript: Transcript, *, tool: str) -> frozenset[str]:
-    """The different views that a planner got, by the arguments of the tool."""
+    """The distinct views that a planner received, as arguments of the tool."""
     actions = [action for turn in transcript.turns for action in turn.actions]
     return frozenset(action.arguments for action in actions if action.tool == tool and action.problem is None)
 
 
 def helpers_in(text: str) -> frozenset[str]:
-    """The helpers that a program, or the lines of steps, name."""
+    """The helpers named in a program or in steps."""
     return frozenset(_NAME.findall(text)) & frozenset(HELPERS)
 
 
 def content_text(content: object) -> str:
-    """The content of a candidate as one text: a program, or the lines of steps."""
+    """The content of a candidate as text: a program, or the lines of steps."""
     return "\n".join(map(str, content)) if isinstance(content, list) else str(content)
 
 
 def _is_among(candidate: ArcCandidate, others: Sequence[ArcCandidate]) -> bool:
-    """Whether it is one of the others; a transcript has only the beginning of a long program."""
+    """Whether it is one of the others; transcripts truncate long programs."""
     if candidate in others:
         return True
-    cut = [str(one.content)[:-1] for one in others if len(str(one.content)) == LONGEST_TEXT]
-    return candidate.track is Track.PROGRAM and any(str(candidate.content).startswith(one) for one in cut)
+    truncated = [str(other.content)[:-1] for other in others if len(str(other.content)) == LONGEST_TEXT]
+    return candidate.track is Track.PROGRAM and any(str(candidate.content).startswith(text) for text in truncated)
 
 
-def answer_text(found: Sequence[Judged]) -> str:
-    """The candidates with what they made, as the answer that readers of the record see: a JSON list of
-    `{"track", "content", "demonstrations", "tests"}`. Outputs are rows of letters, or failures. A program and steps are
-    content; output grids have none. Contents, and then outputs, that have no room are null; a record keeps only the
-    beginning of a longer text."""
-    answer = [one.to_json() for one in found]
+def answer_text(judgements: Sequence[Judged]) -> str:
+    """The candidates with their outputs, as the answer in the record: a JSON list of
+    `{"track", "content", "demonstrations", "tests"}`. Outputs are rows of letters, or failures. The content is the
+    program or the steps; null for output grids. If the text would exceed the limit of records, contents become null,
+    then outputs."""
+    answer = [judged.to_json() for judged in judgements]
     for name, place in ((name, place) for name in ("content", "tests") for place in reversed(range(len(answer)))):
         if len(dumps(answer)) <= LONGEST_TEXT:
             break

@@ -1,6 +1,6 @@
-"""Steps as a program: each calls one helper, with the input grid, literals, and results of the steps before it.
+"""Steps as a program: each calls one helper with the input grid, literals, and results of earlier steps.
 
-A result is a value: a helper that changes its argument changes a copy, and what other steps see stays as it was.
+Results are immutable: a helper that modifies its argument works on a copy.
 """
 
 import ast
@@ -15,7 +15,7 @@ INPUT = "INPUT"
 ENTRY = "transform_grid"
 _MOST_STEPS = 200
 _MOST_DEPTH = 60
-"""Of the syntax tree of an expression. A grid in brackets has four levels."""
+"""Maximum depth of an expression's syntax tree. A grid literal has four levels."""
 _MOST_BITS = 64
 _RESULT = re.compile(r"v([1-9][0-9]{0,3})")
 _ALLOWED = (
@@ -24,7 +24,7 @@ _ALLOWED = (
 
 
 class StepError(ValueError):
-    """A step cannot be read; the message is part of a sentence."""
+    """An invalid step; the message is a clause, not a sentence."""
 
 
 def expression_of(*, tool: str, arguments: str, names: Mapping[str, int]) -> str:
@@ -33,24 +33,28 @@ def expression_of(*, tool: str, arguments: str, names: Mapping[str, int]) -> str
     Args:
         tool: the helper.
         arguments: as in a call, such as `R1[0], (0, 1), value='a'`.
-        names: the places, from 1, of the steps whose results the arguments may take.
+        names: available results with the numbers, from 1, of their steps.
 
     Raises:
-        StepError: the arguments are something else.
+        StepError: invalid arguments.
     """
     parsed = _parsed(f"{tool}({arguments})".strip(), otherwise=f"{tool} takes arguments as in Python")
     if not isinstance(parsed, ast.Call) or not isinstance(parsed.func, ast.Name) or parsed.func.id != tool:
         raise StepError(f"{tool} takes arguments as in Python, not {_cut(arguments)}")
-    for argument in (*parsed.args, *(keyword.value for keyword in parsed.keywords)):
-        _check(argument, tool=tool)
+    for node in (node for part in (*parsed.args, *(key.value for key in parsed.keywords)) for node in ast.walk(part)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
+            raise StepError(f"an argument of {tool} may have integers of at most {_MOST_BITS} bits")
+        if isinstance(node, ast.Call) or not isinstance(node, _ALLOWED):
+            allowed = "the input, results, numbers, texts, lists and tuples"
+            raise StepError(f"an argument of {tool} may have {allowed}, not {_cut(ast.unparse(node))}")
     return ast.unparse(_Named(names).visit(parsed))
 
 
 def _parsed(text: str, *, otherwise: str) -> ast.expr:
-    """An expression that later functions can walk recursively and write.
+    """Parse an expression and bound its depth, so that it can be walked recursively.
 
     Raises:
-        StepError: it is none, or nested too deeply.
+        StepError: not an expression, or nested too deeply.
     """
     try:
         parsed = parse_expression(text).body
@@ -64,33 +68,19 @@ def _parsed(text: str, *, otherwise: str) -> ast.expr:
     raise StepError(f"{otherwise}, nested at most {_MOST_DEPTH} levels deep")
 
 
-def _check(argument: ast.expr, *, tool: str) -> None:
-    for node in ast.walk(argument):
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MOST_BITS:
-            raise StepError(f"an argument of {tool} may have integers of at most {_MOST_BITS} bits")
-        if isinstance(node, ast.Call) or not isinstance(node, _ALLOWED):
-            allowed = "the input, results, numbers, texts, lists and tuples"
-            raise StepError(f"an argument of {tool} may have {allowed}, not {_cut(ast.unparse(node))}")
-
-
 class _Named(ast.NodeTransformer):
-    """Puts copies of values in place of their names."""
+    """Replaces names by copies of the values."""
 
     def __init__(self, names: Mapping[str, int]) -> None:
         self._names = names
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """The arguments of the one call, not the name of its helper."""
-        node.args = [self.visit(one) for one in node.args]
-        node.keywords = [ast.keyword(one.arg, self.visit(one.value)) for one in node.keywords]
+        """Visits the arguments, but not the name of the helper."""
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in node.keywords]
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """A copy of a value.
-
-        Raises:
-            StepError: there is none of this name.
-        """
         if node.id in {INPUT, "grid"}:
             return _copy("grid")
         if node.id in self._names:
@@ -105,42 +95,38 @@ def _copy(name: str) -> ast.expr:
 
 
 def joined(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Several lists of expressions as one, in which each expression stands once, and the place of each list's last one.
+    """Several lists of expressions merged without duplicates, and the number of each list's last expression.
 
     Raises:
-        StepError: there are too many, or they are not what `expression_of` makes; planners may write their own.
+        StepError: too many expressions, or invalid ones; planners may write their own.
     """
     lines: list[str] = []
     ends = []
     for part in parts:
         places: dict[int, int] = {}
         for number, line in enumerate(part, start=1):
-            moved = _moved(line, places=places)
-            if moved not in lines:
-                lines.append(moved)
-            places[number] = lines.index(moved) + 1
+            tree = _parsed(line, otherwise="a step is an expression in Python")
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Name) and (match := _RESULT.fullmatch(node.id)):
+                    place = places.get(int(match[1]))
+                    if place is None:
+                        raise StepError(f"there is no value {node.id!r} before the step {_cut(line)}")
+                    node.id = f"v{place}"
+            renumbered = ast.unparse(tree)
+            if renumbered not in lines:
+                lines.append(renumbered)
+            places[number] = lines.index(renumbered) + 1
         ends.append(places.get(len(part), 0))
     if len(lines) >= _MOST_STEPS:
         raise StepError(f"a candidate has at most {_MOST_STEPS} steps")
     return tuple(lines), tuple(ends)
 
 
-def _moved(line: str, *, places: Mapping[int, int]) -> str:
-    tree = _parsed(line, otherwise="a step is an expression in Python")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and (found := _RESULT.fullmatch(node.id)):
-            place = places.get(int(found[1]))
-            if place is None:
-                raise StepError(f"there is no value {node.id!r} before the step {_cut(line)}")
-            node.id = f"v{place}"
-    return ast.unparse(tree)
-
-
 def expressions_of(actions: Sequence[Action]) -> tuple[str, ...]:
     """Actions in LUMOS's grammar as expressions, the last one the output.
 
     Raises:
-        StepError: an action is none that a step can be.
+        StepError: an action cannot be a step.
     """
     if len(actions) > _MOST_STEPS:
         raise StepError(f"a candidate has at most {_MOST_STEPS} steps")
@@ -155,7 +141,7 @@ def expressions_of(actions: Sequence[Action]) -> tuple[str, ...]:
 
 
 def program_of(expressions: Sequence[str]) -> str:
-    """The program that takes the steps."""
+    """The program that performs the steps."""
     lines = [f"    v{number} = {expression}" for number, expression in enumerate(expressions, start=1)]
     return "\n".join([f"def {ENTRY}(grid):", *lines, f"    return v{len(expressions)}"])
 

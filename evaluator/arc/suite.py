@@ -1,4 +1,4 @@
-"""ARC's suites of released tasks, and the right outputs of their tests. Tasks and views do not load this module."""
+"""ARC's suites of released tasks, and the expected outputs of their tests. Not imported by tasks and views."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -36,7 +36,6 @@ _WORDS = {
 
 
 def slug_of(split: Split) -> str:
-    """The suite's name."""
     return _TITLES[split][0]
 
 
@@ -52,7 +51,7 @@ def released_suite(split: Split) -> Suite:
 
 
 def arc_suite(*, slug: str, title: str, description: str, tasks: tuple[ArcTask, ...], split: str = "public") -> Suite:
-    """A suite of this family."""
+    """A suite of ARC tasks."""
     return Suite(
         slug=slug, version=VERSION, title=title, description=description, metrics=COLUMNS, catalogue=TOOLS, tasks=tasks,
         conditions=Conditions(experts=False, samples=False, splits=(split,)), panels=(Panel.GRIDS, Panel.TRANSCRIPT),
@@ -61,7 +60,7 @@ def arc_suite(*, slug: str, title: str, description: str, tasks: tuple[ArcTask, 
 
 
 def released_environment(split: Split) -> ArcEnvironment:
-    """The tools on a split's tasks.
+    """The environment of a split.
 
     Raises:
         LookupError: the files were not fetched.
@@ -72,7 +71,7 @@ def released_environment(split: Split) -> ArcEnvironment:
 def environment_of(
     *, tasks: tuple[ArcTask, ...], expected: Callable[[str], tuple[Grid, ...]], data: str
 ) -> ArcEnvironment:
-    """The tools on these tasks; see `ArcEnvironment`."""
+    """The environment of these tasks; see `ArcEnvironment`."""
     return ArcEnvironment(tasks={task.key: task for task in tasks}, expected=expected, data=data)
 
 
@@ -80,21 +79,21 @@ _FILES: Mapping[str, PublicFile] = MappingProxyType({PurePosixPath(file.name).st
 
 
 def expected_of(key: str, *, folder: Path | None = None) -> tuple[Grid, ...]:
-    """The right output of each test input of a task, in order.
+    """The expected output of each test input of a task, in order.
 
     Args:
         key: ARC's id, of either set.
-        folder: a folder in the released layout, which is not verified; None: the fetched files.
+        folder: an unverified folder in the released layout; default: the fetched files.
 
     Raises:
-        LookupError: there is no such task, or its file was not fetched or was changed.
-        TaskFileError: the file in `folder` is no task.
+        LookupError: there is no such task, or its file is missing or modified.
+        TaskFileError: the file in `folder` is not a task.
     """
     if key not in _FILES:
         raise LookupError(f"ARC has no task {key!r}")
     if folder is not None:
         return _outputs(folder / _FILES[key].name)
-    # This file alone: verifying all 800 would take too long for each task.
+    # Verify only this file; verifying all 800 for each task would take too long.
     path = RELEASE.folder / _FILES[key].name
     try:
         verified(file=_FILES[key], content=read(path), origin=str(path))
@@ -109,6 +108,6 @@ def _outputs(path: Path) -> tuple[Grid, ...]:
 
 
 def expected_digest(split: Split, *, folder: Path | None = None) -> str:
-    """SHA-256 over the right outputs of a split, for suites: their digest does not cover what tasks do not hold."""
+    """SHA-256 over the expected outputs of a split, which the digests of tasks do not cover."""
     keys = (PurePosixPath(name).stem for name in file_names(split))
     return canonical_json.digest({key: [numbers_of(grid) for grid in expected_of(key, folder=folder)] for key in keys})

@@ -12,18 +12,18 @@ from evaluator.network.released_files import FetchError, read
 _PAIR = {"input", "output"}
 _TASK = {"train", "test"}
 _OPTIONAL = {"name"}
-"""An editor added it to eleven of the released files."""
+"""Added by an editor to eleven of the released files."""
 
 
 class TaskFileError(ValueError):
-    """A file is no ARC task; the message is a sentence that names the file and the place."""
+    """A file is not an ARC task; the message names the file and the place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """The right outputs of a task's test inputs, in their order.
+    """The expected outputs of a task's test inputs, in order.
 
-    Only what scores an answer may hold one. It is neither part of a task nor JSON, and does not print its grids.
+    Only for scoring. Not part of a task, not serializable to JSON, and its repr hides the grids.
     """
 
     key: str
@@ -32,20 +32,20 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFile:
-    """What is in a file."""
+    """A parsed task file."""
 
     key: str
-    """ARC's id of the task: the file's name without its ending."""
+    """ARC's id of the task: the file's name without suffix."""
     demonstrations: tuple[Demonstration, ...]
     test_inputs: tuple[Grid, ...]
     expected: Expected
 
 
 def read_task_file(path: Path) -> TaskFile:
-    """A task from its file.
+    """Read a task.
 
     Raises:
-        TaskFileError: the file cannot be read, or is no ARC task.
+        TaskFileError: the file cannot be read, or is not an ARC task.
     """
     try:
         return task_file_of(read(path), key=path.stem)
@@ -54,10 +54,10 @@ def read_task_file(path: Path) -> TaskFile:
 
 
 def task_file_of(content: bytes, *, key: str) -> TaskFile:
-    """A task from the bytes of its file.
+    """Parse the content of a task file.
 
     Raises:
-        TaskFileError: they are no ARC task.
+        TaskFileError: the content is not an ARC task.
     """
     try:
         value = json.loads(content)

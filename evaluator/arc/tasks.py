@@ -1,4 +1,4 @@
-"""ARC's tasks as planners get them: demonstrations and test inputs, and never a test output."""
+"""ARC's tasks as planners receive them: demonstrations and test inputs, without test outputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,16 +20,15 @@ METRIC = "solved"
 
 @dataclass(frozen=True, kw_only=True)
 class ArcTask(Task):
-    """A transformation to find. The right outputs are elsewhere: `evaluator.arc.suite.expected_of`."""
+    """A transformation to find. Holds no expected outputs; see `evaluator.arc.suite.expected_of`."""
 
     demonstrations: tuple[Demonstration, ...]
     test_inputs: tuple[Grid, ...]
     facts: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What facets name, beside the counts and sizes that every task has."""
+    """Attributes for facets, in addition to the counts and sizes that every task has."""
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        """See `Task`."""
         pairs = self.demonstrations
         return {
             "demonstrations": len(pairs),
@@ -55,7 +54,7 @@ def arc_task(
     *, key: str, demonstrations: tuple[Demonstration, ...], test_inputs: tuple[Grid, ...],
     facts: Mapping[str, JsonValue] | None = None, gold: Plan | None = None,
 ) -> ArcTask:  # fmt: skip
-    """A task of any suite of this family."""
+    """A task of an ARC suite."""
     shows = "1 demonstration shows" if len(demonstrations) == 1 else f"{len(demonstrations)} demonstrations show"
     tests = "1 test input" if len(test_inputs) == 1 else f"{len(test_inputs)} test inputs"
     text = f"Find the transformation of grids that {shows}, and apply it to {tests}."
@@ -70,12 +69,12 @@ def tasks_of(split: Split, *, folder: Path | None = None) -> tuple[ArcTask, ...]
     """The tasks of a split, sorted by key, without excluded ones.
 
     Args:
-        split: which.
-        folder: a folder in the released layout, which is not verified; None: the fetched files.
+        split: the split.
+        folder: an unverified folder in the released layout; default: the fetched files.
 
     Raises:
-        LookupError: the files were not fetched, or were changed; the message says what to do.
-        TaskFileError: a file in `folder` is no task.
+        LookupError: the files are missing or modified; the message says what to do.
+        TaskFileError: a file in `folder` is not a task.
     """
     if folder is None:
         folder = RELEASE.folder

@@ -1,4 +1,4 @@
-"""What planners may call: the helpers, views of the task, and three tools that try a candidate."""
+"""The tools of planners: the helpers, views of the task, and three tools that try a candidate."""
 
 from types import MappingProxyType
 

@@ -17,38 +17,38 @@ _OBJECTS, _MULTICOLOR = "objects", "multicolor"
 
 
 class View(StrEnum):
-    """A way to show a grid. Object views differ in which cells are one object (`get_objects` in the library)."""
+    """A representation of a grid. Object views differ in which cells form an object (`get_objects` in the library)."""
 
     GRID = "grid"
     """Rows of letters, and the size."""
     OBJECTS = "objects"
     """Cells of one colour, connected in four directions."""
     OBJECTS_DIAG = "objects_diag"
-    """In eight directions."""
+    """Cells of one colour, connected in eight directions."""
     OBJECTS_BY_ROW = "objects_by_row"
-    """Along rows only."""
+    """Cells of one colour, connected along rows."""
     OBJECTS_BY_COL = "objects_by_col"
-    """Along columns only."""
+    """Cells of one colour, connected along columns."""
     OBJECTS_BY_COLOR = "objects_by_color"
     """All cells of a colour, connected or not."""
     OBJECTS_MULTICOLOR = "objects_multicolor"
-    """As `objects`, of any colours; the same for the next three."""
+    """As `objects`, but of any colours; likewise the next three."""
     OBJECTS_MULTICOLOR_DIAG = "objects_multicolor_diag"
     OBJECTS_MULTICOLOR_BY_ROW = "objects_multicolor_by_row"
     OBJECTS_MULTICOLOR_BY_COL = "objects_multicolor_by_col"
     OBJECTS_MULTICOLOR_BY_COLOR = "objects_multicolor_by_color"
-    """The same as `objects_by_color`: the paper counts both."""
+    """Equal to `objects_by_color`; the paper counts both."""
     PIXELS = "pixels"
-    """Coordinates of the cells of each colour but blank, the most frequent colour first."""
+    """Coordinates of the cells of each colour except blank, the most frequent colour first."""
 
     @property
     def is_of_objects(self) -> bool:
-        """Whether it shows objects, so that `more_info` matters."""
+        """Whether it shows objects, which have a `more_info` form."""
         return self.startswith(_OBJECTS)
 
     @property
     def options(self) -> Mapping[str, bool]:
-        """The options of `get_objects` that are set for it, such as `{"multicolor": True, "diag": True}`."""
+        """Options of `get_objects`, such as `{"multicolor": True, "diag": True}`."""
         rule = self.removeprefix(_OBJECTS).removeprefix("_") if self.is_of_objects else ""
         joins = rule.startswith(_MULTICOLOR)
         rule = rule.removeprefix(_MULTICOLOR).removeprefix("_")
@@ -56,8 +56,8 @@ class View(StrEnum):
         return MappingProxyType(dict.fromkeys(names, True))
 
 
-_KEPT = 4096
-"""Views in memory: all twelve of some fifty tasks, about 20 MB."""
+_CACHED = 4096
+"""Cached views: all twelve of about fifty tasks, about 20 MB."""
 
 
 def view_of(grid: Grid, *, view: View, more_info: bool = False) -> JsonValue:
@@ -69,11 +69,11 @@ def view_of(grid: Grid, *, view: View, more_info: bool = False) -> JsonValue:
             coordinates.
         more_info: whether objects also have `size`, `cell_count` and `shape`.
     """
-    # Kept as text, so that callers may change what they get.
+    # The cache holds text, so that callers may modify the value.
     return cast(JsonValue, json.loads(_text(grid, view, more_info and view.is_of_objects)))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def _text(grid: Grid, view: View, more_info: bool) -> str:
     letters = letters_of(grid)
     value: object = letters
@@ -88,7 +88,7 @@ def _text(grid: Grid, view: View, more_info: bool) -> str:
 def task_view(
     *, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid], view: View, more_info: bool = False
 ) -> dict[str, JsonValue]:
-    """A task in a view, with the field names of the released prompts. It takes no test outputs, so none can be in it.
+    """A task in a view, with the field names of the released prompts. Test outputs are not an argument.
 
     Returns:
         `train`, a list with the fields of input and output for each demonstration, and `test`, one with those of input:
@@ -96,14 +96,14 @@ def task_view(
         instead of `input`.
     """
 
-    def shown(name: str, grid: Grid) -> dict[str, JsonValue]:
+    def fields(name: str, grid: Grid) -> dict[str, JsonValue]:
         value = view_of(grid, view=view, more_info=more_info)
         if view is View.GRID:
             return {name: value, f"{name}_grid_size": list(size_of(grid))}
         return {f"{name}_{'objects' if view.is_of_objects else 'pixel_coords'}": value}
 
-    train = [shown("input", pair.input) | shown("output", pair.output) for pair in demonstrations]
-    return {"train": list(train), "test": [shown("input", grid) for grid in test_inputs]}
+    train = [fields("input", pair.input) | fields("output", pair.output) for pair in demonstrations]
+    return {"train": list(train), "test": [fields("input", grid) for grid in test_inputs]}
 
 
 _MORE_INFO = "more_info"
@@ -114,7 +114,7 @@ def named_view(task: Task, name: str) -> JsonValue:
     """A task in the view of this name; see `task_view`.
 
     Raises:
-        LookupError: there is none; the sentence lists those that there are.
+        LookupError: there is no such view; the message lists all.
     """
     assert isinstance(task, ArcTask)
     view, _, option = (part.strip().strip("'\"") for part in name.partition(","))

@@ -71,12 +71,10 @@ class NothingGiven:
     """A task of questions alone."""
 
     def picture(self, *, scope: str, name: str) -> "Image":
-        """See `Given`."""
         del scope
         raise NoPictureError(f"There is no picture {name[:100]!r}.")
 
     def text(self, *, scope: str, name: str) -> None:
-        """See `Given`."""
         del scope, name
 
 
@@ -94,7 +92,6 @@ class Answering:
         return frozenset(tool for tool, expert in self._experts.items() if expert not in offered)
 
     def facts(self) -> dict[str, JsonValue]:
-        """See `ExpertTools.facts`."""
         return self._tools().facts()
 
     def run(self, calls: Sequence[Call]) -> list[Outcome]:

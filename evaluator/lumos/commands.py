@@ -24,7 +24,7 @@ def convert(
     """Write LUMOS's training data: conversations of planning and grounding modules, iterative and one-pass, and of the
     baselines.
 
-    The solutions of lumos-mini's training split are run, so that the conversations tell real results.
+    Runs the solutions of lumos-mini's training split, so that the conversations contain real results.
     """
     from evaluator.episodes.options import ExecutionSettings, setting_of
     from evaluator.lumos.mini.conversion import write_training_data
@@ -84,16 +84,16 @@ def compare(
     setting = setting_of(ExecutionSettings(profile=profile, split="public", samples=1))
     evaluator = episode_of(SLUG).evaluator(suite=suite_of(SLUG), setting=setting)
     measured = measure_all(work=work, seeds=numbers, evaluator=evaluator, say=log.print)
-    found = markdown(measured=measured, seeds=numbers)
-    write_text(found, file=out_)
-    out.print(found, markup=False, highlight=False, soft_wrap=True)
+    report = markdown(measured=measured, seeds=numbers)
+    write_text(report, file=out_)
+    out.print(report, markup=False, highlight=False, soft_wrap=True)
 
 
 def ship(
     work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
-    seed: Annotated[int, typer.Option(help="Whose modules.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the modules.")] = 0,
 ) -> None:
-    """Put the measured modules of a seed with their cards where PlanArena ships them from."""
+    """Copy the measured modules of a seed, with their cards, into the folder that PlanArena ships them from."""
     from evaluator.lumos.training.command import ship as ship_modules
     from evaluator.training.runs import ChoiceError
 
@@ -112,7 +112,7 @@ def mind2web(
         typer.Option("--out", help="The file; default: where the suite looks for it.", callback=writable),
     ] = None,
 ) -> None:
-    """Make the file of the suite mind2web from the released pages and ranks."""
+    """Build the data file of the suite mind2web from the released pages and ranks."""
     from evaluator.lumos.web.building import build
     from evaluator.lumos.web.steps import STEPS, StepFileError
 

@@ -34,12 +34,10 @@ class TurnTask(Task):
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        """See `Task`."""
         return {**self.facts, "answer": self.answer}
 
     @property
     def offers(self) -> frozenset[str] | None:
-        """See `Task`."""
         return frozenset(self.tools) or None
 
 

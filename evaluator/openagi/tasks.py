@@ -29,12 +29,10 @@ class OpenAGITask(Task):
 
     @property
     def kind(self) -> str:
-        """See `Task`."""
         return answer_kind(base=self.base, language=self.language)
 
     @property
     def is_closed(self) -> bool:
-        """See `Task`."""
         return self.base in CLOSED_BASES
 
     @property

@@ -1,7 +1,7 @@
 """The library functions with their signatures, as descriptions and as a catalogue of tools.
 
-Names and order of parameters are those of the released code. Its documentation shows some differently: `get_objects` in
-another order, and `coord_1`, `obj_1` or `grid_1` where the code has `coord1`, `obj1` or `pattern1`.
+Names and order of parameters follow the released code. Its documentation differs: it orders the parameters of
+`get_objects` differently, and writes `coord_1`, `obj_1` or `grid_1` for the code's `coord1`, `obj1` or `pattern1`.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 
 
 class Kind(StrEnum):
-    """What a parameter takes, or a function returns."""
+    """Type of a parameter or result."""
 
     GRID = "grid"
     """A list of rows of one-letter strings."""
@@ -49,7 +49,7 @@ class Parameter:
     name: str
     kind: Kind
     default: bool | int | None = None
-    """None: it is required."""
+    """None for a required parameter."""
 
     @property
     def text(self) -> str:
@@ -57,23 +57,23 @@ class Parameter:
         return f"{self.name}: {self.kind}" + ("" if self.default is None else f" = {self.default}")
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The parameter as planners get it."""
-        found: dict[str, JsonValue] = {"name": self.name, "type": str(self.kind)}
-        return found if self.default is None else {**found, "default": self.default}
+        """The parameter as planners receive it."""
+        default = {} if self.default is None else {"default": self.default}
+        return {"name": self.name, "type": str(self.kind), **default}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helper:
-    """One function of the library."""
+    """A function of the library."""
 
     name: str
     description: str
     parameters: tuple[Parameter, ...]
     returns: Kind
     changes: str = ""
-    """The parameter whose argument it changes; empty: none."""
+    """Name of the parameter whose argument the function modifies, if any."""
     is_offered: bool = True
-    """Whether planners are told of it. The others may be called all the same, as in 2023."""
+    """Whether the catalogue lists it. Programs may call the others too, as in 2023."""
 
     @property
     def signature(self) -> str:
@@ -81,7 +81,7 @@ class Helper:
         return f"{self.name}({', '.join(parameter.text for parameter in self.parameters)}) -> {self.returns}"
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The function as planners get it."""
+        """The function as planners receive it."""
         return {
             "name": self.name,
             "description": self.description,
@@ -211,14 +211,14 @@ _UNOFFERED = (
 HELPERS: Mapping[str, Helper] = MappingProxyType(
     {helper.name: helper for helper in (*_VIEWS, *_GRIDS, *_OBJECTS, *_FILLS, *_LINES, *_UNOFFERED)}
 )
-"""Every function by its name. The offered ones are those that the paper's prompts name."""
+"""Every function by name. The offered ones are those in the paper's prompts."""
 NAMES = frozenset(HELPERS) | {"copy"}
-"""What programs may name. `copy` has only `copy.copy` and `copy.deepcopy`; 2023's programs had no bare `deepcopy`."""
+"""Names available to programs. `copy` has only `copy.copy` and `copy.deepcopy`; there is no bare `deepcopy`."""
 
 
 @cache
 def library() -> str:
-    """Python source that defines every name in `NAMES`. It imports only `copy`, and has names of its own besides."""
+    """Python source that defines every name in `NAMES`, and private names. It imports only `copy`."""
     return files(__package__).joinpath("functions.py").read_text(encoding="utf-8")
 
 

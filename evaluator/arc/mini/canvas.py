@@ -1,4 +1,4 @@
-"""Drawing inputs: random numbers, and shapes on a blank grid that do not touch."""
+"""Drawing of inputs: random numbers, and non-touching shapes on a blank grid."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -15,8 +15,8 @@ _AT_ONCE = 256
 
 
 class Dice:
-    """Integers and choices of a stream. Raw numbers are taken in bulk: an input of a grid needs dozens of draws, and
-    redrawing until it belongs to its split four times as many."""
+    """Integers and choices from a stream. Raw numbers are fetched in bulk: a grid needs dozens of draws, and four times
+    as many including the redraws until it belongs to its split."""
 
     def __init__(self, rng: "np.random.Generator") -> None:
         self._rng = rng
@@ -33,26 +33,26 @@ class Dice:
         return low + self.below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """True in so many of a hundred cases."""
+        """True with this probability."""
         return self.below(100) < percent
 
     def one_of(self, values: Sequence[T]) -> T:
-        """One at random."""
+        """A random value."""
         return values[self.below(len(values))]
 
     def some_of(self, values: Sequence[T], *, count: int) -> list[T]:
-        """So many different ones, in random order."""
+        """A sample without replacement, in random order."""
         left = list(values)
         return [left.pop(self.below(len(left))) for _ in range(count)]
 
 
 _TRIES = 12
 MOST_CELLS = 6
-"""Of a random shape: none so small encloses a blank cell, which `get_objects` would list as an object."""
+"""Maximum size of a random shape: too small to enclose a blank cell, which `get_objects` would list as an object."""
 
 
 class Canvas:
-    """A grid in the making. The boxes of its shapes are disjoint, for `fill_object` pastes the blank cells of a box."""
+    """A grid under construction. The boxes of its shapes are disjoint, as `fill_object` also pastes blank cells."""
 
     def __init__(self, rows: int, cols: int) -> None:
         self.rows, self.cols = rows, cols
@@ -60,19 +60,19 @@ class Canvas:
         self._taken: set[Cell] = set()
 
     def put(self, cells: Iterable[Cell], colour: int) -> None:
-        """Colour cells, wherever they are."""
+        """Colour cells, free or not."""
         for row, col in cells:
             self._grid[row][col] = colour
 
     def room(self, dice: Dice, *, height: int, width: int, gap: int = 1, margin: int = 0) -> Cell | None:
-        """The top left cell of a free box, which is taken from now on; None if none was found.
+        """Reserve a free box, and return its top left cell; None if no attempt succeeds.
 
         Args:
             dice: random numbers.
-            height: of the box.
-            width: of the box.
-            gap: blank cells between it and the others.
-            margin: blank cells between it and the border.
+            height: height of the box.
+            width: width of the box.
+            gap: blank cells between boxes.
+            margin: blank cells between the box and the border.
         """
         if height + 2 * margin > self.rows or width + 2 * margin > self.cols:
             return None
@@ -88,20 +88,20 @@ class Canvas:
     def place(
         self, dice: Dice, *, shape: Sequence[Cell], colour: int, gap: int = 1, margin: int = 0
     ) -> Cell | None:  # fmt: skip
-        """Put a shape somewhere free; the top left cell of its box, or None if there is no room."""
+        """Put a shape into a free box, and return the box's top left cell; None if there is no room."""
         height, width = size_of_shape(shape)
-        found = self.room(dice, height=height, width=width, gap=gap, margin=margin)
-        if found is not None:
-            self.put(((found[0] + row, found[1] + col) for row, col in shape), colour)
-        return found
+        corner = self.room(dice, height=height, width=width, gap=gap, margin=margin)
+        if corner is not None:
+            self.put(((corner[0] + row, corner[1] + col) for row, col in shape), colour)
+        return corner
 
     def grid(self) -> Grid:
-        """What was drawn."""
+        """The drawn grid."""
         return tuple(map(tuple, self._grid))
 
 
 def canvas(dice: Dice, *, least: int, most: int) -> Canvas:
-    """A blank canvas whose sides have lengths in this range."""
+    """A blank canvas with side lengths in this range."""
     return Canvas(dice.between(least, most), dice.between(least, most))
 
 
@@ -125,11 +125,11 @@ def size_of_shape(shape: Iterable[Cell]) -> tuple[int, int]:
 def polyomino(dice: Dice, *, cells: int) -> list[Cell]:
     """A random connected shape at (0, 0) of at most `MOST_CELLS` cells."""
     assert cells <= MOST_CELLS
-    found = [(0, 0)]
-    while len(found) < cells:
-        row, col = dice.one_of(found)
+    shape = [(0, 0)]
+    while len(shape) < cells:
+        row, col = dice.one_of(shape)
         down, right = dice.one_of(STRAIGHT)
-        if (row + down, col + right) not in found:
-            found.append((row + down, col + right))
-    top, left = min(row for row, _ in found), min(col for _, col in found)
-    return sorted((row - top, col - left) for row, col in found)
+        if (row + down, col + right) not in shape:
+            shape.append((row + down, col + right))
+    top, left = min(row for row, _ in shape), min(col for _, col in shape)
+    return sorted((row - top, col - left) for row, col in shape)

@@ -1,4 +1,4 @@
-"""Regions of grids, for rules; independent of the helpers that gold programs call."""
+"""Regions of grids, for rules. Independent of the helpers that gold programs call."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Cell = tuple[int, int]
 STRAIGHT: tuple[Cell, ...] = ((-1, 0), (1, 0), (0, -1), (0, 1))
 DIAGONAL: tuple[Cell, ...] = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 COLOURS = tuple(range(1, 10))
-"""All but blank."""
+"""All colours except blank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +25,16 @@ class Region:
     left: int
     bottom: int
     right: int
-    """The box around it; all four are included."""
+    """The bounding box, inclusive on all four sides."""
 
     @property
     def height(self) -> int:
-        """Rows of the box."""
+        """Height of the bounding box."""
         return self.bottom - self.top + 1
 
     @property
     def width(self) -> int:
-        """Columns of the box."""
+        """Width of the bounding box."""
         return self.right - self.left + 1
 
 
@@ -43,35 +43,35 @@ def regions(grid: Grid, *, diagonal: bool = False, blank: bool = False) -> tuple
     """The regions of a grid in reading order of their first cells.
 
     Args:
-        grid: any.
+        grid: any grid.
         diagonal: whether cells that touch at a corner are connected.
         blank: regions of blank cells instead of coloured ones.
     """
     steps = (*STRAIGHT, *DIAGONAL) if diagonal else STRAIGHT
-    left = {(row, col) for row, line in enumerate(grid) for col, cell in enumerate(line) if (cell == 0) is blank}
-    found = []
-    for start in sorted(left):
-        if start not in left:
+    unvisited = {(row, col) for row, line in enumerate(grid) for col, cell in enumerate(line) if (cell == 0) is blank}
+    result = []
+    for start in sorted(unvisited):
+        if start not in unvisited:
             continue
-        colour, cells, ends = grid[start[0]][start[1]], {start}, [start]
-        left.discard(start)
-        while ends:
-            row, col = ends.pop()
+        colour, cells, frontier = grid[start[0]][start[1]], {start}, [start]
+        unvisited.discard(start)
+        while frontier:
+            row, col = frontier.pop()
             for down, right in steps:
                 near = (row + down, col + right)
-                if near in left and grid[near[0]][near[1]] == colour:
-                    left.discard(near)
+                if near in unvisited and grid[near[0]][near[1]] == colour:
+                    unvisited.discard(near)
                     cells.add(near)
-                    ends.append(near)
-        found.append(region_of(cells, colour=colour))
-    return tuple(found)
+                    frontier.append(near)
+        result.append(region_of(cells, colour=colour))
+    return tuple(result)
 
 
 def region_of(cells: Iterable[Cell], *, colour: int) -> Region:
-    """A region of these cells."""
-    known = frozenset(cells)
-    rows, cols = [row for row, _ in known], [col for _, col in known]
-    return Region(colour=colour, cells=known, top=min(rows), left=min(cols), bottom=max(rows), right=max(cols))
+    """The region of these cells."""
+    members = frozenset(cells)
+    rows, cols = [row for row, _ in members], [col for _, col in members]
+    return Region(colour=colour, cells=members, top=min(rows), left=min(cols), bottom=max(rows), right=max(cols))
 
 
 @lru_cache(maxsize=2048)
@@ -88,18 +88,19 @@ def holes(grid: Grid) -> tuple[Region, ...]:
 @lru_cache(maxsize=2048)
 def cells_of(grid: Grid) -> Mapping[Cell, int]:
     """The coloured cells in reading order."""
-    found = {(row, col): cell for row, line in enumerate(grid) for col, cell in enumerate(line) if cell}
-    return MappingProxyType(found)
+    return MappingProxyType(
+        {(row, col): cell for row, line in enumerate(grid) for col, cell in enumerate(line) if cell}
+    )
 
 
 @lru_cache(maxsize=2048)
 def colours_of(grid: Grid) -> frozenset[int]:
-    """The colours of a grid but blank."""
+    """The colours of a grid except blank."""
     return frozenset(cell for line in grid for cell in line if cell)
 
 
 def painted(grid: Grid, cells: Mapping[Cell, int]) -> Grid:
-    """The grid with these cells; all of them lie inside."""
+    """The grid with these cells, all inside it, painted."""
     rows = [list(row) for row in grid]
     for (row, col), colour in cells.items():
         rows[row][col] = colour
@@ -112,10 +113,10 @@ def cropped(grid: Grid, box: Region) -> Grid:
 
 
 def turned(grid: Grid) -> Grid:
-    """The grid turned clockwise by a quarter."""
+    """The grid rotated clockwise by 90 degrees."""
     return tuple(zip(*grid[::-1], strict=True))
 
 
 def letter(colour: int) -> str:
-    """A colour as Python's literal in programs."""
+    """A colour as a Python literal in programs."""
     return repr(LETTERS[colour])

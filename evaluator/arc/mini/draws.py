@@ -1,6 +1,6 @@
 """Tasks of arc-mini, drawn from a split and a number.
 
-Demonstrations leave one answer: every known rule that explains them gives the same outputs for the tests.
+The demonstrations of a task determine its answer: every known rule that explains them gives the same test outputs.
 """
 
 import hashlib
@@ -18,14 +18,15 @@ from evaluator.miniature.seeds import SeededSource, Split
 
 
 def known_rules(demonstrations: Sequence[Demonstration]) -> Iterator[Rule]:
-    """The rules of all families but those that cannot explain the demonstrations: because of a colour that does not
-    occur in all of them, or because a size changes."""
+    """The rules of all families, without those ruled out by the demonstrations' colours and sizes."""
     read = _in_all(pair.input for pair in demonstrations)
     outputs = [pair.output for pair in demonstrations]
     sized = all(size_of(pair.input) == size_of(pair.output) for pair in demonstrations)
     for family in FAMILIES.values():
         if sized or not family.keeps_size:
-            written = _in_all(outputs) if family.writes_always else _in_any(outputs)
+            written = (
+                _in_all(outputs) if family.writes_always else sorted(frozenset[int]().union(*map(colours_of, outputs)))
+            )
             yield from family.rules(read=read, written=written)
 
 
@@ -39,20 +40,20 @@ def explaining(demonstrations: Sequence[Demonstration]) -> Iterator[Rule]:
 def rivals(*, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstration]) -> Iterator[Rule]:
     """The rules that explain the demonstrations and give another output for a test; none if the task is determined.
 
-    A rule that says nothing about a test is no rival: whoever sees the test can tell.
+    A rule that does not apply to a test input is not a rival, because the planner sees that input.
 
     Args:
         demonstrations: what a planner sees.
-        tests: the test inputs with their right outputs.
+        tests: the test inputs with their expected outputs.
     """
     for rule in explaining(demonstrations):
-        given = [rule.apply(pair.input) for pair in tests]
-        if None not in given and given != [pair.output for pair in tests]:
+        outputs = [rule.apply(pair.input) for pair in tests]
+        if None not in outputs and outputs != [pair.output for pair in tests]:
             yield rule
 
 
 def is_determined(*, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstration]) -> bool:
-    """Whether there is no rival."""
+    """Whether the demonstrations determine the test outputs; see `rivals`."""
     return next(rivals(demonstrations=demonstrations, tests=tests), None) is None
 
 
@@ -60,37 +61,33 @@ def _in_all(grids: Iterable[Grid]) -> list[int]:
     return sorted(frozenset(COLOURS).intersection(*map(colours_of, grids)))
 
 
-def _in_any(grids: Iterable[Grid]) -> list[int]:
-    return sorted(frozenset[int]().union(*map(colours_of, grids)))
-
-
 VERSION = "1"
-"""Of the generators; raise it whenever one draws another task for the same number."""
+"""Version of the generators; increase it whenever one draws another task for the same number."""
 EACH = 10
 """Tasks of each family."""
 _SPLITS = tuple(Split)
 _INPUTS = 200
-"""Inputs that are drawn for one pair at most; a quarter belongs to the split."""
+"""Maximum number of inputs drawn for one pair; a quarter belongs to the split."""
 _ATTEMPTS = 200
 _FEWEST, _MOST = 3, 4
-"""Demonstrations."""
+"""Range of the number of demonstrations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(SeededSource):
-    """A split of the generators."""
+    """Random source of a split."""
 
     generators: ClassVar[str] = f"grids {VERSION}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A task as it is drawn."""
+    """A drawn task."""
 
     family: str
     number: int
     kind: str
-    """Which pattern of its family it follows; a function of its number."""
+    """Pattern within its family; a function of the number."""
     rule: Rule
     demonstrations: tuple[Demonstration, ...]
     tests: tuple[Demonstration, ...]
@@ -107,35 +104,32 @@ class Drawn:
 
 
 def split_of(grid: Grid) -> Split:
-    """The only split whose inputs this grid may be among: two bits of its SHA-256."""
+    """The only split that may contain this input, by two bits of its SHA-256."""
     text = "/".join("".join(map(str, row)) for row in grid)
     return _SPLITS[hashlib.sha256(text.encode()).digest()[0] % len(_SPLITS)]
 
 
 @lru_cache(maxsize=8)
 def draw_tasks(source: Source, *, count: int = EACH) -> tuple[Drawn, ...]:
-    """So many tasks of each family, whose keys and kinds are the same on each split. No input is in two of them."""
+    """The tasks of each family. Keys and kinds are the same on each split; inputs within a family are distinct."""
     return tuple(task for family in FAMILIES for task in draw_family(family=family, source=source, count=count))
 
 
 def draw_family(*, family: str, source: Source, count: int, start: int = 0) -> Iterator[Drawn]:
-    """The tasks of a family from number `start` on; none of these has an input of another one."""
+    """The tasks of a family from number `start` on; their inputs are distinct."""
     seen: set[Grid] = set()
     for number in range(start, start + count):
-        task = next(one for one in _attempts(family=family, source=source, number=number) if _is_new(one, seen=seen))
+        attempts = _attempts(family=family, source=source, number=number)
+        task = next(task for task in attempts if seen.isdisjoint(pair.input for pair in task.pairs))
         seen.update(pair.input for pair in task.pairs)
         yield task
-
-
-def _is_new(task: Drawn, *, seen: set[Grid]) -> bool:
-    return seen.isdisjoint(pair.input for pair in task.pairs)
 
 
 def _attempts(*, family: str, source: Source, number: int) -> Iterator[Drawn]:
     """Determined tasks of one number.
 
     Raises:
-        RuntimeError: all attempts failed; a family must not be drawn so badly.
+        RuntimeError: all attempts failed, which is a defect of the family.
     """
     for attempt in range(_ATTEMPTS):
         dice = Dice(source.stream(family, number, attempt))
@@ -149,23 +143,23 @@ def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split) -> Dr
     """One attempt; None if an input cannot be drawn, or four demonstrations do not determine the task."""
     kind = family.kinds[number % len(family.kinds)]
     rule = family.draw_rule(dice, kind)
-    wanted, fewest = dice.between(1, 2), dice.between(_FEWEST, _MOST)
+    count, fewest = dice.between(1, 2), dice.between(_FEWEST, _MOST)
     pairs: list[Demonstration] = []
-    while len(pairs) < wanted + _MOST:
+    while len(pairs) < count + _MOST:
         pair = _pair(family, rule=rule, dice=dice, split=split, others=pairs)
         if pair is None:
             return None
         pairs.append(pair)
-        tests, shown = tuple(pairs[:wanted]), tuple(pairs[wanted:])
-        if len(shown) >= fewest and is_determined(demonstrations=shown, tests=tests):
-            return Drawn(family=family.name, number=number, kind=kind, rule=rule, demonstrations=shown, tests=tests)
+        tests, train = tuple(pairs[:count]), tuple(pairs[count:])
+        if len(train) >= fewest and is_determined(demonstrations=train, tests=tests):
+            return Drawn(family=family.name, number=number, kind=kind, rule=rule, demonstrations=train, tests=tests)
     return None
 
 
 def _pair(
     family: Family[Rule], *, rule: Rule, dice: Dice, split: Split, others: list[Demonstration]
 ) -> Demonstration | None:
-    """An input of the split with its output, none of which is among the others of the task."""
+    """An input of the split with its output; both differ from all other grids of the task."""
     known = {grid for pair in others for grid in (pair.input, pair.output)}
     for _ in range(_INPUTS):
         grid = family.draw_input(dice, rule)

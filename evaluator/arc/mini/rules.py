@@ -1,4 +1,4 @@
-"""What a rule and a family of rules are."""
+"""Base classes of rules and of families of rules."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
@@ -11,21 +11,21 @@ _BODY = "    "
 
 
 class Rule(ABC):
-    """A transformation of grids, twice: as a function here, and as a program over the helpers. Neither uses the other,
-    so that each checks the other."""
+    """A transformation of grids, implemented twice: as a function here, and as a program over the helpers. The
+    implementations are independent, so that each checks the other."""
 
     __slots__ = ()
 
     @abstractmethod
     def apply(self, grid: Grid) -> Grid | None:
-        """The output; None where the rule says nothing, such as for a colour that does not occur."""
+        """The output; None where the rule does not apply, for example because a colour does not occur."""
 
     @abstractmethod
     def program(self) -> str:
-        """The gold program: restricted Python, `transform_grid(grid)` on letters. Right on inputs of the family."""
+        """The gold program: restricted Python, `transform_grid(grid)` on letters. Correct on inputs of the family."""
 
     def steps(self) -> str:
-        """The same as calls of helpers, such as `R1 = tight_fit(INPUT)`; empty where there is no such form."""
+        """The program as calls of helpers, such as `R1 = tight_fit(INPUT)`; empty if it has no such form."""
         return ""
 
 
@@ -37,30 +37,30 @@ class Family(ABC, Generic[R]):
 
     name: ClassVar[str]
     words: ClassVar[str]
-    """What its rules do, as a phrase."""
+    """Description of its rules, as a phrase."""
     kinds: ClassVar[tuple[str, ...]]
-    """Patterns of rules. Task number n is of kind n modulo their number, so that splits have as many of each."""
+    """Patterns of rules. Task n has kind n modulo their number, so that all splits have the same distribution."""
 
     keeps_size: ClassVar[bool] = True
-    """Whether all its outputs are as large as their inputs."""
+    """Whether every output has the size of its input."""
 
     writes_always: ClassVar[bool] = True
     """Whether each output has every colour that its rule writes, unless it equals the input."""
 
     @abstractmethod
     def draw_rule(self, dice: Dice, kind: str) -> R:
-        """A rule of a kind."""
+        """Draw a rule of a kind."""
 
     @abstractmethod
     def draw_input(self, dice: Dice, rule: R) -> Grid | None:
-        """An input that shows a rule; None if this one came out badly."""
+        """Draw an input for a rule; None if the attempt failed."""
 
     @abstractmethod
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[R]:
-        """All rules of the family, of every kind, that look for these colours and write those.
+        """All rules of the family, of every kind, with these colours.
 
         Args:
-            read: colours that rules may look for. They say nothing about grids without them.
+            read: colours that rules may look for. A rule does not apply to grids without its colour.
             written: colours that rules may write.
         """
 

@@ -12,7 +12,7 @@ from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.arc.tools import TOOLS
 from evaluator.core.plans.model import Plan, Step
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.base import Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.episodes.base import Setting
@@ -21,8 +21,8 @@ from evaluator.miniature.seeds import Split
 
 SLUG = "arc-mini"
 SPLITS = ("public", HIDDEN)
-"""Of evaluations: the registry's suite has the public tasks, and `hidden_requests` those of the hidden split. The
-generators know two more, `train` and `validation`, for whoever trains a planner."""
+"""Splits of evaluations: the registry's suite has the public tasks, and `hidden_requests` the hidden ones. The
+generators have two more, `train` and `validation`, for training planners."""
 TRAIN = "train"
 _FAMILY = Facet(
     name="family", label="Family", attribute="family", heading="Family", order=tuple(FAMILIES), stands_alone=True
@@ -35,30 +35,34 @@ _FACETS = Facets(
 
 def mini_suite() -> Suite:
     """The suite with its public tasks."""
-    found = arc_suite(
+    suite = arc_suite(
         slug=SLUG, title="ARC mini", tasks=tasks_of(Source(split=Split.PUBLIC)),
         description=f"Twelve families of {EACH} small tasks like ARC's, drawn from a seed: {', '.join(FAMILIES)}.",
     )  # fmt: skip
     return replace(
-        found, conditions=replace(found.conditions, splits=SPLITS), facets=_FACETS, training_splits=(TRAIN,),
+        suite, conditions=replace(suite.conditions, splits=SPLITS), facets=_FACETS, training_splits=(TRAIN,),
         hidden_requests=_hidden,
     )  # fmt: skip
 
 
+def _hidden(_: Suite, seed: str) -> tuple[ArcTask, ...]:
+    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed))
+
+
 def environment(setting: Setting) -> ArcEnvironment:
-    """The tools on the setting's split.
+    """The environment of the setting's split.
 
     Raises:
         ValueError: there is no such split, or the hidden one lacks its seed.
     """
     source = source_of(setting)
     outputs = {drawn.key: tuple(pair.output for pair in drawn.tests) for drawn in draw_tasks(source)}
-    # Right outputs follow from the version, the split and the seed; site and workers compare digests without a seed.
+    # Version, split and seed determine the outputs; site and workers compare digests without the seed.
     return environment_of(tasks=tasks_of(source), expected=outputs.__getitem__, data=f"drawn/{VERSION}")
 
 
 def source_of(setting: Setting) -> Source:
-    """What the tasks of the setting's split are drawn from.
+    """The random source of the setting's split.
 
     Raises:
         ValueError: there is no such split.
@@ -71,16 +75,16 @@ def source_of(setting: Setting) -> Source:
 
 @lru_cache(maxsize=8)
 def tasks_of(source: Source) -> tuple[ArcTask, ...]:
-    """The tasks of a split; their keys are the same on each.
+    """The tasks of a split; keys are the same on each.
 
     Raises:
-        ValueError: the split is hidden and its seed is missing, or another one has a seed.
+        ValueError: the hidden split lacks its seed, or another split has a seed.
     """
     return tuple(map(task_of, draw_tasks(source)))
 
 
 def task_of(drawn: Drawn) -> ArcTask:
-    """A drawn task as the suite has it: without the outputs of tests, which only the environment knows."""
+    """A drawn task for the suite, without the test outputs, which only the environment holds."""
     return arc_task(
         key=drawn.key, demonstrations=drawn.demonstrations, test_inputs=tuple(pair.input for pair in drawn.tests),
         facts={"family": drawn.family, "kind": drawn.kind}, gold=gold_plan(drawn.rule.program()),
@@ -88,15 +92,10 @@ def task_of(drawn: Drawn) -> ArcTask:
 
 
 def gold_plan(program: str) -> Plan:
-    """A program as a plan: one step that tries it."""
+    """A plan of one step, which tries a program."""
     tool = TOOLS[PROGRAM]
     outputs = dict.fromkeys(tool.outputs, "R1")
     return Plan(
         steps=(Step(id="s1", tool=PROGRAM, inputs=dict.fromkeys(tool.inputs, program), outputs=outputs),),
         answers=("R1",),
     )  # fmt: skip
-
-
-def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:
-    del suite
-    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed))

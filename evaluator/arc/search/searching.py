@@ -3,7 +3,7 @@
 A table counts only if it fits every cell of every demonstration and has an entry for every cell of the test inputs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import Any
@@ -14,18 +14,18 @@ from evaluator.arc.search.terms import Bench, Made, Term, WorkIsDoneError, progr
 
 _FUNCTIONS = {1: "by_one", 2: "by_two", 3: "by_three"}
 Flat = list[Any]
-"""The labels of all cells of all demonstrations, one after the other."""
+"""The labels of all cells of all demonstrations, concatenated."""
 
 
 def flat(grids: Sequence[Any]) -> Flat:
-    """All cells."""
+    """All cells of all grids."""
     return list(chain.from_iterable(chain.from_iterable(grids)))
 
 
-def learnt(keys: Sequence[Any], wanted: Sequence[str]) -> dict[Any, str] | None:
-    """The map from keys to the wanted values; None if a key would need two."""
+def learnt(keys: Sequence[Any], values: Sequence[str]) -> dict[Any, str] | None:
+    """The map from keys to values; None if a key has two values."""
     table: dict[Any, str] = {}
-    for key, value in zip(keys, wanted, strict=True):
+    for key, value in zip(keys, values, strict=True):
         if table.setdefault(key, value) != value:
             return None
     return table
@@ -47,7 +47,7 @@ def applied(table: dict[Any, str], parts: Sequence[Made], *, tests: int) -> tupl
     for place in range(-tests, 0):
         grids = [part.values[place] for part in parts]
         rows = zip(*grids, strict=True)
-        made.append([[table[one[0] if len(parts) == 1 else one] for one in zip(*row, strict=True)] for row in rows])
+        made.append([[table[key[0] if len(parts) == 1 else key] for key in zip(*row, strict=True)] for row in rows])
     return tuple(made)
 
 
@@ -57,58 +57,57 @@ def term_of(table: dict[Any, str], parts: Sequence[Made]) -> Term:
 
 
 class _Literal(dict[Any, str]):
-    """A table as an option of a term, which needs a hash."""
+    """A hashable table, for use as an option of a term."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self.items()))
 
 
 WORK = 4_000_000
-"""The default budget, in cells that functions are applied to, weighted: about half a second on one core."""
+"""The default budget, in weighted cells that functions are applied to: about half a second on one core."""
 _MOST = 3
 _BASES = 6
-"""Grids of the outputs' sizes whose cells are labelled, the simplest first."""
+"""Maximum number of grids of the outputs' sizes whose cells are labelled, the simplest first."""
 _LAYERS = 2
-"""Functions in a row from grid to grid."""
+"""Maximum number of consecutive functions from grid to grid."""
 _PARTS = 90
-"""Labels of which pairs are tried."""
+"""Maximum number of labels for pairs."""
 _TRIPLES = 45
-"""Labels of which pairs are tried together with the first grid."""
+"""Maximum number of labels for triples, which consist of the first grid and a pair."""
 
 
 def search(
     *, demonstrations: Sequence[tuple[Grid, Grid]], tests: Sequence[Grid], budget: int = WORK, most: int = _MOST
 ) -> list[str]:
-    """Programs that fit all demonstrations, the simplest first, each with other outputs for the tests.
+    """Programs that fit all demonstrations, the simplest first, with pairwise different outputs for the tests.
 
     Args:
         demonstrations: inputs and outputs, as grids of letters.
         tests: inputs.
-        budget: of work; a larger one only adds programs behind.
-        most: how many programs.
+        budget: maximum work; a larger budget only appends programs.
+        most: maximum number of programs.
     """
-    inputs = [given for given, _ in demonstrations]
-    found = _Search(
+    inputs = [grid for grid, _ in demonstrations]
+    return _Search(
         bench=Bench(inputs=[*inputs, *tests], budget=budget), inputs=inputs,
-        outputs=[wanted for _, wanted in demonstrations], tests=len(tests), most=most,
-    )  # fmt: skip
-    return found.run()
+        outputs=[output for _, output in demonstrations], tests=len(tests), most=most,
+    ).run()  # fmt: skip
 
 
 class _Search:
     def __init__(self, *, bench: Bench, inputs: Sequence[Grid], outputs: Sequence[Grid], tests: int, most: int) -> None:
         self._bench, self._inputs, self._outputs, self._tests, self._most = bench, inputs, outputs, tests, most
         self._sizes = [size(grid) for grid in outputs]
-        self._wanted = flat(outputs)
+        self._values = flat(outputs)
         self._seen: set[str] = set()
         self._answers: dict[str, str] = {}
 
     def run(self) -> list[str]:
         with suppress(WorkIsDoneError):
-            self._all()
+            self._search()
         return list(self._answers.values())[: self._most]
 
-    def _all(self) -> None:
+    def _search(self) -> None:
         layer = self._new([self._bench.first])
         known = list(layer)
         for depth in range(_LAYERS):
@@ -122,43 +121,42 @@ class _Search:
             if len(self._answers) >= self._most:
                 return
 
-    def _new(self, made: "Iterator[Made] | list[Made]") -> list[Made]:
-        """Those whose values are new; the ones that equal the outputs are answers."""
-        found = []
-        for one in made:
-            key = repr(one.values)
+    def _new(self, terms: Iterable[Made]) -> list[Made]:
+        """The terms with new values; those that equal the outputs become answers."""
+        new = []
+        for made in terms:
+            key = repr(made.values)
             if key in self._seen:
                 continue
             self._seen.add(key)
-            found.append(one)
-            if list(one.values[: len(self._outputs)]) == self._outputs:
-                self._answers.setdefault(repr(one.values[-self._tests :]), program_of(one.term))
-        return found
+            new.append(made)
+            if list(made.values[: len(self._outputs)]) == self._outputs:
+                self._answers.setdefault(repr(made.values[-self._tests :]), program_of(made.term))
+        return new
 
     def _grown(self, layer: Sequence[Made]) -> Iterator[Made]:
         options = grid_options(inputs=self._inputs, outputs=self._outputs)
         for base in layer:
-            for name, given, weight in options:
-                made = self._bench.grid(name, [base], *given, weight=weight)
+            for name, arguments, weight in options:
+                made = self._bench.grid(name, [base], *arguments, weight=weight)
                 if made is not None:
                     yield made
             if base.cost <= 1:
                 yield from objects_cut(self._bench, base)
 
     def _pair(self, known: Sequence[Made]) -> None:
-        """Two grids beside, below or over each other where that gives the outputs' sizes."""
-        simple = [one for one in known if one.cost <= 2][:160]
-        shapes = [[size(grid) for grid in one.values[: len(self._sizes)]] for one in simple]
-        for i, first in enumerate(simple):
-            for j, second in enumerate(simple):
-                function = self._join(shapes[i], shapes[j])
+        """Two grids beside, below or over each other, if that gives the outputs' sizes."""
+        simple = [made for made in known if made.cost <= 2][:160]
+        for first in simple:
+            for second in simple:
+                function = self._join(size(first.values[0]), size(second.values[0]))
                 made = self._bench.grid(function, [first, second]) if function else None
                 if made is not None:
                     self._new([made])
 
-    def _join(self, first: list[tuple[int, int]], second: list[tuple[int, int]]) -> str:
+    def _join(self, first: tuple[int, int], second: tuple[int, int]) -> str:
         self._bench.spend(1)
-        (a, b), (c, d), (rows, cols) = first[0], second[0], self._sizes[0]
+        (a, b), (c, d), (rows, cols) = first, second, self._sizes[0]
         if a == c == rows and b + d == cols:
             return "beside"
         if b == d == cols and a + c == rows:
@@ -169,48 +167,38 @@ class _Search:
         return [size(grid) for grid in made.values[: len(self._sizes)]] == self._sizes
 
     def _label(self, known: Sequence[Made], *, bases: int) -> None:
-        """Tables of one, two, and with the first grid three labels."""
-        grids = sorted((one for one in known if self._fits(one)), key=lambda one: one.cost)
+        """Tables of one label, of two, and of the first grid with two labels."""
+        grids = sorted((made for made in known if self._fits(made)), key=lambda made: made.cost)
         if not grids:
             return
         labels = grids[:_PARTS]
         for base in grids[:bases]:
             labels += labels_of(self._bench, base)
-        parts, columns = self._distinct(labels)
-        found: list[tuple[float, Sequence[Made], dict[object, str]]] = []
+        distinct: dict[str, Made] = {}
+        for made in labels:
+            if self._fits(made):
+                distinct.setdefault(repr(made.values), made)
+        parts = list(distinct.values())
+        columns = [flat(part.values[: len(self._outputs)]) for part in parts]
+        count = len(parts)
+        choices = chain(
+            combinations(range(min(count, 10_000)), 1),
+            combinations(range(min(count, _PARTS * 2)), 2),
+            ((0, *pair) for pair in combinations(range(1, min(count, _TRIPLES)), 2)),
+        )
+        tables: list[tuple[float, list[Made], dict[object, str]]] = []
         try:
-            for chosen in self._chosen(len(parts)):
-                self._try([parts[place] for place in chosen], [columns[place] for place in chosen], found=found)
+            for places in choices:
+                self._bench.spend(30 + len(self._values) // 20)
+                keys = (
+                    list(zip(*(columns[place] for place in places), strict=True)) if places[1:] else columns[places[0]]
+                )
+                table = learnt(keys, self._values)
+                chosen = [parts[place] for place in places]
+                if table is not None and covers(table, chosen, tests=self._tests):
+                    tables.append((sum(part.cost for part in chosen) + len(table) / 4, chosen, table))
         finally:
-            # What was found before the budget is spent counts.
-            for _, some, table in sorted(found, key=lambda one: one[0]):
-                answer = applied(table, some, tests=self._tests)
-                self._answers.setdefault(repr(answer), program_of(term_of(table, some)))
-
-    def _distinct(self, labels: Sequence[Made]) -> tuple[list[Made], list[Flat]]:
-        """Labels without those that are equal to one before on the demonstrations and the tests."""
-        seen = set()
-        parts, columns = [], []
-        for one in labels:
-            key = repr(one.values)
-            if key in seen or not self._fits(one):
-                continue
-            seen.add(key)
-            parts.append(one)
-            columns.append(flat(one.values[: len(self._outputs)]))
-        return parts, columns
-
-    def _chosen(self, count: int) -> Iterator[tuple[int, ...]]:
-        for many in (1, 2):
-            yield from combinations(range(min(count, 10_000 if many == 1 else _PARTS * 2)), many)
-        yield from ((0, *pair) for pair in combinations(range(1, min(count, _TRIPLES)), 2))
-
-    def _try(
-        self, parts: Sequence[Made], columns: Sequence[Flat], *,
-        found: "list[tuple[float, Sequence[Made], dict[object, str]]]",
-    ) -> None:  # fmt: skip
-        self._bench.spend(30 + len(self._wanted) // 20)
-        keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-        table = learnt(keys, self._wanted)
-        if table is not None and covers(table, parts, tests=self._tests):
-            found.append((sum(part.cost for part in parts) + len(table) / 4, parts, table))
+            # Tables found before the budget is spent count.
+            for _, chosen, table in sorted(tables, key=lambda entry: entry[0]):
+                answer = applied(table, chosen, tests=self._tests)
+                self._answers.setdefault(repr(answer), program_of(term_of(table, chosen)))

@@ -1,6 +1,6 @@
 """Compositions of functions: their text as programs in restricted Python, and their values on all inputs of a task.
 
-The work is counted, so that a search ends at the same place everywhere.
+The work is counted, so that a search is deterministic on any machine.
 """
 
 import ast
@@ -19,30 +19,29 @@ ENTRY = "transform_grid"
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A function applied to terms. Without a function it is the input grid."""
+    """A function applied to terms; without a function, the input grid."""
 
     function: str = ""
     inputs: tuple["Term", ...] = ()
     options: tuple[Any, ...] = ()
-    """Literals behind the inputs."""
+    """Literals that follow the inputs."""
 
     @property
     def cost(self) -> int:
-        """How many functions it has."""
-        return (1 if self.function else 0) + sum(one.cost for one in self.inputs)
+        """Number of functions."""
+        return (1 if self.function else 0) + sum(term.cost for term in self.inputs)
 
 
 INPUT = Term()
 
 
 def program_of(term: Term) -> str:
-    """The program of a term: the functions that it needs, and one line for each application."""
-    lines: dict[Term, str] = {}
-    body = list(_lines(term, names=lines))
-    wanted = dict.fromkeys(name for one in lines if one.function for name in _needed(one.function))
-    source = _functions()
-    parts = [source[name] for name in source if name in wanted]
-    parts.append("\n".join([f"def {ENTRY}(grid):", *body, f"    return {lines.get(term, 'grid')}"]))
+    """The program of a term: the functions that it needs, and a line per application."""
+    names: dict[Term, str] = {}
+    body = list(_lines(term, names=names))
+    needed = {name for part in names if part.function for name in _needed(part.function)}
+    parts = [text for name, text in _functions().items() if name in needed]
+    parts.append("\n".join([f"def {ENTRY}(grid):", *body, f"    return {names.get(term, 'grid')}"]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -52,34 +51,31 @@ def _lines(term: Term, *, names: dict[Term, str]) -> Iterator[str]:
     if not term.function:
         names[term] = "grid"
         return
-    for one in term.inputs:
-        yield from _lines(one, names=names)
-    arguments = ", ".join([*(names[one] for one in term.inputs), *map(repr, term.options)])
-    names[term] = f"v{sum(1 for one in names if one.function) + 1}"
+    for part in term.inputs:
+        yield from _lines(part, names=names)
+    arguments = ", ".join([*(names[part] for part in term.inputs), *map(repr, term.options)])
+    names[term] = f"v{sum(1 for part in names if part.function) + 1}"
     yield f"    {names[term]} = {term.function}({arguments})"
 
 
 @cache
 def _functions() -> Mapping[str, str]:
     """The text of each function, without annotations and docstring."""
-    found: dict[str, str] = {}
-    for node in parse_module(inspect.getsource(functions)).body:
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = ast.unparse(_Bare().visit(node))
-    return found
+    nodes = parse_module(inspect.getsource(functions)).body
+    return {node.name: ast.unparse(_Bare().visit(node)) for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
 @cache
 def _needed(function: str) -> frozenset[str]:
-    """A function with all those that it calls, directly or not."""
+    """A function with all its direct and indirect callees."""
     known = _functions()
-    open_names, found = [function], {function}
+    open_names, needed = [function], {function}
     while open_names:
         for node in ast.walk(parse_module(known[open_names.pop()])):
-            if isinstance(node, ast.Name) and node.id in known and node.id not in found:
-                found.add(node.id)
+            if isinstance(node, ast.Name) and node.id in known and node.id not in needed:
+                needed.add(node.id)
                 open_names.append(node.id)
-    return frozenset(found)
+    return frozenset(needed)
 
 
 class _Bare(ast.NodeTransformer):
@@ -96,7 +92,7 @@ class _Bare(ast.NodeTransformer):
 
 
 _LEAST = 60
-"""Work of an application, whatever the size."""
+"""Minimum work of an application."""
 _LARGEST = 30
 
 
@@ -113,12 +109,12 @@ class Made:
 
     @property
     def cost(self) -> int:
-        """Of the term."""
+        """Cost of the term."""
         return self.term.cost
 
 
 class Bench:
-    """The inputs of a task. `work` counts the cells of grids that functions are applied to, weighted."""
+    """Applies functions to the inputs of a task. `work` counts the weighted cells of grids that functions process."""
 
     def __init__(self, *, inputs: Sequence[Grid], budget: int) -> None:
         self.first = Made(INPUT, tuple(inputs))
@@ -130,14 +126,14 @@ class Bench:
         """Count work.
 
         Raises:
-            WorkIsDoneError: it is more than the budget.
+            WorkIsDoneError: the budget is exceeded.
         """
         self.work += work
         if self.work > self._budget:
             raise WorkIsDoneError
 
     def apply(self, function: str, inputs: Sequence[Made], *options: Any, weight: int = 1) -> Made | None:
-        """A function's values, or None where it fails on some input.
+        """Apply a function to all inputs; None if it fails on any.
 
         Raises:
             WorkIsDoneError: the budget is spent.
@@ -154,7 +150,7 @@ class Bench:
         return Made(Term(function, tuple(made.term for made in inputs), options), tuple(values))
 
     def grid(self, function: str, inputs: Sequence[Made], *options: Any, weight: int = 1) -> Made | None:
-        """The same, where all values must be grids of a possible size."""
+        """Like `apply`, but None also if a value is not a grid of a valid size."""
         made = self.apply(function, inputs, *options, weight=weight)
         if made is None or not all(
             1 <= len(grid) <= _LARGEST and 1 <= len(grid[0]) <= _LARGEST for grid in made.values

@@ -1,4 +1,4 @@
-"""The agents of the multi-expert system: each sees a task in views of its own (Tan & Motani 2023)."""
+"""The agents of the multi-expert system, which differ in their views of a task (Tan & Motani 2023)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ _PIXELS = "pixels"
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What an agent sees besides the grids of letters."""
+    """The views of an agent in addition to the grids of letters."""
 
     objects: View | None
-    """Objects by one of ten rules, or none."""
+    """One of the ten object views, or none."""
     pixels: bool
-    """Whether coordinates by colour."""
+    """Whether it has the view of coordinates by colour."""
 
     @property
     def name(self) -> str:
@@ -25,7 +25,7 @@ class Agent:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """In the order in which they are shown, the grid first."""
+        """In the order of the prompt, the grid first."""
         return (View.GRID, *((self.objects,) if self.objects else ()), *((View.PIXELS,) if self.pixels else ()))
 
 
@@ -33,26 +33,26 @@ _RULES = tuple(view for view in View if view.is_of_objects)
 AGENTS = tuple(
     Agent(objects, pixels) for objects in (None, *_RULES) for pixels in (False, True) if objects is not None or pixels
 )
-"""All 21: ten rules of objects or none, with or without pixels, never neither."""
+"""The paper's 21 agents: an object view, the pixel view, or both."""
 ONLY_GRID = Agent(None, False)
-"""No agent of the paper's, but one that networks are trained as."""
+"""Not among the paper's agents; used to train networks."""
 _BY_NAME = {agent.name: agent for agent in (*AGENTS, ONLY_GRID)}
 
 
 def agent_named(name: str) -> Agent:
-    """The agent of a name.
+    """The agent with a name.
 
     Raises:
-        ValueError: there is none; the sentence lists all.
+        ValueError: there is no such agent; the message lists all.
     """
-    found = _BY_NAME.get(name.strip())
-    if found is None:
+    agent = _BY_NAME.get(name.strip())
+    if agent is None:
         raise ValueError(f"there is no view {name.strip()!r} of an agent; there are: {', '.join(_BY_NAME)}")
-    return found
+    return agent
 
 
 def agents_named(names: str) -> Sequence[Agent]:
-    """The agents of names with commas between, each once.
+    """The agents of comma-separated names, without duplicates.
 
     Raises:
         ValueError: there is no such agent.

@@ -1,7 +1,7 @@
 """The paper's chain of thought as JSON: prose on what changes, then a program.
 
-A reply is a JSON object, alone or in a fenced block. Where there are several, the last one with a program counts, so
-that a reply that repeats the prompt's example is not read as an answer. A fenced block of Python is a program too.
+A reply is a JSON object, alone or in a fenced block. If there are several, the last one with a program counts, in case
+a reply repeats the prompt's example first. A fenced block of Python is a program too.
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 PROSE = (
     "reflection", "pixel_changes", "object_changes", "helper_functions", "overall_pattern", "program_instructions",
 )  # fmt: skip
-"""In the order in which they are asked for."""
+"""Fields of a reply, in the order of the prompt."""
 PROGRAM = "python_program"
 ENTRY = "transform_grid"
 MOST_CHARACTERS = 64 * 1024
@@ -23,28 +23,33 @@ _MOST_OBJECTS = 50
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a reply says."""
+    """A parsed reply."""
 
     program: str
     prose: Mapping[str, str]
-    """By field, of `PROSE`; only those that are there."""
+    """The fields of `PROSE` that are present."""
 
 
 class ReplyError(ValueError):
-    """A reply without a program. The message is part of a sentence."""
+    """A reply without a program. The message is a clause."""
 
 
 def read_reply(text: str) -> Reply:
-    """What a model wrote.
+    """Parse a model's reply.
 
     Raises:
-        ReplyError: there is no program in it.
+        ReplyError: it contains no program.
     """
     if len(text) > MOST_CHARACTERS:
         raise ReplyError(f"it has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read")
-    found = [value for value in _objects(text) if isinstance(value.get(PROGRAM), str)]
-    if found:
-        return Reply(_program(found[-1][PROGRAM]), _prose(found[-1]))
+    objects = [value for value in _objects(text) if isinstance(value.get(PROGRAM), str)]
+    if objects:
+        prose = {name: value for name in PROSE if (value := objects[-1].get(name))}
+        texts = {
+            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for name, value in prose.items()
+        }
+        return Reply(_program(objects[-1][PROGRAM]), {name: value[:_MOST_PROSE] for name, value in texts.items()})
     blocks = [body for kind, body in _FENCED.findall(text) if kind.lower() in {"", "python", "py"}]
     written = [body for body in blocks if f"def {ENTRY}" in body]
     if written:
@@ -53,25 +58,17 @@ def read_reply(text: str) -> Reply:
 
 
 def _program(value: object) -> str:
-    """Its text. One in a fenced block inside the JSON is unwrapped."""
+    """The program's text, without a fence inside the JSON."""
     text = str(value)
     inner = _FENCED.search(text)
-    found = (inner[2] if inner else text).strip("\n")
-    if f"def {ENTRY}" not in found:
+    program = (inner[2] if inner else text).strip("\n")
+    if f"def {ENTRY}" not in program:
         raise ReplyError(f"its program defines no function {ENTRY}")
-    return found.expandtabs(4)
-
-
-def _prose(value: Mapping[str, object]) -> dict[str, str]:
-    return {name: _words(value[name])[:_MOST_PROSE] for name in PROSE if value.get(name)}
-
-
-def _words(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return program.expandtabs(4)
 
 
 def _objects(text: str) -> Iterator[Mapping[str, object]]:
-    """The JSON objects of a text, in order. Line breaks inside of texts are let through, as models write them."""
+    """The JSON objects in a text, in order. Allows raw line breaks in strings, which models write."""
     decoder, place = json.JSONDecoder(strict=False), 0
     for _ in range(_MOST_OBJECTS):
         place = text.find("{", place)

@@ -1,4 +1,4 @@
-"""One sample of an agent: its programs so far, what it is asked next, and running its programs."""
+"""One sample of an agent: its programs so far, its next prompt, and running its programs."""
 
 import ast
 import threading
@@ -26,16 +26,16 @@ _INDENT = "    "
 
 
 class ComposeError(ValueError):
-    """A program that is no Python. The message is part of a sentence."""
+    """A program that is not valid Python. The message is a clause."""
 
 
 def composed(programs: Sequence[str]) -> str:
-    """One program that applies all, the first one first.
+    """One program that applies all in order.
 
-    Each keeps its functions and names to itself. The released code forgets all but the last two.
+    Each program has its own namespace. The released code composes only the last two.
 
     Raises:
-        ComposeError: one of several is no Python.
+        ComposeError: one of several programs is not valid Python.
     """
     if len(programs) == 1:
         return programs[0]
@@ -45,7 +45,7 @@ def composed(programs: Sequence[str]) -> str:
             body = ast.unparse(parse_module(program))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise ComposeError(f"one of the programs is no Python: {error}") from None
-        # Only docstrings have line breaks after that, so that no other text changes.
+        # After `unparse` only docstrings span lines, so that indenting changes no other string.
         lines += [f"def step_{number}(grid):", *(_INDENT + line for line in body.split("\n"))]
         lines.append(f"{_INDENT}return {ENTRY}(grid)")
         calls.append(f"{_INDENT}grid = step_{number}(grid)")
@@ -53,11 +53,11 @@ def composed(programs: Sequence[str]) -> str:
 
 
 _MOST_CHARACTERS = 4000
-"""Of an unreadable reply in the notes."""
+"""Maximum length of an unreadable reply in the notes."""
 
 
 class End(StrEnum):
-    """What a reply came to."""
+    """Outcome of a reply."""
 
     UNREADABLE = "unreadable"
     ERROR = "error"
@@ -67,7 +67,7 @@ class End(StrEnum):
 
 @dataclass(kw_only=True)
 class Sample:
-    """Goes on until a program fits the demonstrations, or its replies are used up."""
+    """Continues until a program fits the demonstrations, or the maximum number of replies is reached."""
 
     agent: Agent
     number: int
@@ -78,12 +78,12 @@ class Sample:
     solution: str = ""
     """A program that fits all demonstrations."""
     best: tuple[int, str] = (-1, "")
-    """How many demonstrations the best program gets right, and the program."""
+    """Number of demonstrations that the best program gets right, and the program."""
     replies: list[dict[str, JsonValue]] = field(default_factory=list)
-    """What was said and what came of it, for the task's page."""
+    """Replies and their outcomes, for the task's page."""
     _messages: tuple[Message, ...] = ()
     _programs: list[str] = field(default_factory=list)
-    """Those that ran and were not right: the next one goes on from their outputs."""
+    """Programs that ran with wrong outputs, from which the next one continues."""
     _patterns: list[str] = field(default_factory=list)
     _inputs: tuple[Grid, ...] = ()
     _reply: Reply | None = None
@@ -91,12 +91,12 @@ class Sample:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may be asked again."""
+        """Whether it needs another reply."""
         return not self.solution and len(self.replies) < self.loops
 
     @property
     def inputs(self) -> tuple[Grid, ...]:
-        """What the next program is applied to: of the demonstrations, then of the tests."""
+        """Inputs of the next program: of the demonstrations, then of the tests."""
         return self._inputs or self.own_inputs
 
     @property
@@ -105,7 +105,7 @@ class Sample:
         return (*(pair.input for pair in self.demonstrations), *self.test_inputs)
 
     def messages(self) -> tuple[Message, ...]:
-        """What the model is asked next."""
+        """The next request to the model."""
         if not self._messages:
             count = len(self.demonstrations)
             pairs = [
@@ -118,7 +118,7 @@ class Sample:
         return self._messages
 
     def take_reply(self, text: str) -> str | None:
-        """Take a reply. Returns the program to run on `inputs`; None where there is none."""
+        """Process a reply. Returns the program to run on `inputs`, if there is one."""
         self._text = text
         try:
             self._reply = read_reply(text)
@@ -129,11 +129,11 @@ class Sample:
         return self._reply.program
 
     def take_outputs(self, outputs: Outputs) -> str | None:
-        """Take what the program made of `inputs`. Returns a program of all steps that is to be checked on the
-        demonstrations' own inputs; None if it does not give their outputs."""
+        """Process the program's outputs for `inputs`. If they fit the demonstrations, returns the program of all steps,
+        which must be checked on the demonstrations' original inputs."""
         assert self._reply is not None
-        found = (*outputs.demonstrations, *outputs.tests)
-        wrong = next((output for output in found if isinstance(output, Wrong)), None)
+        results = (*outputs.demonstrations, *outputs.tests)
+        wrong = next((output for output in results if isinstance(output, Wrong)), None)
         rights = [pair.output for pair in self.demonstrations]
         try:
             whole = composed([*self._programs, self._reply.program])
@@ -155,11 +155,11 @@ class Sample:
             return None
         self._programs.append(self._reply.program)
         self._patterns.append(self._reply.prose.get("overall_pattern", ""))
-        self._inputs, self._messages = tuple(grid for grid in found if not isinstance(grid, Wrong)), ()
+        self._inputs, self._messages = tuple(grid for grid in results if not isinstance(grid, Wrong)), ()
         return None
 
     def confirm(self, program: str, *, outputs: Outputs) -> None:
-        """Take what all steps together make of the demonstrations' own inputs."""
+        """Process the outputs of the program of all steps for the demonstrations' original inputs."""
         rights = tuple(pair.output for pair in self.demonstrations)
         if outputs.demonstrations == rights:
             self.solution = program
@@ -173,7 +173,7 @@ class Sample:
     def _correct(self, problem: str, *, outputs: Sequence[Output] = ()) -> None:
         rights = [pair.output for pair in self.demonstrations]
         correction = self.style.correction(reply=self._text, problem=problem, outputs=outputs, rights=rights)
-        # Of a long exchange only the request and the last reply: corrections do not pile up.
+        # Only the request and the last reply, so that corrections do not accumulate.
         self._messages = (self.messages()[0], *correction)
 
     def _note(self, end: End, *, problem: str = "") -> None:
@@ -185,11 +185,11 @@ class Sample:
 
 
 class ProgramsUnavailableError(Exception):
-    """Programs could not be run: nobody's fault."""
+    """Programs could not be run, because of the infrastructure."""
 
 
 class Trials:
-    """Processes for programs, confined as the suite's own. They start with the first program."""
+    """Runs programs in the sandbox of the suite. Processes start with the first program."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -197,19 +197,17 @@ class Trials:
         self._starting = threading.Lock()
 
     def run(self, programs: Sequence[tuple[Sample, str]]) -> None:
-        """Run each sample's new program on its inputs, and tell the sample; then those of all steps together.
+        """Run each sample's new program on its inputs, then the programs of all steps on the original inputs.
 
         Raises:
             ProgramsUnavailableError: they cannot be run here.
         """
+        new = [(sample, program, sample.inputs) for sample, program in programs]
         whole = []
-        for (sample, _), outputs in zip(
-            programs, self._outputs([(sample, program, sample.inputs) for sample, program in programs]), strict=True
-        ):
+        for (sample, _), outputs in zip(programs, self._outputs(new), strict=True):
             if (program := sample.take_outputs(outputs)) is not None:
-                whole.append((sample, program))
-        own = [(sample, program, sample.own_inputs) for sample, program in whole]
-        for (sample, program), outputs in zip(whole, self._outputs(own), strict=True):
+                whole.append((sample, program, sample.own_inputs))
+        for (sample, program, _), outputs in zip(whole, self._outputs(whole), strict=True):
             sample.confirm(program, outputs=outputs)
 
     def _outputs(self, programs: Sequence[tuple[Sample, str, Sequence[Grid]]]) -> list[Outputs]:
@@ -228,7 +226,7 @@ class Trials:
             candidate = ArcCandidate(Track.PROGRAM, program)
             works.append(Work(candidate=candidate, demonstrations=inputs[:count], tests=inputs[count:]))
         outputs = run_all(works, runner=self._runner)
-        fault = next((one.fault for one in outputs if one.fault is not None), None)
-        if fault is not None:
-            raise ProgramsUnavailableError(fault.message)
+        for made in outputs:
+            if made.fault is not None:
+                raise ProgramsUnavailableError(made.fault.message)
         return outputs

@@ -1,6 +1,6 @@
-"""The multi-expert system for ARC (Tan & Motani 2023, section 3) and one of its agents alone, as strategies.
+"""The multi-expert system for ARC (Tan & Motani 2023, section 3) and its single agents, as strategies.
 
-Options say how many programs are sampled, from whom, and how agents are asked:
+Options set the agents, the number of samples and the style of prompts:
 `arc-experts@views=objects,pixels;samples=1:MODEL`, `arc-single:objects;style=compact:MODEL`.
 """
 
@@ -25,53 +25,48 @@ _HOTTEST = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The paper's, unless something else is said."""
+    """Options of a strategy; the defaults are the paper's."""
 
     agents: Sequence[Agent] = AGENTS
     samples: int = 3
-    """Of each agent."""
+    """Samples per agent."""
     loops: int = 3
-    """Replies of each sample, the first included."""
+    """Maximum number of replies per sample."""
     temperature: float = 0.7
     seed: int = 0
-    """Of what is sampled, and of the choice among programs that fit."""
+    """Seed of sampling, and of the choice among programs that fit."""
     style: Style = PAPER
 
 
 def options_of(text: str) -> Options:
-    """Options as `NAME=VALUE`, with semicolons between.
+    """Parse options: `NAME=VALUE`, separated by semicolons.
 
     Raises:
-        ValueError: there is no such option, or its value is wrong.
+        ValueError: unknown option, or invalid value.
     """
-    found: dict[str, Any] = {}
-    for part in filter(None, (one.strip() for one in text.split(";"))):
+    options: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
         name, equals, value = part.partition("=")
-        if not equals or name not in _READ or _READ[name][0] in found:
-            raise ValueError(f"{part!r} is no option, or stands twice; write {'; '.join(_FORMS.values())}")
+        if not equals or name not in _READ or _READ[name][0] in options:
+            raise ValueError(f"{part!r} is an unknown or repeated option; write {'; '.join(_FORMS)}")
         field, read = _READ[name]
-        found[field] = read(name, value.strip())
-    if "style" in found:
-        found.setdefault("agents", found["style"].agents)
-    return replace(Options(), **found)
+        options[field] = read(name, value.strip())
+    if "style" in options:
+        options.setdefault("agents", options["style"].agents)
+    return Options(**options)
 
 
 def options_of_one(text: str) -> Options:
-    """Options of one agent: its name, and what else is said behind semicolons.
+    """Parse the options of one agent: its name, followed by options, separated by semicolons.
 
     Raises:
-        ValueError: there is no such agent or option, or its value is wrong.
+        ValueError: unknown agent or option, or invalid value.
     """
     name, _, others = text.partition(";")
     agent = agent_named(name)
-    if any(one.partition("=")[0].strip() == "views" for one in others.split(";")):
+    if any(part.partition("=")[0].strip() == "views" for part in others.split(";")):
         raise ValueError(f"the view is {name} already; leave views= out")
     return replace(options_of(others), agents=(agent,))
-
-
-def _agents(name: str, value: str) -> Sequence[Agent]:
-    del name
-    return agents_named(value)
 
 
 def _style(name: str, value: str) -> Style:
@@ -91,37 +86,32 @@ def _whole(most: int, *, least: int = 1) -> Any:
 
 def _temperature(name: str, value: str) -> float:
     try:
-        found = float(value)
+        temperature = float(value)
     except ValueError:
-        found = -1.0
-    if not 0 <= found <= _HOTTEST:
+        temperature = -1.0
+    if not 0 <= temperature <= _HOTTEST:
         raise ValueError(f"{name} is {value!r}: it must be a number from 0 to {_HOTTEST:g}")
-    return found
+    return temperature
 
 
 _READ: Mapping[str, tuple[str, Any]] = {
-    "views": ("agents", _agents),
+    "views": ("agents", lambda _, value: agents_named(value)),
     "samples": ("samples", _whole(MOST_SAMPLES)),
     "loops": ("loops", _whole(MOST_LOOPS)),
     "temperature": ("temperature", _temperature),
     "seed": ("seed", _whole(MOST_SEED, least=0)),
     "style": ("style", _style),
 }
-_FORMS = {
-    "views": "views=objects,objects_diag+pixels",
-    "samples": "samples=3",
-    "loops": "loops=3",
-    "temperature": "temperature=0.7",
-    "seed": "seed=0",
-    "style": "style=compact",
-}
+_FORMS = (
+    "views=objects,objects_diag+pixels", "samples=3", "loops=3", "temperature=0.7", "seed=0", "style=compact",
+)  # fmt: skip
 
 
 MOST_CANDIDATES = 3
 
 
 class Experts:
-    """All agents are sampled; three of the programs that fit the demonstrations are the answer."""
+    """Samples all agents, and answers with three programs that fit the demonstrations."""
 
     name: ClassVar[str] = "arc-experts"
     description: ClassVar[str] = (
@@ -137,7 +127,7 @@ class Experts:
         option: see `options_of`.
 
         Raises:
-            ValueError: it is none.
+            ValueError: invalid options.
         """
         self._options = options_of(option)
         self._trials = Trials()
@@ -148,7 +138,7 @@ class Experts:
 
 
 class Single(Experts):
-    """One agent, sampled as often as in the whole system."""
+    """A single agent of the system."""
 
     name: ClassVar[str] = "arc-single"
     description: ClassVar[str] = "One agent of the multi-expert system for ARC: `arc-single:VIEW:MODEL`."
@@ -160,7 +150,7 @@ class Single(Experts):
         option: see `options_of_one`.
 
         Raises:
-            ValueError: it is none.
+            ValueError: invalid options.
         """
         super().__init__()
         self._options = options_of_one(option)
@@ -171,7 +161,18 @@ def _converse(
 ) -> Generator[Sequence[Call], Sequence[Answer], Draft]:
     samples = _samples(request, options=options)
     while waiting := [sample for sample in samples if sample.is_open]:
-        answers = yield [_call(sample, options=options) for sample in waiting]
+        calls = []
+        for sample in waiting:
+            # The seed depends on the sample and on the number of its replies.
+            text = f"{options.seed} {sample.agent.name} {sample.number} {len(sample.replies)}"
+            seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
+            calls.append(
+                GenerateCall(
+                    messages=sample.messages(), max_tokens=options.style.most_tokens,
+                    temperature=options.temperature, seed=seed,
+                )
+            )  # fmt: skip
+        answers = yield calls
         programs = []
         for sample, answer in zip(waiting, answers, strict=True):
             assert isinstance(answer, Completion)
@@ -204,15 +205,6 @@ def _field(pair: JsonValue, name: str) -> JsonValue:
     return pair[name]
 
 
-def _call(sample: Sample, *, options: Options) -> GenerateCall:
-    # Samples differ by their seeds; so do the replies of one.
-    text = f"{options.seed} {sample.agent.name} {sample.number} {len(sample.replies)}"
-    return GenerateCall(
-        messages=sample.messages(), max_tokens=options.style.most_tokens, temperature=options.temperature,
-        seed=int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1,
-    )  # fmt: skip
-
-
 def _draft(request: PlannerRequest, *, samples: Sequence[Sample], options: Options) -> Draft:
     fitting = list(dict.fromkeys(sample.solution for sample in samples if sample.solution))
     notes: dict[str, JsonValue] = {
@@ -223,7 +215,7 @@ def _draft(request: PlannerRequest, *, samples: Sequence[Sample], options: Optio
         ],
     }  # fmt: skip
     if not fitting:
-        # The program with the most right demonstrations: the paper's system has no answer then.
+        # Fall back on the program with the most right demonstrations. The paper's system gives no answer.
         passed, program = max((sample.best for sample in samples), key=lambda best: best[0])
         if program:
             return Draft(plan={"program": program}, notes={**notes, "demonstrations_right": passed})

@@ -1,6 +1,6 @@
-"""How agents are asked, and what they are told about their programs: in the paper's style, or compactly.
+"""Prompts and feedback for agents, in the paper's style or compactly.
 
-The contents are the paper's (views, helpers with examples, rules, fields of the reply); the words are our own.
+The contents are the paper's (views, helpers with examples, rules, fields of the reply), the wording is not.
 """
 
 import json
@@ -66,9 +66,9 @@ _SHAPES: Mapping[str, str] = {
 
 @cache
 def example_lines() -> tuple[str, ...]:
-    """A call of each helper with its result, which the helper itself gives."""
+    """A call of each helper with its computed result."""
     return tuple(
-        # Helpers change their arguments.
+        # Helpers modify their arguments.
         f"{name}({', '.join(map(repr, arguments))}) == {getattr(functions, name)(*deepcopy(arguments))!r}"
         for name, arguments in _EXAMPLES
     )
@@ -80,9 +80,9 @@ def _in_views(
     """The task in the agent's views, with the field names of the released prompts."""
     merged: dict[str, list[dict[str, JsonValue]]] = {"train": [], "test": []}
     for view in agent.views:
-        found = task_view(demonstrations=demonstrations, test_inputs=test_inputs, view=view, more_info=True)
+        parts = task_view(demonstrations=demonstrations, test_inputs=test_inputs, view=view, more_info=True)
         for name, pairs in merged.items():
-            rows = found[name]
+            rows = parts[name]
             assert isinstance(rows, list)
             pairs.extend({} for _ in range(len(rows) - len(pairs)))
             for pair, row in zip(pairs, rows, strict=True):
@@ -99,7 +99,7 @@ _FIELDS = {
     "overall_pattern": "the simplest rule that holds for all pairs",
     "program_instructions": "the program in words, step by step",
 }
-_ASKED = "\n".join(
+_FORMAT = "\n".join(
     [
         "Answer with one JSON object with these fields, in this order:",
         *(f'- "{name}": {_FIELDS[name]}' for name in PROSE),
@@ -115,42 +115,42 @@ class Style(Protocol):
     prompt: ClassVar[str]
     """Name and version of its prompts, for the notes."""
     agents: ClassVar[Sequence[Agent]]
-    """Those that are asked where none are named."""
+    """The default agents."""
     most_tokens: ClassVar[int]
-    """Of a reply."""
+    """Maximum length of a reply, in tokens."""
     continues: ClassVar[bool]
-    """Whether wrong outputs become the inputs of a further program; else the program is corrected."""
+    """Whether wrong outputs become the inputs of a further program; otherwise the program is corrected."""
 
     def first(
         self, *, agent: Agent, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid],
         before: Sequence[str],
     ) -> tuple[Message, ...]:  # fmt: skip
-        """What an agent is asked first; in its views.
+        """The first request to an agent, in its views.
 
         Args:
-            agent: who is asked.
+            agent: the agent.
             demonstrations: inputs and outputs.
             test_inputs: their outputs are not part of a request.
-            before: what earlier programs of this sample do, in words; the inputs are then what these made.
+            before: descriptions of this sample's earlier programs, whose outputs are the inputs.
         """
         ...
 
     def correction(
         self, *, reply: str, problem: str, outputs: Sequence[Output], rights: Sequence[Grid]
     ) -> tuple[Message, ...]:
-        """What follows on a reply that is no solution.
+        """The messages that follow a reply that is not a solution.
 
         Args:
-            reply: what was written.
-            problem: what is wrong, in sentences.
-            outputs: what the program made of the demonstrations; none where there is no program.
-            rights: the outputs of the demonstrations.
+            reply: the reply.
+            problem: description of the problem, in sentences.
+            outputs: the program's outputs for the demonstrations; empty without a program.
+            rights: the expected outputs of the demonstrations.
         """
         ...
 
 
 class Paper:
-    """The multi-expert paper's: thousands of tokens."""
+    """The multi-expert paper's prompts, with thousands of tokens."""
 
     name: ClassVar[str] = "paper"
     prompt: ClassVar[str] = PROMPT
@@ -162,7 +162,6 @@ class Paper:
         self, *, agent: Agent, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid],
         before: Sequence[str],
     ) -> tuple[Message, ...]:  # fmt: skip
-        """See `Style`."""
         views = [part for kind, part in _SHAPES.items() if any(view.startswith(kind) for view in agent.views)]
         helpers = [
             f"- {helper.signature}. {helper.description}" + (f" Changes {helper.changes}." if helper.changes else "")
@@ -180,19 +179,18 @@ class Paper:
                 "",
             ]
         task = _in_views(agent, demonstrations=demonstrations, test_inputs=test_inputs)
-        return (Message("user", "\n".join([*parts, "The task:", json.dumps(task), "", _ASKED])),)
+        return (Message("user", "\n".join([*parts, "The task:", json.dumps(task), "", _FORMAT])),)
 
     def correction(
         self, *, reply: str, problem: str, outputs: Sequence[Output], rights: Sequence[Grid]
     ) -> tuple[Message, ...]:
-        """See `Style`."""
         del outputs, rights
         words = f"{problem}\n\nCorrect it, and answer with the whole JSON object again."
         return (Message("assistant", reply), Message("user", words))
 
 
 class Compact:
-    """Some hundred tokens, for networks that were trained on it: one view, and whole programs again after feedback."""
+    """Prompts of a few hundred tokens, for networks trained on them: one view, and a whole program after feedback."""
 
     name: ClassVar[str] = "compact"
     prompt: ClassVar[str] = "arc-compact/1"
@@ -206,14 +204,12 @@ class Compact:
         self, *, agent: Agent, demonstrations: Sequence[Demonstration], test_inputs: Sequence[Grid],
         before: Sequence[str],
     ) -> tuple[Message, ...]:  # fmt: skip
-        """See `Style`."""
         del before
         return (Message("user", task_text(agent=agent, demonstrations=demonstrations, test_inputs=test_inputs)),)
 
     def correction(
         self, *, reply: str, problem: str, outputs: Sequence[Output], rights: Sequence[Grid]
     ) -> tuple[Message, ...]:
-        """See `Style`."""
         del problem
         words = feedback_text(outputs=outputs, rights=rights) if outputs else NO_PROGRAM + AGAIN
         return (Message("assistant", reply), Message("user", words))

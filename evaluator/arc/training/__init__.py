@@ -1,11 +1,11 @@
 """Training ARC's program writer of Lilliput size: `planarena arc convert`, `train` and `compare`.
 
-- `lessons`: tasks of arc-mini's training split as prompts in each view with gold programs, and wrong programs with the
-  feedback on them
-- `training`: its tokens and objective; from random weights to a folder
+- `lessons`: tasks of arc-mini's training split as prompts in each view with gold programs, and wrong programs with
+  feedback
+- `training`: tokenizer, objective, and training to an exported folder
 - `comparison`: the paper's comparison, over several seeds
 
-Nothing is imported here: most of it needs torch.
+Imports no submodules, because most need torch.
 """
 
 __all__: list[str] = []

@@ -1,5 +1,5 @@
-"""The paper's comparison with one network: single views and all of them, with and without feedback, on tasks of
-arc-mini that the writer did not learn from."""
+"""The paper's comparison with one network: single views and all of them, with and without feedback, on held-out tasks
+of arc-mini."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -40,30 +40,28 @@ class Variant:
 
     name: str
     strategy: str
-    """Its name, without the model's."""
+    """Name of the strategy, without the model."""
     replies: int
-    """That it asks for at most."""
+    """Maximum number of replies."""
 
 
-def _single(view: str, *, ending: str = "", samples: int = SAMPLES, loops: int = LOOPS) -> Variant:
+def _variant(view: str, *, ending: str = "", samples: int = SAMPLES, loops: int = LOOPS) -> Variant:
     options = f"style={COMPACT.name};samples={samples};loops={loops}"
-    return Variant(name=view + ending, strategy=f"arc-single:{view};{options}", replies=samples * loops)
-
-
-def _multi(*, ending: str = "", samples: int = SAMPLES, loops: int = LOOPS) -> Variant:
-    options = f"style={COMPACT.name};samples={samples};loops={loops}"
+    is_multi = view == MULTI
     return Variant(
-        name=MULTI + ending, strategy=f"arc-experts@{options}", replies=len(VIEWS) * samples * loops
+        name=view + ending, strategy=f"arc-experts@{options}" if is_multi else f"arc-single:{view};{options}",
+        replies=samples * loops * (len(VIEWS) if is_multi else 1),
     )  # fmt: skip
 
 
 VARIANTS: Mapping[str, Variant] = {
     variant.name: variant
     for variant in (
-        _multi(), _multi(ending=WITHOUT, loops=1), _multi(ending=NO_FEEDBACK_MANY, samples=SAMPLES * LOOPS, loops=1),
-        *(_single(view) for view in VIEWS),
-        *(_single(view, ending=WITHOUT, loops=1) for view in VIEWS),
-        *(_single(view, ending=AS_MANY, samples=SAMPLES * len(VIEWS)) for view in VIEWS),
+        _variant(MULTI), _variant(MULTI, ending=WITHOUT, loops=1),
+        _variant(MULTI, ending=NO_FEEDBACK_MANY, samples=SAMPLES * LOOPS, loops=1),
+        *(_variant(view) for view in VIEWS),
+        *(_variant(view, ending=WITHOUT, loops=1) for view in VIEWS),
+        *(_variant(view, ending=AS_MANY, samples=SAMPLES * len(VIEWS)) for view in VIEWS),
     )
 }  # fmt: skip
 """By name, in the order of the table."""
@@ -75,7 +73,7 @@ _ROWS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tasks:
-    """What is measured on."""
+    """The tasks of a comparison."""
 
     split: str
     each: int
@@ -83,85 +81,80 @@ class Tasks:
 
     @property
     def name(self) -> str:
-        """Of the folder of their scores."""
+        """Name of the folder of scores."""
         return f"{self.split}-{self.each}"
 
 
 def folder_of(*, work: Path, seed: int) -> Path:
-    """Where the writer of a seed lies."""
+    """Folder of a seed's writer."""
     return work / f"seed-{seed}" / "writer"
 
 
 def evaluator_of(tasks: Tasks) -> Evaluator:
-    """An evaluator on these tasks; those of the public split are the suite's.
+    """An evaluator on these tasks; the public split is the suite's.
 
     Raises:
-        ChoiceError: there is no such split, or planners learn from it.
+        ChoiceError: there is no such split, or it is for training.
     """
     if tasks.split not in SPLITS:
         raise ChoiceError(f"--split: there is no split {tasks.split!r} to measure on; there are: {', '.join(SPLITS)}")
     drawn = draw_tasks(Source(split=Split(tasks.split)), count=tasks.each)
-    asked = tuple(map(task_of, drawn))
-    outputs = {one.key: tuple(pair.output for pair in one.tests) for one in drawn}
-    environment = environment_of(tasks=asked, expected=outputs.__getitem__, data=tasks.name)
+    arc_tasks = tuple(map(task_of, drawn))
+    outputs = {task.key: tuple(pair.output for pair in task.tests) for task in drawn}
+    environment = environment_of(tasks=arc_tasks, expected=outputs.__getitem__, data=tasks.name)
     return TurnEvaluator(
-        suite=replace(mini_suite(), tasks=asked), environment=environment, bounds=Bounds(turns=1, actions=3)
+        suite=replace(mini_suite(), tasks=arc_tasks), environment=environment, bounds=Bounds(turns=1, actions=3)
     )  # fmt: skip
 
 
 def measure(*, variant: Variant, seed: int, work: Path, tasks: Tasks, evaluator: Evaluator) -> Measured:
-    """Run a variant with the writer of a seed, or read what was measured before.
+    """Run a variant with the writer of a seed, or read its recorded scores.
 
     Raises:
-        ChoiceError: the writer was not trained yet.
-        RuntimeError: a task could not be measured, for reasons that are not the planner's.
+        ChoiceError: the writer is not trained yet.
+        RuntimeError: a task could not be measured, for a reason other than the planner.
     """
-    beside = work / f"seed-{seed}" / tasks.name
-    kept = beside / f"{variant.name.replace(' ', '-').replace(',', '')}.scores.json"
-    if kept.is_file():
-        return Measured(variant=variant.name, seed=seed, scores=json.loads(kept.read_text()))
+    path = work / f"seed-{seed}" / tasks.name / f"{variant.name.replace(' ', '-').replace(',', '')}.scores.json"
+    if path.is_file():
+        return Measured(variant=variant.name, seed=seed, scores=json.loads(path.read_text()))
     folder = folder_of(work=work, seed=seed)
     if not (folder / "model.safetensors").is_file():
         raise ChoiceError(f"{variant.name}: the writer with the seed {seed} is not trained yet")
-    scores = _run(variant=variant, model=LocalModel.from_folder(folder, rows=_ROWS), evaluator=evaluator)
-    beside.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
-    return Measured(variant=variant.name, seed=seed, scores=scores)
-
-
-def _run(*, variant: Variant, model: LocalModel, evaluator: Evaluator) -> dict[str, float]:
     strategy = named_strategy(f"{variant.strategy}:model").strategy(with_model=True)
+    model = LocalModel.from_folder(folder, rows=_ROWS)
     planner = strategy_planner_of(strategy=strategy, model=model, name=variant.name)
     scores = {}
     for record in evaluator.run(planner=planner, tasks=[task.key for task in evaluator.suite.tasks]):
         if record.outcome not in {Outcome.SCORED, Outcome.PLANNER_FAULT}:
             raise RuntimeError(f"task {record.task} was not measured: {record.outcome}: {record.reason_text}")
         scores[record.task] = record.score or 0.0
-    return scores
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    return Measured(variant=variant.name, seed=seed, scores=scores)
 
 
 def measure_all(
     *, work: Path, seeds: Sequence[int], tasks: Tasks, evaluator: Evaluator, say: Callable[[str], None]
 ) -> list[Measured]:
-    """All variants with the writers of all seeds; says which are not trained."""
+    """Measure all variants with the writers of all seeds. Reports and skips untrained ones."""
     torch.set_num_threads(1)
-    found = []
+    results = []
     for seed in seeds:
         for variant in VARIANTS.values():
             try:
-                one = measure(variant=variant, seed=seed, work=work, tasks=tasks, evaluator=evaluator)
+                measured = measure(variant=variant, seed=seed, work=work, tasks=tasks, evaluator=evaluator)
             except ChoiceError as error:
                 say(str(error))
                 continue
-            say(f"seed {seed}: {variant.name} solves {sum(one.scores.values()):.0f} of {len(one.scores)}")
-            found.append(one)
-    return found
+            say(f"seed {seed}: {variant.name} solves {sum(measured.scores.values()):.0f} of {len(measured.scores)}")
+            results.append(measured)
+    return results
 
 
 _CAPTION = (
     "Share of {count} tasks of arc-mini ({tasks}) that are solved by one of three candidates. Seeds {seeds}. Means "
-    "with 95 % intervals, bootstrapped over tasks; a task's results of all seeds are one cluster. The best single view "
-    "is the best one on these very tasks, which favours it."
+    "with 95 % intervals, bootstrapped over tasks; a task's results over all seeds form one cluster. The best single "
+    "view is selected on the same tasks, which favours it."
 )
 
 
@@ -170,13 +163,14 @@ def markdown(*, measured: Sequence[Measured], seeds: Sequence[int], tasks: str) 
 
     Args:
         measured: scores of any variants.
-        seeds: those that were asked for.
-        tasks: what was measured on, such as `public-10`.
+        seeds: the requested seeds.
+        tasks: name of the tasks, such as `public-10`.
     """
-    count = len({task for one in measured for task in one.scores})
+    count = len({task for result in measured for task in result.scores})
+    means = [(name, in_words(difference, signed=True)) for name, difference in compared(measured)]
     parts = [
         _table(("variant", "replies at most", "solved", "by seed"), rows(measured)),
-        _table(("difference", "mean"), [(name, in_words(one, signed=True)) for name, one in compared(measured)]),
+        _table(("difference", "mean"), means),
         _table(("feedback", "solved only with it", "solved only without"), gains(measured)),
         _table(("variant", *FAMILIES), by_family(measured)),
         _CAPTION.format(count=count, tasks=tasks, seeds=", ".join(map(str, seeds))),
@@ -185,7 +179,7 @@ def markdown(*, measured: Sequence[Measured], seeds: Sequence[int], tasks: str) 
 
 
 def rows(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
-    """A row for each variant that was measured."""
+    """A row per measured variant."""
     return [
         (name, str(variant.replies), in_words(_mean(own)), by_seed(own))
         for name, variant in VARIANTS.items()
@@ -195,13 +189,13 @@ def rows(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
 
 def compared(measured: Sequence[Measured]) -> list[tuple[str, Interval]]:
     """The paired differences of the paper's claims."""
-    best = [(MULTI, one) for ending in ("", AS_MANY) if (one := best_single(measured, ending=ending))]
+    best = [(MULTI, view) for ending in ("", AS_MANY) if (view := best_single(measured, ending=ending))]
     feedback = [(name, name + WITHOUT) for name in (MULTI, *VIEWS)]
     return differences(measured, pairs=[*best, *feedback, (MULTI, MULTI + NO_FEEDBACK_MANY)])
 
 
 def best_single(measured: Sequence[Measured], *, ending: str = "") -> str:
-    """The single view that solves most of these tasks, the first of several; empty if none was measured."""
+    """The first single view that solves most tasks; empty if none was measured."""
     means = {
         view + ending: _mean(own).mean for view in VIEWS if (own := _scores(measured, variant=view + ending))
     }  # fmt: skip
@@ -209,42 +203,40 @@ def best_single(measured: Sequence[Measured], *, ending: str = "") -> str:
 
 
 def gains(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
-    """The shares of tasks that only the planner with feedback solves, and only the one without."""
-    found = []
+    """The shares of tasks solved only with feedback, and only without."""
+    result = []
     for name in (MULTI, *VIEWS):
         pairs = paired(measured, first=name, second=name + WITHOUT)
         if pairs:
-            only = [_share(pairs, wanted=wanted) for wanted in ((True, False), (False, True))]
-            found.append((name, *map(in_words, only)))
-    return found
+            clusters = [pairs[task] for task in sorted(pairs)]
+            only = [
+                clustered_mean([[float((bool(a), bool(b)) == solved) for a, b in cluster] for cluster in clusters])
+                for solved in ((True, False), (False, True))
+            ]
+            result.append((name, *map(in_words, only)))
+    return result
 
 
 def by_family(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
     """The share of solved tasks of each family, for all views and single ones, with feedback."""
-    found = []
+    result = []
     for name in (MULTI, *VIEWS):
         own = _scores(measured, variant=name)
         if own:
-            values: list[list[float]] = [
+            families: list[list[float]] = [
                 [score for scores in own for task, score in scores.items() if task.partition("/")[0] == family]
                 for family in FAMILIES
             ]
-            found.append((name, *(f"{sum(one) / len(one):.2f}" if one else "" for one in values)))
-    return found
-
-
-def _share(pairs: Mapping[str, Sequence[tuple[float, float]]], *, wanted: tuple[bool, bool]) -> Interval:
-    return clustered_mean(
-        [[float((bool(one), bool(other)) == wanted) for one, other in pairs[task]] for task in sorted(pairs)]
-    )
+            result.append((name, *(f"{sum(values) / len(values):.2f}" if values else "" for values in families)))
+    return result
 
 
 def _scores(measured: Sequence[Measured], *, variant: str) -> list[Mapping[str, float]]:
-    return [one.scores for one in measured if one.variant == variant]
+    return [result.scores for result in measured if result.variant == variant]
 
 
 def _mean(scores: Sequence[Mapping[str, float]]) -> Interval:
-    return clustered_mean([[one[task] for one in scores if task in one] for task in sorted({*scores[0]})])
+    return clustered_mean([[seed[task] for seed in scores if task in seed] for task in sorted(scores[0])])
 
 
 def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
-"""Tasks of arc-mini's training split as lessons: prompts of the compact style with the replies that are right.
+"""Tasks of arc-mini's training split as lessons: prompts of the compact style with the right replies.
 
-A lesson is exactly what the strategies ask in that style, in some with a wrong program and its feedback: another rule's
-program, or the gold program with one value changed. A record is `{"task": str, "view": str, "is_feedback": bool,
-"prompt": str, "reply": str}`, in a file of JSON lines.
+Prompts equal those of the strategies. Some contain a wrong program and its feedback: another rule's program, or the
+gold program with one value changed. A record is `{"task": str, "view": str, "is_feedback": bool, "prompt": str,
+"reply": str}`, in a file of JSON lines.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from evaluator.arc.candidates import ArcCandidate, Outputs, Track, Work, run_all
+from evaluator.arc.candidates import ArcCandidate, Track, Work, run_all
 from evaluator.arc.helpers.catalogue import library
 from evaluator.arc.mini.draws import Drawn, Source, draw_family
 from evaluator.arc.mini.families import FAMILIES
@@ -27,15 +27,15 @@ from evaluator.training.causal import OF_PROMPTS, DataError, Exchange
 _VALUE = re.compile(r"(?<=')[a-i](?=')|\b\d+\b")
 _COLOURS = "abcdefghi"
 _CHANGED, _OF_FAMILY = 0.5, 0.85
-"""Chances, added up: one value is changed, the program is of the same family; else it is of any family."""
+"""Cumulative probabilities: one value is changed, or the program is from the same family; otherwise from any family."""
 
 
 def wrong_program(*, drawn: Drawn, others: Sequence[Drawn], rng: random.Random) -> str | None:
-    """A program that is not the gold program of a task; None where this draw gives none.
+    """A program other than the gold program of a task; None if the draw gives the gold program.
 
     Args:
         drawn: the task.
-        others: tasks to take programs from, of its family and of others.
+        others: tasks whose programs may be used, of its family and of others.
         rng: random numbers.
     """
     gold = drawn.rule.program()
@@ -49,15 +49,15 @@ def wrong_program(*, drawn: Drawn, others: Sequence[Drawn], rng: random.Random) 
 
 
 def changed(program: str, *, rng: random.Random) -> str:
-    """A program with one of its colours or numbers changed; the same where it has neither."""
+    """A program with one of its colours or numbers changed, if it has any."""
     values = list(_VALUE.finditer(program))
     if not values:
         return program
-    one = rng.choice(values)
-    new = rng.choice(_COLOURS) if one[0] in _COLOURS else str(max(0, int(one[0]) + rng.choice((-1, 1))))
-    if one[0] in {"90", "180", "270"}:
+    match = rng.choice(values)
+    new = rng.choice(_COLOURS) if match[0] in _COLOURS else str(max(0, int(match[0]) + rng.choice((-1, 1))))
+    if match[0] in {"90", "180", "270"}:
         new = rng.choice(("90", "180", "270"))
-    return program[: one.start()] + new + program[one.end() :]
+    return program[: match.start()] + new + program[match.end() :]
 
 
 FILE = "lessons.jsonl"
@@ -66,7 +66,7 @@ _AT_ONCE = 100
 
 
 def write_lessons(*, folder: Path, count: int, start: int = 0, families: Collection[str] = tuple(FAMILIES)) -> int:
-    """Write lessons from the tasks `start` to `start + count - 1` of each family, and return how many there are.
+    """Write lessons from the tasks `start` to `start + count - 1` of each family, and return their number.
 
     Raises:
         UnconfinedError: programs cannot be confined here.
@@ -92,72 +92,60 @@ def _chunks(
     while chunk := list(islice(tasks, _AT_ONCE)):
         drawn = [task for same_number in chunk for task in same_number]
         yield [
-            *(_plain(task, agent=agent) for task in drawn for agent in COMPACT.agents),
+            *(_record(task, agent=agent) for task in drawn for agent in COMPACT.agents),
             *_with_feedback(drawn, runner=runner),
         ]
 
 
 def reply_of(program: str) -> str:
-    """A program as the writer writes it."""
+    """A program in the form of the writer's replies."""
     return f"```python\n{program}\n```"
 
 
 def prompt_of(messages: Sequence[Message]) -> str:
-    """Messages as a model without a chat template reads them."""
+    """The prompt for a model without a chat template."""
     return "\n\n".join(message.content for message in messages)
 
 
-def _plain(task: Drawn, *, agent: Agent) -> dict[str, JsonValue]:
-    return _record(task, agent=agent, messages=_first(task, agent=agent), is_feedback=False)
-
-
 def _with_feedback(drawn: Sequence[Drawn], *, runner: Runner) -> Iterator[dict[str, JsonValue]]:
-    """A lesson for each task: a wrong program in one of the views, what it gives, and the right program."""
+    """A lesson per task: a wrong program in one of the views, its feedback, and the right program."""
     wrong: list[tuple[Drawn, str]] = []
     for task in drawn:
-        # Not a secret: the same wrong program in each run.
+        # Deterministic, and not for secrets.
         program = wrong_program(drawn=task, others=drawn, rng=random.Random(task.key))  # noqa: S311
         if program is not None:
             wrong.append((task, program))
     works = [
-        Work(candidate=ArcCandidate(Track.PROGRAM, program), demonstrations=[one.input for one in task.demonstrations],
-             tests=[])
+        Work(
+            candidate=ArcCandidate(Track.PROGRAM, program),
+            demonstrations=[pair.input for pair in task.demonstrations], tests=[],
+        )
         for task, program in wrong
     ]  # fmt: skip
     for (task, program), outputs in zip(wrong, run_all(works, runner=runner), strict=True):
         agent = COMPACT.agents[task.number // len(FAMILIES[task.family].kinds) % len(COMPACT.agents)]
-        if not _is_right(task, outputs=outputs):
-            told = COMPACT.correction(
-                reply=reply_of(program), problem="", outputs=outputs.demonstrations, rights=_rights(task)
+        rights = [pair.output for pair in task.demonstrations]
+        if list(outputs.demonstrations) != rights:
+            correction = COMPACT.correction(
+                reply=reply_of(program), problem="", outputs=outputs.demonstrations, rights=rights
             )
-            yield _record(task, agent=agent, messages=(*_first(task, agent=agent), *told), is_feedback=True)
+            yield _record(task, agent=agent, correction=correction)
 
 
-def _first(task: Drawn, *, agent: Agent) -> tuple[Message, ...]:
+def _record(task: Drawn, *, agent: Agent, correction: tuple[Message, ...] = ()) -> dict[str, JsonValue]:
     tests = [pair.input for pair in task.tests]
-    return COMPACT.first(agent=agent, demonstrations=task.demonstrations, test_inputs=tests, before=())
-
-
-def _is_right(task: Drawn, *, outputs: Outputs) -> bool:
-    return list(outputs.demonstrations) == _rights(task)
-
-
-def _rights(task: Drawn) -> list[tuple[tuple[int, ...], ...]]:
-    return [pair.output for pair in task.demonstrations]
-
-
-def _record(task: Drawn, *, agent: Agent, messages: Sequence[Message], is_feedback: bool) -> dict[str, JsonValue]:
+    request = COMPACT.first(agent=agent, demonstrations=task.demonstrations, test_inputs=tests, before=())
     return {
-        "task": task.key, "view": agent.name, "is_feedback": is_feedback, "prompt": prompt_of(messages),
-        "reply": reply_of(task.rule.program()),
+        "task": task.key, "view": agent.name, "is_feedback": bool(correction),
+        "prompt": prompt_of((*request, *correction)), "reply": reply_of(task.rule.program()),
     }  # fmt: skip
 
 
 def read_lessons(path: Path) -> list[Exchange]:
-    """The lessons of a file. Of those with feedback only replies are learnt, for their prompts have wrong programs.
+    """Read lessons. Prompts with feedback have no weight in the loss, because they contain wrong programs.
 
     Raises:
-        DataError: a line is something else, or the file cannot be read.
+        DataError: the file cannot be read, or a line is invalid.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

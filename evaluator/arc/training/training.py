@@ -1,11 +1,10 @@
-"""Training the writer: one network that reads every view, to a folder that a strategy can name as `dir:FOLDER`.
+"""Training the writer, a network for all views, and exporting it to a folder for strategies (`dir:FOLDER`).
 
-Its tokens are runs of cells, coordinates, sizes, shapes, and one for each piece of code that many programs share: what
-is between the colours of a program, often several lines, so that a program has a handful of tokens. Any other code is
-spelt.
+Tokens are runs of cells, coordinates, sizes, shapes, and pieces of code between colours that many programs share. Such
+a piece often spans several lines, so that a program has a handful of tokens. Other code is spelt.
 
-A step learns a few exchanges of nearly one length, each in a row of its own. Such rows need no mask, and no exchange is
-cut, which together is twice as fast as long rows of several.
+A batch consists of exchanges of similar length, one per row. Such rows need no mask, and exchanges are not truncated,
+which is twice as fast as packing exchanges into long rows.
 """
 
 import hashlib
@@ -44,19 +43,19 @@ from evaluator.training.runs import ChoiceError, begin
 
 PIECES = 1400
 _COMMON = 5
-"""Replies that must share a piece of code for it to be a token."""
+"""Minimum number of replies with a piece of code for it to become a token."""
 _VALUE = re.compile(r"(?<=')[a-i](?=')")
 _SHORTEST = 3
-"""Characters of a piece of code."""
+"""Minimum length of a piece of code."""
 _UNITS = (
     r" ?\d{1,2}:\d{1,2}", r" ?\d{1,2}x\d{1,2}", r"\d",
     *(f"/?{letter}+" for letter in "abcdefghi"), r"/?\.+", r"/?,+", r"[-#/]+", r" ?[A-Za-z_]", r"\n",
 )  # fmt: skip
-"""No token goes beyond one of these. They are as simple as those of submitted models must be."""
+"""No token extends beyond a match. As simple as required of submitted models."""
 
 
 def writer_tokenizer(exchanges: Sequence[Exchange]) -> Tokenizer:
-    """A tokenizer that is always the same for the same exchanges."""
+    """Train a tokenizer, deterministically."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -69,31 +68,31 @@ def writer_tokenizer(exchanges: Sequence[Exchange]) -> Tokenizer:
         vocab_size=PIECES, min_frequency=3, special_tokens=[PAD, END, UNKNOWN],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
     )  # fmt: skip
-    tokenizer.train_from_iterator((one.prompt.partition(compact.PROGRAM)[0] for one in exchanges), trainer)
+    tokenizer.train_from_iterator((exchange.prompt.partition(compact.PROGRAM)[0] for exchange in exchanges), trainer)
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in fixed_texts(exchanges)])
     tokenizer.post_processor = processors.TemplateProcessing(single=f"$A {END}", special_tokens=[(END, END_ID)])
     return tokenizer
 
 
 def fixed_texts(exchanges: Sequence[Exchange]) -> list[str]:
-    """Pieces of code that replies share, and what stands between the parts of prompts; longest first."""
-    pieces = Counter(piece for one in exchanges for piece in set(_VALUE.split(one.reply)))
-    found = [piece for piece, count in pieces.items() if count >= _COMMON and len(piece) >= _SHORTEST]
-    views = {f"{one.prompt.partition(chr(10))[0]}\n" for one in exchanges}
-    return sorted({*found, *views, *compact.WORDS}, key=lambda text: (-len(text), text))
+    """Pieces of code that replies share, and separators of prompts; longest first."""
+    pieces = Counter(piece for exchange in exchanges for piece in set(_VALUE.split(exchange.reply)))
+    common = [piece for piece, count in pieces.items() if count >= _COMMON and len(piece) >= _SHORTEST]
+    views = {f"{exchange.prompt.partition(chr(10))[0]}\n" for exchange in exchanges}
+    return sorted({*common, *views, *compact.WORDS}, key=lambda text: (-len(text), text))
 
 
 TOKENS = 1536
-"""Of a step, about."""
+"""Approximate number of tokens per step."""
 LONGEST = 768
-"""Tokens of a row. Of a longer exchange the beginning is left out."""
+"""Maximum tokens of a row. A longer exchange loses its beginning."""
 _NEAR = 0.02
-"""Share of all exchanges, by their length, that the rows of a step are drawn from."""
+"""A step draws its exchanges from a window of the exchanges sorted by length; this share extends to either side."""
 
 
 @dataclass(frozen=True)
 class WriterObjective:
-    """Write programs: mean cross-entropy of the exchanges' tokens, weighted."""
+    """Weighted mean cross-entropy of the exchanges' tokens."""
 
     lessons: Lessons
 
@@ -102,25 +101,21 @@ class WriterObjective:
         return np.argsort(np.diff(self.lessons.ends, prepend=0), kind="stable")
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        """The loss on a few rows, a scalar."""
-        rows = [self._exchange(one) for one in self._drawn(rng)]
-        width = max(len(ids) for ids, _ in rows)
-        ids = torch.from_numpy(np.stack([np.pad(ids, (0, width - len(ids))) for ids, _ in rows]))
-        weights = torch.from_numpy(np.stack([np.pad(own, (0, width - len(own))) for _, own in rows]))[:, 1:].flatten()
-        # What is behind a row's end has no weight, and no token looks ahead.
-        logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
-        losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
-        return (losses * weights).sum() / weights.sum()
-
-    def _drawn(self, rng: np.random.Generator) -> list[int]:
-        """Exchanges of nearly one length, as many as the step has tokens for."""
+        """The loss on a batch, a scalar."""
         count = len(self._by_length)
         place = int(rng.integers(count))
         length = min(LONGEST, len(self._exchange(int(self._by_length[place]))[0]))
         reach = int(count * _NEAR)
         low, high = max(0, place - reach), min(count, place + reach + 1)
         others = rng.integers(low, high, size=max(0, TOKENS // length - 1))
-        return [int(self._by_length[one]) for one in (place, *others)]
+        rows = [self._exchange(int(self._by_length[index])) for index in (place, *others)]
+        width = max(len(ids) for ids, _ in rows)
+        ids = torch.from_numpy(np.stack([np.pad(ids, (0, width - len(ids))) for ids, _ in rows]))
+        weights = torch.from_numpy(np.stack([np.pad(own, (0, width - len(own))) for _, own in rows]))[:, 1:].flatten()
+        # Padding has no weight, and attention is causal.
+        logits = model(input_ids=ids, use_cache=False).logits[:, :-1]
+        losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+        return (losses * weights).sum() / weights.sum()
 
     def _exchange(self, number: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         first, last = (int(self.lessons.ends[number - 1]) if number else 0), int(self.lessons.ends[number])
@@ -131,12 +126,12 @@ class WriterObjective:
 STEPS = 8_000
 LEARNING_RATE = 1.5e-3
 _READ = 60_000
-"""Lessons that the tokens are learnt from."""
+"""Maximum number of lessons for training the tokenizer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What to train, and where to."""
+    """A training run."""
 
     data: Path
     """File of lessons."""
@@ -144,26 +139,26 @@ class Order:
     steps: int = STEPS
     learning_rate: float = LEARNING_RATE
     seed: int = 0
-    """Of the first weights and of what each step learns."""
+    """Seed of initial weights and batches."""
     shape: Shape = field(default_factory=Shape)
     resume: bool = False
     stop_after: int | None = None
 
 
 def train_writer(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
-    """Train a writer and return its folder, or None if it stopped before the end. The checkpoint lies beside it.
+    """Train a writer and return its folder, or None if it stopped early. The checkpoint is next to the folder.
 
     Raises:
         DataError: the data cannot be read.
         ChoiceError: there is no lesson.
-        SettingsError: the checkpoint is of another run.
+        SettingsError: the checkpoint belongs to another run.
     """
     begin(checkpoint=checkpoint_of(order.out), settings=_record(order), resume=order.resume)
     exchanges = read_lessons(order.data)
     if not exchanges:
         raise ChoiceError(f"{order.data} has no lesson")
     tokenizer = writer_tokenizer(exchanges[:: -(-len(exchanges) // _READ)])
-    lessons = lessons_of([(one,) for one in exchanges], tokenizer=tokenizer, is_short_likelier=False)
+    lessons = lessons_of([(exchange,) for exchange in exchanges], tokenizer=tokenizer, is_short_likelier=False)
     model = new_network(vocabulary=tokenizer.get_vocab_size(), shape=order.shape, seed=order.seed)
     reached = fit(
         model=model,
@@ -203,15 +198,15 @@ def train(*, data: Path, work: Path, settings: Mapping[str, Any], report: Callab
         data: folder of `planarena arc convert`.
         work: folder of all writers.
         settings: `steps`, `seed`, `resume`, `stop_after`; None: the recipe's.
-        report: is told about the progress.
+        report: progress callback.
 
     Raises:
         DataError: the data cannot be read.
-        ChoiceError: there is nothing to learn from.
-        SettingsError: the checkpoint is of another run.
+        ChoiceError: there is no lesson.
+        SettingsError: the checkpoint belongs to another run.
     """
     torch.set_num_threads(1)
-    given = {key: value for key, value in settings.items() if value is not None}
-    folder = folder_of(work=work, seed=given.get("seed", 0))
+    options = {key: value for key, value in settings.items() if value is not None}
+    folder = folder_of(work=work, seed=options.get("seed", 0))
     folder.parent.mkdir(parents=True, exist_ok=True)
-    return train_writer(Order(data=data / FILE, out=folder, **given), report=report)
+    return train_writer(Order(data=data / FILE, out=folder, **options), report=report)

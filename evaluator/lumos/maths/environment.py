@@ -41,7 +41,6 @@ class MathsEnvironment:
             self._code.close()
 
     def digest(self) -> str:
-        """See `Environment`."""
         return digest({"environment": "maths", "tools": _TOOLS_VERSION, "scoring": VERSION})
 
     def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
@@ -55,7 +54,6 @@ class MathsEnvironment:
         return ""
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        """See `Environment`."""
         programs = [call for call in calls if self._is_program(call)]
         made = iter(self._coding().run(programs) if programs else ())
         return [next(made) if self._is_program(call) else self._run(call) for call in calls]

@@ -61,7 +61,6 @@ class _Drawn:
         self._source = source
 
     def picture(self, *, scope: str, name: str) -> "Image":
-        """See `Given`."""
         from PIL import Image
 
         from evaluator.miniature.rendering import render
@@ -106,7 +105,6 @@ class MiniEnvironment:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def digest(self) -> str:
-        """See `Environment`."""
         parts = {"maths": self._maths.digest(), "sql": self._sql.digest(), "answers": answers.VERSION}
         return canonical_json.digest(
             {"environment": "mini", "rules": _RULES, "draws": VERSION, "ranking": RANKING, **parts}
@@ -117,12 +115,10 @@ class MiniEnvironment:
         return not_run(experts=self._experts, suite=suite, profile=self._profile)
 
     def scope(self, task: Task) -> str:
-        """See `Environment`."""
         assert isinstance(task, TurnTask)
         return task.scope
 
     def offered(self, suite: Suite) -> frozenset[str]:
-        """See `ExpertEnvironment`."""
         return frozenset(suite.catalogue.tools) - self._experts.lacking()
 
     def source(self) -> str:
@@ -130,7 +126,6 @@ class MiniEnvironment:
         return canonical_json.digest({"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"})
 
     def facts(self) -> dict[str, JsonValue]:
-        """See `ExpertEnvironment`."""
         return self._experts.facts()
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:

@@ -40,7 +40,6 @@ class _Photograph:
         self._mounted = mounted
 
     def picture(self, *, scope: str, name: str) -> "Image":
-        """See `Given`."""
         if name != PICTURE:
             raise NoPictureError(f"There is no picture {name[:100]!r}; there are: {PICTURE}.")
         from PIL import Image
@@ -73,7 +72,6 @@ class PictureEnvironment:
         self._experts = Answering(setting, given=_Photograph(mounted))
 
     def digest(self) -> str:
-        """See `Environment`."""
         return canonical_json.digest({"environment": "pictures", "rules": _RULES, "data": self._data})
 
     def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
@@ -91,22 +89,22 @@ class PictureEnvironment:
         return task.scope
 
     def offered(self, suite: Suite) -> frozenset[str]:
-        """See `ExpertEnvironment`."""
         return frozenset(suite.catalogue.tools) - self._experts.lacking()
 
     def source(self) -> str:
-        """See `ExpertEnvironment`."""
         return self._data
 
     def facts(self) -> dict[str, JsonValue]:
-        """See `ExpertEnvironment`."""
         return self._experts.facts()
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        """See `Environment`."""
         asked = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
         outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
-        return [outcomes.get(place) or _unknown(call) for place, call in enumerate(calls)]
+        return [
+            outcomes.get(place)
+            or Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool!r}; there are {LOOK} and {ANSWER}.")
+            for place, call in enumerate(calls)
+        ]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """See `Environment`: 1 for the letter or the words of the right choice."""
@@ -127,7 +125,3 @@ def letter_of(answer: str, *, choices: Sequence[str]) -> str | None:
         return by_words[0]
     found = _LETTER.match(text.upper() if len(text) <= 3 else text)
     return found["letter"] if found and found["letter"] in LETTERS[: len(choices)] else None
-
-
-def _unknown(call: Call) -> Refused:
-    return Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool!r}; there are {LOOK} and {ANSWER}.")

@@ -52,7 +52,6 @@ class QuestionEnvironment:
         self._profile = setting.profile
 
     def digest(self) -> str:
-        """See `Environment`."""
         return canonical_json.digest(
             {
                 "environment": "questions", "rules": _RULES, "ranking": RANKING, "answers": answers.VERSION,
@@ -75,15 +74,12 @@ class QuestionEnvironment:
         return ""
 
     def offered(self, suite: Suite) -> frozenset[str]:
-        """See `ExpertEnvironment`."""
         return frozenset(suite.catalogue.tools) - self._experts.lacking()
 
     def source(self) -> str:
-        """See `ExpertEnvironment`."""
         return self._data
 
     def facts(self) -> dict[str, JsonValue]:
-        """See `ExpertEnvironment`."""
         return self._experts.facts()
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
@@ -93,7 +89,6 @@ class QuestionEnvironment:
         return [outcomes[place] if place in outcomes else self._run(call) for place, call in enumerate(calls)]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
-        """See `Environment`."""
         del transcript
         assert isinstance(task, TurnTask)
         found = self._score(answer=answer or "", reference=task.answer)

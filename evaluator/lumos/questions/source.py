@@ -5,7 +5,7 @@ publishes those in its distractor setting, StrategyQA (Geva et al., 2021) those 
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,12 +125,12 @@ def read_evidence(path: Path) -> tuple[Article, ...]:
             by_title.setdefault(str(row["title"]), []).append((int(row["para_index"]), str(row["content"])))
         except (KeyError, TypeError, ValueError):
             raise QuestionFileError(f"{path}: paragraph {name!r} lacks title, para_index or content") from None
-    return tuple(Article(title, tuple(_in_order(paragraphs))) for title, paragraphs in by_title.items())
-
-
-def _in_order(paragraphs: Sequence[tuple[int, str]]) -> Iterable[str]:
-    """The paragraphs of one article, each once."""
-    return dict.fromkeys(text for _, text in sorted(paragraphs, key=lambda one: one[0]) if text.strip())
+    return tuple(
+        Article(
+            title, tuple(dict.fromkeys(text for _, text in sorted(paragraphs, key=lambda one: one[0]) if text.strip()))
+        )
+        for title, paragraphs in by_title.items()
+    )
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -187,7 +187,6 @@ class SqlEnvironment:
         self._remembered = 0
 
     def digest(self) -> str:
-        """See `Environment`."""
         return canonical_json.digest({"environment": "sql", "version": _VERSION, "data": self._data})
 
     def not_run(self, suite: Suite) -> "Mapping[str, tuple[NotRunReason, str]]":
@@ -201,7 +200,6 @@ class SqlEnvironment:
         return task.scope
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        """See `Environment`."""
         return [self._run(call) for call in calls]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:

@@ -31,7 +31,11 @@ def measure(*, variant: Variant, seed: int, work: Path, evaluator: Evaluator) ->
     """
     if (before := kept_scores(variant=variant, seed=seed, work=work)) is not None:
         return before
-    missing = [module.name for module in variant.modules if not _is_trained(module.folder(work=work, seed=seed))]
+    missing = [
+        module.name
+        for module in variant.modules
+        if not (module.folder(work=work, seed=seed) / "model.safetensors").is_file()
+    ]
     if missing:
         raise ChoiceError(f"{variant.name}: {' and '.join(missing)} with the seed {seed} is not trained yet")
     folders = [module.folder(work=work, seed=seed) for module in variant.modules]
@@ -116,7 +120,3 @@ def _cell(scores: Sequence[Scores], *, group: str) -> str:
     if not tasks or (group == ALL and len({task.partition("/")[0] for task in tasks}) < len(GROUPS)):
         return ""
     return in_words(clustered_mean([[one[task] for one in scores] for task in tasks]))
-
-
-def _is_trained(folder: Path) -> bool:
-    return (folder / "model.safetensors").is_file()

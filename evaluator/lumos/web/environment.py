@@ -58,7 +58,6 @@ class WalkEnvironment:
         self._walks, self._data = walks, data
 
     def digest(self) -> str:
-        """See `Environment`."""
         return canonical_json.digest({"environment": "walks", "rules": _RULES, "data": self._data})
 
     def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
@@ -67,12 +66,10 @@ class WalkEnvironment:
         return {}
 
     def scope(self, task: Task) -> str:
-        """See `Environment`."""
         assert isinstance(task, TurnTask)
         return task.scope
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        """See `Environment`."""
         return [self._run(call) for call in calls]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:

@@ -57,7 +57,6 @@ class Constrained:
         self._beams = beams
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """See `Strategy.converse`."""
         context = context_of(request)
         return (yield from linear(request=request, context=context, wiring=Wiring(context), beams=self._beams))
 
@@ -117,7 +116,6 @@ class Nonlinear:
         self._beams = beams
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """See `Strategy.converse`."""
         context = context_of(request)
         wiring = Wiring(context)
         ends = joinable_ends(context=context, wiring=wiring)

@@ -74,7 +74,6 @@ class EmbeddingSimilarity:
         self.threshold = calibrated_threshold(self) if threshold is None else threshold
 
     def compare(self, *, lines: Sequence[str], tools: Sequence[OfferedTool]) -> list[list[float]]:
-        """See `Similarity.compare`."""
         names = [self._embedding(tool.name) for tool in tools]
         return [[float(self._embedding(line) @ name) for name in names] for line in lines]
 

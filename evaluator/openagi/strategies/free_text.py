@@ -55,7 +55,6 @@ class FreeText:
         self._drops_repeats = drops_repeats
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """See `Strategy.converse`."""
         similarity = self._similarity or configured_similarity()
         messages, notes = self.ask(request)
         (answer,) = yield [GenerateCall(messages=messages, max_tokens=MAX_TOKENS, stop=STEPS_ARE_OVER)]
@@ -94,7 +93,6 @@ class ZeroShot(FreeText):
     names_tools: ClassVar[bool] = True
 
     def ask(self, request: PlannerRequest) -> tuple[tuple[Message, ...], Mapping[str, JsonValue]]:
-        """See `FreeText.ask`."""
         return zero_shot_prompt(request=request, names_tools=self.names_tools), {}
 
 
@@ -132,7 +130,6 @@ class FewShot(FreeText):
         self._demonstrations = demonstrations
 
     def ask(self, request: PlannerRequest) -> tuple[tuple[Message, ...], Mapping[str, JsonValue]]:
-        """See `FreeText.ask`."""
         shown = configured_demonstrations() if self._demonstrations is None else tuple(self._demonstrations)
         notes: dict[str, JsonValue] = {"demonstrations": {"number": len(shown), "digest": digest_of(shown)}}
         return few_shot_prompt(request=request, demonstrations=shown), notes

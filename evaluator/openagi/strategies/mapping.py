@@ -93,17 +93,15 @@ _DECORATION = " \t\r\n*_`#\"'.,;"
 def step_lines(text: str) -> tuple[str, ...]:
     """The lines of a text that each say one step, in order, at most `MAX_LINES`."""
     if _STEP.search(text):
-        parts = [_first_line(part) for part in _STEP.split(text)[1:]]
+        parts = [
+            next((line for line in part.splitlines() if line.strip(_DECORATION)), "") for part in _STEP.split(text)[1:]
+        ]
     elif items := [match["line"] for match in map(_ITEM.match, text.splitlines()) if match is not None]:
         parts = items
     else:
         parts = _PARTING.split(text)
     lines = (" ".join(part.split()).strip(_DECORATION)[:MAX_LINE].rstrip() for part in parts)
     return tuple(line for line in lines if line)[:MAX_LINES]
-
-
-def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if line.strip(_DECORATION)), "")
 
 
 BY_NAME = "name"

@@ -64,7 +64,6 @@ class LexicalSimilarity:
         self.threshold = threshold
 
     def compare(self, *, lines: Sequence[str], tools: Sequence[OfferedTool]) -> list[list[float]]:
-        """See `Similarity.compare`."""
         texts = tuple((_words(tool.name), _words(tool.description)) for tool in tools)
         weights = _weights(texts)
         return [_similarities(_words(line), texts=texts, weights=weights) for line in lines]

@@ -34,8 +34,8 @@ def test_a_single_step_may_try_a_candidate_of_any_form(tool, text):
     assert read_candidate({"steps": [step], "answers": ["R1"]}) == Candidate(tool, text)
 
 
-def test_grids_are_kept_as_they_are():
-    assert read_candidate({"grids": [[[1, 0]]]}) == type(read_candidate(MIRROR))(GRIDS, "[[[1,0]]]")
+def test_grids_are_a_candidate_themselves():
+    assert read_candidate({"grids": [[[1, 0]]]}) == Candidate(GRIDS, "[[[1,0]]]")
 
 
 @pytest.mark.parametrize(
@@ -43,20 +43,13 @@ def test_grids_are_kept_as_they_are():
     [
         "R1 = empty_grid(2, 3); R2 = fill_rect(R1, (0, 0), (1, 1), 'a')",
         {"steps": "R1 = empty_grid(2, 3); R2 = fill_rect(R1, (0, 0), (1, 1), 'a')"},
-        {
-            "steps": [
-                {"id": "s1", "tool": "empty_grid", "inputs": {"row": "2", "col": 3}, "outputs": {"grid": "s1.grid"}},
-                {
-                    "id": "s2",
-                    "tool": "fill_rect",
-                    "inputs": {"grid": "s1.grid", "tl": "(0, 0)", "br": "(1, 1)", "value": "a"},
-                    "outputs": {"grid": "s2.grid"},
-                },
-            ],
-            "answers": ["s2.grid"],
-        },
+        {"steps": [
+            {"id": "s1", "tool": "empty_grid", "inputs": {"row": "2", "col": 3}, "outputs": {"grid": "s1.grid"}},
+            {"id": "s2", "tool": "fill_rect", "outputs": {"grid": "s2.grid"},
+             "inputs": {"grid": "s1.grid", "tl": "(0, 0)", "br": "(1, 1)", "value": "a"}},
+        ], "answers": ["s2.grid"]},
     ],
-)
+)  # fmt: skip
 def test_steps_are_read_from_actions_and_from_plans(plan):
     found = read_candidate(plan)
     assert found.tool == STEPS
@@ -112,11 +105,8 @@ def test_what_is_no_candidate_is_explained(subtests):
 
 
 def test_a_candidate_is_told_from_other_results():
-    for candidate in (
-        ArcCandidate(Track.PROGRAM, "x"),
-        ArcCandidate(Track.STEPS, ["f(grid)"]),
-        ArcCandidate(Track.GRIDS, [[[1]]]),
-    ):
+    for track, content in ((Track.PROGRAM, "x"), (Track.STEPS, ["f(grid)"]), (Track.GRIDS, [[[1]]])):
+        candidate = ArcCandidate(track, content)
         assert candidate_of_value(candidate.text()) == candidate
     assert candidate_of_value('{"test":[],"train":[]}') is None
     assert candidate_of_value("7") is None

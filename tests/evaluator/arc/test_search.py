@@ -89,6 +89,6 @@ def test_the_answers_are_the_same_each_time_and_differ_on_the_test():
     pairs, test, _ = CASES["flip"]
     demonstrations = [(grid(given), grid(wanted)) for given, wanted in pairs[:1]]
     first, second = (search(demonstrations=demonstrations, tests=[grid(test)]) for _ in range(2))
-    made = [repr(one) for one in outputs(first, inputs=[grid(test)])]
+    made = [repr(output) for output in outputs(first, inputs=[grid(test)])]
     assert first == second
     assert len(set(made)) == len(made)

@@ -1,4 +1,4 @@
-"""The twelve families, each in a module of its own."""
+"""The twelve families, one module each."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Objects that move to another one."""
+"""Objects that move to a target."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -13,29 +13,28 @@ from evaluator.arc.mini.rules import Family, Rule, program_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approach(Rule):
-    """The objects of one colour move in a straight line until they touch the one of another."""
+    """Objects of one colour move in a straight line until they touch the object of another colour."""
 
     mover: int
     target: int
     paint: int = 0
-    """New colour of what moved; 0: it keeps its own."""
+    """New colour of moved objects; 0: unchanged."""
     trails: bool = False
     """Whether single cells leave a line of their old colour behind."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said unless each faces the only target, and its way and its last box are clear."""
-        found = regions(grid)
-        targets = [region for region in found if region.colour == self.target]
-        movers = [region for region in found if region.colour == self.mover]
-        if len(targets) != 1 or not movers or (self.trails and any(len(one.cells) > 1 for one in movers)):
+        """See `Rule`. Requires that every mover faces the only target, with a free path and final box."""
+        targets = [region for region in regions(grid) if region.colour == self.target]
+        movers = [region for region in regions(grid) if region.colour == self.mover]
+        if len(targets) != 1 or not movers or (self.trails and any(len(mover.cells) > 1 for mover in movers)):
             return None
         made = {cell: colour for cell, colour in cells_of(grid).items() if colour != self.mover}
         boxes: set[Cell] = set()
-        for one in movers:
-            way = _way(one, targets[0])
+        for mover in movers:
+            way = _way(mover, targets[0])
             if way is None:
                 return None
-            steps = [{(row + n * way[0], col + n * way[1]) for row, col in one.cells} for n in range(way[2] + 1)]
+            steps = [{(row + n * way[0], col + n * way[1]) for row, col in mover.cells} for n in range(way[2] + 1)]
             goal = region_of(steps[-1], colour=self.mover)
             covered = box(goal.top, goal.left, height=goal.height, width=goal.width)
             if any(cell in made for cell in (*covered, *chain(*steps))) or not boxes.isdisjoint(covered):
@@ -46,7 +45,6 @@ class Approach(Rule):
         return tuple(tuple(made.get((row, col), 0) for col in range(len(line))) for row, line in enumerate(grid))
 
     def program(self) -> str:
-        """See `Rule`."""
         mover, target = letter(self.mover), letter(self.target)
         trail = [f"        fill_between_coords(out, (row, col), obj['tl'], {mover})"] if self.trails else []
         painting = [f"        change_object_color(obj, {letter(self.paint)})"] if self.paint else []
@@ -75,15 +73,17 @@ class Approach(Rule):
         )
 
 
-def _way(one: Region, target: Region) -> tuple[int, int, int] | None:
-    """Direction, as rows and columns of a step, and the number of steps; None if the boxes do not face each other."""
-    beside = one.top <= target.bottom and target.top <= one.bottom
-    above = one.left <= target.right and target.left <= one.right
+def _way(mover: Region, target: Region) -> tuple[int, int, int] | None:
+    """Rows and columns of a step, and the number of steps; None if the boxes do not face each other."""
+    beside = mover.top <= target.bottom and target.top <= mover.bottom
+    above = mover.left <= target.right and target.left <= mover.right
     if beside == above:
         return None
     if above:
-        return (1, 0, target.top - one.bottom - 1) if one.bottom < target.top else (-1, 0, one.top - target.bottom - 1)
-    return (0, 1, target.left - one.right - 1) if one.right < target.left else (0, -1, one.left - target.right - 1)
+        down = mover.bottom < target.top
+        return (1, 0, target.top - mover.bottom - 1) if down else (-1, 0, mover.top - target.bottom - 1)
+    right = mover.right < target.left
+    return (0, 1, target.left - mover.right - 1) if right else (0, -1, mover.left - target.right - 1)
 
 
 class ApproachFamily(Family[Approach]):
@@ -92,22 +92,16 @@ class ApproachFamily(Family[Approach]):
     name: ClassVar[str] = "approach"
     words: ClassVar[str] = "move objects straight to another one, in some with a new colour or a trail"
     kinds: ClassVar[tuple[str, ...]] = (
-        "objects",
-        "cells, trail",
-        "objects, recoloured",
-        "cells",
-        "cells, recoloured, trail",
-    )
+        "objects", "cells, trail", "objects, recoloured", "cells", "cells, recoloured, trail",
+    )  # fmt: skip
 
     def draw_rule(self, dice: Dice, kind: str) -> Approach:
-        """See `Family`."""
         mover, target, paint = dice.some_of(COLOURS, count=3)
         return Approach(
             mover=mover, target=target, paint=paint if "recoloured" in kind else 0, trails=kind.endswith("trail")
         )
 
     def draw_input(self, dice: Dice, rule: Approach) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=8, most=12)
         known = {rule.mover, rule.target, rule.paint}
         height, width = dice.between(2, 4), dice.between(2, 4)
@@ -123,7 +117,6 @@ class ApproachFamily(Family[Approach]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Approach]:
-        """See `Family`."""
         for mover in read:
             for target in read:
                 if target == mover or target not in written:

@@ -16,15 +16,15 @@ _AXES = ((_ROW,), (_COLUMN,), (_ROW, _COLUMN))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connect(Rule):
-    """Joins each two cells of one colour in a line that have nothing between them."""
+    """Joins pairs of cells of one colour that share a row or column."""
 
     axes: tuple[str, ...]
     """`row`, `col` or both."""
     paint: int = 0
-    """Colour of the lines; 0: that of their ends."""
+    """Colour of the lines; 0: the colour of their ends."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said where a third cell is in the way, or lines of two colours cross."""
+        """See `Rule`. None if a third cell is in the way, or lines of two colours cross."""
         made: dict[Cell, int] = {}
         for axis in self.axes:
             lines = _lines(grid, axis)
@@ -36,7 +36,6 @@ class Connect(Rule):
         return painted(grid, made)
 
     def program(self) -> str:
-        """See `Rule`."""
         tests = " or ".join(f"on_same_line(one, two, '{axis}')" for axis in self.axes)
         test = f"({tests})" if len(self.axes) > 1 else tests
         paint = letter(self.paint) if self.paint else "color"
@@ -53,19 +52,19 @@ class Connect(Rule):
 
 
 def _lines(grid: Grid, axis: str) -> dict[Cell, int] | None:
-    """The blank cells between two of one colour in each row or column; None where a third cell is in the way."""
+    """The blank cells between two of one colour in each row or column; None if a third cell is in the way."""
     made: dict[Cell, int] = {}
     along = 1 if axis == _ROW else 0
     lines: dict[tuple[int, int], list[int]] = {}
-    there = cells_of(grid)
-    for cell, colour in there.items():
+    coloured = cells_of(grid)
+    for cell, colour in coloured.items():
         lines.setdefault((cell[1 - along], colour), []).append(cell[along])
     for (line, colour), places in lines.items():
         if len(places) > 2:
             return None
         for first, last in pairwise(places):
             between = [(line, place) if axis == _ROW else (place, line) for place in range(first + 1, last)]
-            if any(cell in there for cell in between):
+            if any(cell in coloured for cell in between):
                 return None
             made.update(dict.fromkeys(between, colour))
     return made
@@ -79,14 +78,12 @@ class ConnectFamily(Family[Connect]):
     kinds: ClassVar[tuple[str, ...]] = ("rows", "columns", "rows and columns", "painted", "rows and columns, painted")
 
     def draw_rule(self, dice: Dice, kind: str) -> Connect:
-        """See `Family`."""
         axes = {"rows": _AXES[0], "columns": _AXES[1], "painted": dice.one_of(_AXES[:2])}.get(kind, _AXES[2])
         return Connect(axes=axes, paint=dice.one_of(COLOURS) if kind.endswith("painted") else 0)
 
     def draw_input(self, dice: Dice, rule: Connect) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=7, most=11)
-        palette = dice.some_of([one for one in COLOURS if one != rule.paint], count=3)
+        palette = dice.some_of([colour for colour in COLOURS if colour != rule.paint], count=3)
         for axis in (_ROW, _COLUMN):
             for _ in range(dice.between(1, 2)):
                 drawn.put(_pair(dice, drawn, axis), dice.one_of(palette))
@@ -95,7 +92,6 @@ class ConnectFamily(Family[Connect]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Connect]:
-        """See `Family`."""
         del read
         for axes in _AXES:
             for paint in (0, *written):
@@ -103,7 +99,7 @@ class ConnectFamily(Family[Connect]):
 
 
 def _pair(dice: Dice, drawn: Canvas, axis: str) -> list[Cell]:
-    """Two cells of a line, at least two cells between them."""
+    """Two cells of a line with at least two cells between them."""
     length, lines = (drawn.cols, drawn.rows) if axis == _ROW else (drawn.rows, drawn.cols)
     first = dice.below(length - 3)
     last, line = dice.between(first + 3, length - 1), dice.below(lines)

@@ -1,4 +1,4 @@
-"""Counting, with as many cells as there are things."""
+"""Counting, with a cell in the output per counted item."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -14,27 +14,36 @@ _OBJECTS, _CELLS, _COLOURS, _BARS = "objects", "cells", "colours", "bars"
 _ROW, _COLUMN, _DIAGONAL, _SQUARE = "row", "column", "diagonal", "square"
 _LAYOUTS = (_ROW, _COLUMN, _DIAGONAL, _SQUARE)
 _MOST = 8
-"""The largest number that outputs show."""
+"""Maximum count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Rule):
-    """Counts, and makes a grid of the number."""
+    """Draws a grid of as many cells as there are counted items."""
 
     what: str
     """`objects`, `cells`, `colours`; or `bars`: the cells of each colour as a row, the most frequent colour first."""
     layout: str = _ROW
-    """Of the output: a `row`, a `column`, a `diagonal` or a `square` of so many cells."""
+    """Of the output: a `row`, `column`, `diagonal` or `square`."""
     paint: int = 0
-    """Colour of the output; bars have their own."""
+    """Colour of the output; bars keep their colours."""
     colour: int = 0
     """Only objects or cells of this colour count; 0: all."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said where nothing is there, of bars where two are equal, and of large numbers."""
+        """See `Rule`. None for a blank grid, bars of equal length, and counts beyond the maximum."""
         if self.what == _BARS:
-            return _bars(grid)
-        number = self._number(grid)
+            counts = Counter(cells_of(grid).values()).most_common()
+            lengths = [length for _, length in counts]
+            if not counts or len(set(lengths)) < len(lengths) or lengths[0] > _MOST:
+                return None
+            return tuple((colour,) * length + (0,) * (lengths[0] - length) for colour, length in counts)
+        if self.what == _COLOURS:
+            number = len(colours_of(grid))
+        elif self.what == _CELLS:
+            number = sum(self.colour in {0, cell} for cell in cells_of(grid).values())
+        else:
+            number = sum(self.colour in {0, region.colour} for region in regions(grid))
         if not 0 < number <= _MOST:
             return None
         if self.layout == _ROW:
@@ -46,15 +55,7 @@ class Count(Rule):
             tuple(self.paint if every or row == col else 0 for col in range(number)) for row in range(number)
         )  # fmt: skip
 
-    def _number(self, grid: Grid) -> int:
-        if self.what == _COLOURS:
-            return len(colours_of(grid))
-        if self.what == _CELLS:
-            return sum(self.colour in {0, cell} for cell in cells_of(grid).values())
-        return sum(self.colour in {0, region.colour} for region in regions(grid))
-
     def program(self) -> str:
-        """See `Rule`."""
         if self.what == _BARS:
             return program_of(
                 "bars = get_pixel_coords(grid)",
@@ -76,24 +77,16 @@ class Count(Rule):
         return program_of(f"count = {self._counting()}", *made[self.layout])
 
     def _counting(self) -> str:
-        wanted = letter(self.colour)
+        colour = letter(self.colour)
         if self.what == _COLOURS:
             return "len(get_pixel_coords(grid))"
         if self.what == _CELLS:
             if self.colour:
-                return f"len(get_pixel_coords(grid)[{wanted}])"
+                return f"len(get_pixel_coords(grid)[{colour}])"
             return "sum([len(coords) for coords in get_pixel_coords(grid).values()])"
         if self.colour:
-            return f"len([obj for obj in get_objects(grid) if get_object_color(obj) == {wanted}])"
+            return f"len([obj for obj in get_objects(grid) if get_object_color(obj) == {colour}])"
         return "len(get_objects(grid))"
-
-
-def _bars(grid: Grid) -> Grid | None:
-    found = Counter(cells_of(grid).values()).most_common()
-    lengths = [length for _, length in found]
-    if not found or len(set(lengths)) < len(lengths) or lengths[0] > _MOST:
-        return None
-    return tuple((colour,) * length + (0,) * (lengths[0] - length) for colour, length in found)
 
 
 class CountFamily(Family[Count]):
@@ -107,7 +100,6 @@ class CountFamily(Family[Count]):
     keeps_size: ClassVar[bool] = False
 
     def draw_rule(self, dice: Dice, kind: str) -> Count:
-        """See `Family`."""
         if kind == _BARS:
             return Count(what=_BARS)
         paint, colour = dice.one_of(COLOURS), dice.one_of(COLOURS)
@@ -117,10 +109,9 @@ class CountFamily(Family[Count]):
         )  # fmt: skip
 
     def draw_input(self, dice: Dice, rule: Count) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=6, most=10)
         number = dice.between(1, 7)
-        palette = dice.some_of([one for one in COLOURS if one != rule.colour], count=dice.between(2, 3))
+        palette = dice.some_of([colour for colour in COLOURS if colour != rule.colour], count=dice.between(2, 3))
         if rule.what == _COLOURS:
             palette = dice.some_of(COLOURS, count=number)
         if rule.what == _BARS:
@@ -135,7 +126,6 @@ class CountFamily(Family[Count]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Count]:
-        """See `Family`."""
         yield Count(what=_BARS)
         for layout in _LAYOUTS:
             for paint in written:

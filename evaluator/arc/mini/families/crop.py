@@ -1,4 +1,4 @@
-"""Cutting out one object, or all of them together."""
+"""Cropping to one object, or to all of them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -16,44 +16,43 @@ _THEN = {"": "", "columns": "horizontal_flip", "rows": "vertical_flip", "turn": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crop(Rule):
-    """The box of what is chosen is the output, in some reversed or turned."""
+    """The output is the bounding box of the selected objects, possibly reversed or rotated."""
 
     which: str
-    """`all` objects; the `largest` or `smallest`; the `odd` one, whose colour no other has; or that of a `colour`."""
+    """`all` objects; the `largest` or `smallest`; the `odd` one, with a unique colour; or the one of a `colour`."""
     colour: int = 0
     then: str = ""
-    """What comes after: reversing `columns` or `rows`, or a quarter `turn`."""
+    """Final operation: reversing `columns` or `rows`, or a quarter `turn`."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said where several could be meant."""
+        """See `Rule`. None if the selection is ambiguous."""
         box = region_of(cells_of(grid), colour=0) if self.which == _ALL else self._chosen(regions(grid))
         if box is None:
             return None
-        found = cropped(grid, box)
+        part = cropped(grid, box)
         match self.then:
             case "columns":
-                return tuple(row[::-1] for row in found)
+                return tuple(row[::-1] for row in part)
             case "rows":
-                return found[::-1]
+                return part[::-1]
             case "turn":
-                return turned(found)
-        return found
+                return turned(part)
+        return part
 
-    def _chosen(self, found: Sequence[Region]) -> Region | None:
-        sizes = [len(region.cells) for region in found]
-        colours = Counter(region.colour for region in found)
-        wanted = [
+    def _chosen(self, objects: Sequence[Region]) -> Region | None:
+        sizes = [len(region.cells) for region in objects]
+        colours = Counter(region.colour for region in objects)
+        candidates = [
             region
-            for region in found
+            for region in objects
             if (self.which == _LARGEST and len(region.cells) == max(sizes))
             or (self.which == _SMALLEST and len(region.cells) == min(sizes))
             or (self.which == _ODD and colours[region.colour] == 1)
             or (self.which == _COLOUR and region.colour == self.colour)
         ]
-        return wanted[0] if len(wanted) == 1 else None
+        return candidates[0] if len(candidates) == 1 else None
 
     def program(self) -> str:
-        """See `Rule`."""
         of_colour = f"for obj in get_objects(grid) if get_object_color(obj) == {letter(self.colour)}"
         chosen = {
             _ALL: ["out = tight_fit(grid)"],
@@ -69,7 +68,6 @@ class Crop(Rule):
         return program_of(*chosen[self.which], f"return {_THEN[self.then]}(out)" if self.then else "return out")
 
     def steps(self) -> str:
-        """See `Rule`."""
         if self.which != _ALL:
             return ""
         return "R1 = tight_fit(INPUT)" + (f"; R2 = {_THEN[self.then]}(R1)" if self.then else "")
@@ -84,7 +82,6 @@ class CropFamily(Family[Crop]):
     keeps_size: ClassVar[bool] = False
 
     def draw_rule(self, dice: Dice, kind: str) -> Crop:
-        """See `Family`."""
         moved = dice.one_of([then for then in _THEN if then])
         if kind == "by colour":
             return Crop(which=_COLOUR, colour=dice.one_of(COLOURS), then=moved if dice.chance(30) else "")
@@ -93,9 +90,8 @@ class CropFamily(Family[Crop]):
         return Crop(which=kind, then=moved if dice.chance(30) else "")
 
     def draw_input(self, dice: Dice, rule: Crop) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=7, most=11)
-        palette = dice.some_of([one for one in COLOURS if one != rule.colour], count=3)
+        palette = dice.some_of([colour for colour in COLOURS if colour != rule.colour], count=3)
         odd = [rule.colour or palette.pop()]
         if rule.which == _ODD:
             doubled = [colour for colour in palette for _ in range(dice.between(2, 3))]
@@ -108,7 +104,6 @@ class CropFamily(Family[Crop]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Crop]:
-        """See `Family`."""
         for then in _THEN:
             for which in (_ALL, _LARGEST, _SMALLEST, _ODD):
                 yield Crop(which=which, then=then)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from evaluator.arc.grids import Grid
 from evaluator.arc.mini.canvas import Dice, canvas, outline
-from evaluator.arc.mini.cells import COLOURS, Cell, Region, holes, letter, painted
+from evaluator.arc.mini.cells import COLOURS, Cell, holes, letter, painted
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _ALL, _LARGEST, _SMALLEST = "all", "largest", "smallest"
@@ -14,32 +14,33 @@ _ALL, _LARGEST, _SMALLEST = "all", "largest", "smallest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill(Rule):
-    """Fills what outlines enclose, and may give those outlines another colour."""
+    """Fills the interior of closed outlines, and may recolour those outlines."""
 
     inside: int
-    """Colour of the filling; 0: that of the outline."""
+    """Fill colour; 0: the colour of the outline."""
     frame: int = 0
-    """New colour of the outline; 0: it keeps its own."""
+    """New colour of the outline; 0: unchanged."""
     which: str = _ALL
-    """`all` insides, or those with the most (`largest`) or fewest (`smallest`) cells."""
+    """`all` interiors, or those with the most (`largest`) or fewest (`smallest`) cells."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said about insides that are no rectangles, or without any."""
-        found = holes(grid)
-        if not found or any(len(hole.cells) != hole.height * hole.width for hole in found):
+        """See `Rule`. None unless there are interiors and all are rectangles."""
+        interiors = holes(grid)
+        if not interiors or any(len(hole.cells) != hole.height * hole.width for hole in interiors):
             return None
-        sizes = [len(hole.cells) for hole in found]
-        wanted = {_LARGEST: {max(sizes)}, _SMALLEST: {min(sizes)}}.get(self.which, set(sizes))
+        sizes = [len(hole.cells) for hole in interiors]
+        selected = {_LARGEST: {max(sizes)}, _SMALLEST: {min(sizes)}}.get(self.which, set(sizes))
         made: dict[Cell, int] = {}
-        for hole in found:
-            if len(hole.cells) in wanted:
+        for hole in interiors:
+            if len(hole.cells) in selected:
                 colour = grid[hole.top][hole.left - 1]
-                made |= dict.fromkeys(_around(hole), self.frame or colour)
+                shape = outline(height=hole.height + 2, width=hole.width + 2)
+                around = [(hole.top - 1 + row, hole.left - 1 + col) for row, col in shape]
+                made |= dict.fromkeys(around, self.frame or colour)
                 made |= dict.fromkeys(hole.cells, self.inside or colour)
         return painted(grid, made)
 
     def program(self) -> str:
-        """See `Rule`."""
         chosen, indent = [], "    "
         if self.which != _ALL:
             function = "max" if self.which == _LARGEST else "min"
@@ -64,12 +65,6 @@ class Fill(Rule):
         )
 
 
-def _around(hole: Region) -> list[Cell]:
-    """The cells of the outline of a rectangle."""
-    place = (hole.top - 1, hole.left - 1)
-    return [(place[0] + row, place[1] + col) for row, col in outline(height=hole.height + 2, width=hole.width + 2)]
-
-
 class EncloseFamily(Family[Fill]):
     """Outlines of rectangles, some of them open."""
 
@@ -80,7 +75,6 @@ class EncloseFamily(Family[Fill]):
     kinds: ClassVar[tuple[str, ...]] = ("colour", "own colour", "new outline", "by size", "by size, new outline")
 
     def draw_rule(self, dice: Dice, kind: str) -> Fill:
-        """See `Family`."""
         inside, frame = dice.some_of(COLOURS, count=2)
         return Fill(
             inside=0 if kind == "own colour" else inside, frame=frame if kind.endswith("outline") else 0,
@@ -88,7 +82,6 @@ class EncloseFamily(Family[Fill]):
         )  # fmt: skip
 
     def draw_input(self, dice: Dice, rule: Fill) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=9, most=12)
         others = [colour for colour in COLOURS if colour not in {rule.inside, rule.frame}]
         palette = dice.some_of(others, count=2)
@@ -101,16 +94,15 @@ class EncloseFamily(Family[Fill]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Fill]:
-        """See `Family`."""
         del read
         for which in (_ALL, _LARGEST, _SMALLEST):
             for inside in (0, *written):
-                for frame in (0, *(one for one in written if one != inside)):
+                for frame in (0, *(colour for colour in written if colour != inside)):
                     yield Fill(inside=inside, frame=frame, which=which)
 
 
 def _gap(dice: Dice, *, height: int, width: int) -> Cell:
-    """A cell of an outline that is no corner."""
+    """A cell of an outline other than its corners."""
     if dice.chance(50):
         return dice.one_of((0, height - 1)), dice.between(1, width - 2)
     return dice.between(1, height - 2), dice.one_of((0, width - 1))

@@ -14,17 +14,17 @@ _DOWN, _RIGHT, _UP, _LEFT = range(4)
 
 
 def _settled(line: Sequence[int], mover: int) -> tuple[int, ...]:
-    """A line whose cells fell towards its end."""
-    found = [0] * len(line)
+    """The line after its cells have fallen towards its end."""
+    settled = [0] * len(line)
     floor = len(line) - 1
     for place in reversed(range(len(line))):
         if line[place] and mover in {0, line[place]}:
-            found[floor] = line[place]
+            settled[floor] = line[place]
             floor -= 1
         elif line[place]:
-            found[place] = line[place]
+            settled[place] = line[place]
             floor = place - 1
-    return tuple(found)
+    return tuple(settled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,9 @@ class Fall(Rule):
 
     side: int
     mover: int = 0
-    """0: all colours."""
+    """Falling colour; 0: all."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`."""
         if self.mover and self.mover not in colours_of(grid):
             return None
         lines = list(zip(*grid, strict=True)) if self.side in {_DOWN, _UP} else list(grid)
@@ -47,14 +46,10 @@ class Fall(Rule):
         return tuple(zip(*fallen, strict=True)) if self.side in {_DOWN, _UP} else tuple(fallen)
 
     def program(self) -> str:
-        """See `Rule`."""
         before = [f"grid = rotate_clockwise(grid, {90 * self.side})"] if self.side else []
         after = f"rotate_clockwise(out, {360 - 90 * self.side})" if self.side else "out"
         start = ["rows, cols = get_size(grid)", "out = empty_grid(rows, cols)", "for col in range(cols):"]
-        return program_of(*before, *start, *(self._falling() if self.mover else _PILING), f"return {after}")
-
-    def _falling(self) -> list[str]:
-        return [
+        falling = (
             "    floor = rows - 1",
             "    for row in range(rows - 1, -1, -1):",
             f"        if grid[row][col] == {letter(self.mover)}:",
@@ -63,7 +58,8 @@ class Fall(Rule):
             "        elif grid[row][col] != '.':",
             "            fill_value(out, (row, col), grid[row][col])",
             "            floor = row - 1",
-        ]
+        )
+        return program_of(*before, *start, *(falling if self.mover else _PILING), f"return {after}")
 
 
 _PILING = (
@@ -81,23 +77,20 @@ class GravityFamily(Family[Fall]):
     kinds: ClassVar[tuple[str, ...]] = ("all, down", "all, sideways", "one colour, down", "one colour, sideways", "up")
 
     def draw_rule(self, dice: Dice, kind: str) -> Fall:
-        """See `Family`."""
         if kind == "up":
             return Fall(side=_UP, mover=dice.one_of((0, *COLOURS)))
         side = _DOWN if kind.endswith("down") else dice.one_of((_LEFT, _RIGHT))
         return Fall(side=side, mover=dice.one_of(COLOURS) if kind.startswith("one") else 0)
 
     def draw_input(self, dice: Dice, rule: Fall) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=5, most=9)
-        palette = dice.some_of([one for one in COLOURS if one != rule.mover], count=dice.between(2, 3))
+        palette = dice.some_of([colour for colour in COLOURS if colour != rule.mover], count=dice.between(2, 3))
         places = [(row, col) for row in range(drawn.rows) for col in range(drawn.cols)]
         for cell in dice.some_of(places, count=len(places) * dice.between(15, 30) // 100):
             drawn.put([cell], rule.mover if rule.mover and dice.chance(55) else dice.one_of(palette))
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Fall]:
-        """See `Family`."""
         del written
         for side in range(4):
             for mover in (0, *read):

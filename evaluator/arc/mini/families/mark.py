@@ -1,4 +1,4 @@
-"""New colours for objects with a property."""
+"""Recolouring objects with a property."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,56 +11,51 @@ from evaluator.arc.mini.canvas import Dice, box, canvas, polyomino
 from evaluator.arc.mini.cells import COLOURS, Cell, Region, letter, painted, regions
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
-_SIZES = range(1, 7)
-
 
 @dataclass(frozen=True, slots=True)
 class _Property:
-    """A property of objects, twice."""
+    """A property of objects, implemented twice."""
 
     holds: Callable[[Region, Sequence[Region], Grid], bool]
-    """For a region among all of the grid."""
+    """Predicate on a region, all regions, and the grid."""
     test: str
-    """As Python, of `obj` among `objs` of `grid`."""
+    """Python expression over `obj`, `objs` and `grid`."""
 
 
-def _sized(size: int) -> _Property:
-    return _Property(lambda one, _, __: len(one.cells) == size, f"obj['cell_count'] == {size}")
-
-
-def _touches(one: Region, _: Sequence[Region], grid: Grid) -> bool:
-    return one.top == 0 or one.left == 0 or one.bottom == len(grid) - 1 or one.right == len(grid[0]) - 1
+def _has_cells(size: int) -> _Property:
+    return _Property(lambda region, _, __: len(region.cells) == size, f"obj['cell_count'] == {size}")
 
 
 _PROPERTIES: Mapping[str, _Property] = MappingProxyType({
     "largest": _Property(
-        lambda one, all_of, _: len(one.cells) == max(len(other.cells) for other in all_of),
+        lambda region, regions, _: len(region.cells) == max(len(other.cells) for other in regions),
         "obj['cell_count'] == max([other['cell_count'] for other in objs])",
     ),
     "smallest": _Property(
-        lambda one, all_of, _: len(one.cells) == min(len(other.cells) for other in all_of),
+        lambda region, regions, _: len(region.cells) == min(len(other.cells) for other in regions),
         "obj['cell_count'] == min([other['cell_count'] for other in objs])",
     ),
-    "tall": _Property(lambda one, _, __: one.height > one.width, "obj['size'][0] > obj['size'][1]"),
-    "wide": _Property(lambda one, _, __: one.height < one.width, "obj['size'][0] < obj['size'][1]"),
+    "tall": _Property(lambda region, _, __: region.height > region.width, "obj['size'][0] > obj['size'][1]"),
+    "wide": _Property(lambda region, _, __: region.height < region.width, "obj['size'][0] < obj['size'][1]"),
     "border": _Property(
-        _touches,
+        lambda region, _, grid: 0 in (region.top, region.left)
+        or region.bottom == len(grid) - 1 or region.right == len(grid[0]) - 1,
         "obj['tl'][0] == 0 or obj['tl'][1] == 0 or obj['tl'][0] + obj['size'][0] == len(grid) or "
         "obj['tl'][1] + obj['size'][1] == len(grid[0])",
     ),
     "solid": _Property(
-        lambda one, _, __: len(one.cells) == one.height * one.width,
+        lambda region, _, __: len(region.cells) == region.height * region.width,
         "obj['cell_count'] == obj['size'][0] * obj['size'][1]",
     ),
     "top": _Property(
-        lambda one, all_of, _: one.top == min(other.top for other in all_of),
+        lambda region, regions, _: region.top == min(other.top for other in regions),
         "obj['tl'][0] == min([other['tl'][0] for other in objs])",
     ),
     "left": _Property(
-        lambda one, all_of, _: one.left == min(other.left for other in all_of),
+        lambda region, regions, _: region.left == min(other.left for other in regions),
         "obj['tl'][1] == min([other['tl'][1] for other in objs])",
     ),
-    **{f"{size} cells": _sized(size) for size in _SIZES},
+    **{f"{size} cells": _has_cells(size) for size in range(1, 7)},
 })  # fmt: skip
 _KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "size": ("largest", "smallest"), "side": ("tall", "wide"), "place": ("border", "top", "left"),
@@ -70,16 +65,15 @@ _KINDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark(Rule):
-    """Objects with a property get a colour, and the others may get another one."""
+    """Objects with a property get a new colour, and the others may get another."""
 
     which: str
     """Name of the property."""
     paint: int
     others: int = 0
-    """0: they keep their colour."""
+    """Colour of the other objects; 0: unchanged."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`."""
         made: dict[Cell, int] = {}
         for region, holds in zip(regions(grid), _held(grid, self.which), strict=True):
             if colour := self.paint if holds else self.others:
@@ -87,7 +81,6 @@ class Mark(Rule):
         return painted(grid, made)
 
     def program(self) -> str:
-        """See `Rule`."""
         others = ["    else:", f"        change_object_color(obj, {letter(self.others)})"] if self.others else []
         return program_of(
             "objs = get_objects(grid)",
@@ -103,9 +96,8 @@ class Mark(Rule):
 
 @lru_cache(maxsize=2048)
 def _held(grid: Grid, which: str) -> tuple[bool, ...]:
-    """Whether each region has the property; all rules of a property ask the same."""
-    found, holds = regions(grid), _PROPERTIES[which].holds
-    return tuple(holds(region, found, grid) for region in found)
+    """Whether each region has the property; cached, because all rules of a property share it."""
+    return tuple(_PROPERTIES[which].holds(region, regions(grid), grid) for region in regions(grid))
 
 
 class MarkFamily(Family[Mark]):
@@ -117,12 +109,10 @@ class MarkFamily(Family[Mark]):
     writes_always: ClassVar[bool] = False
 
     def draw_rule(self, dice: Dice, kind: str) -> Mark:
-        """See `Family`."""
         paint, others = dice.some_of(COLOURS, count=2)
         return Mark(which=dice.one_of(_KINDS[kind]), paint=paint, others=others if dice.chance(40) else 0)
 
     def draw_input(self, dice: Dice, rule: Mark) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=8, most=12)
         others = [colour for colour in COLOURS if colour not in {rule.paint, rule.others}]
         palette = dice.some_of(others, count=1 if dice.chance(70) else 2)
@@ -136,9 +126,8 @@ class MarkFamily(Family[Mark]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Mark]:
-        """See `Family`."""
         del read
         for which in _PROPERTIES:
             for paint in written:
-                for others in (0, *(one for one in written if one != paint)):
+                for others in (0, *(colour for colour in written if colour != paint)):
                     yield Mark(which=which, paint=paint, others=others)

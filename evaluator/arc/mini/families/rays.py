@@ -23,14 +23,14 @@ class Shoot(Rule):
     """Cells send rays of their colour to the border, over blank cells only."""
 
     ways: str
-    """A name of directions."""
+    """Name of a set of directions."""
     source: int = 0
-    """Colour of the cells that do; 0: all."""
+    """Colour of the cells that send rays; 0: all."""
     stops: bool = False
-    """Whether a ray ends at the first cell that is not blank; otherwise it goes on behind it."""
+    """Whether a ray ends at the first coloured cell; otherwise it continues behind it."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said where rays of two colours meet."""
+        """See `Rule`. None if rays of two colours meet."""
         if self.source and self.source not in colours_of(grid):
             return None
         rows, cols = len(grid), len(grid[0])
@@ -50,7 +50,6 @@ class Shoot(Rule):
         return painted(grid, made)
 
     def program(self) -> str:
-        """See `Rule`."""
         ray = [
             f"for down, right in {list(_WAYS[self.ways])}:",
             "    for step in range(1, rows + cols):",
@@ -79,23 +78,20 @@ class RaysFamily(Family[Shoot]):
     kinds: ClassVar[tuple[str, ...]] = ("one way", "line", "one colour, one way", "cross", "diagonals")
 
     def draw_rule(self, dice: Dice, kind: str) -> Shoot:
-        """See `Family`."""
         ways = {"line": ("row", "column"), "cross": ("cross",), "diagonals": ("diagonals",)}.get(kind, _STRAIGHT)
         source = 0 if kind in {"one way", "line"} else dice.one_of(COLOURS)
         return Shoot(ways=dice.one_of(ways), source=source, stops=dice.chance(50))
 
     def draw_input(self, dice: Dice, rule: Shoot) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=6, most=10)
         places = [(row, col) for row in range(drawn.rows) for col in range(drawn.cols)]
-        palette = dice.some_of([one for one in COLOURS if one != rule.source], count=3)
+        palette = dice.some_of([colour for colour in COLOURS if colour != rule.source], count=3)
         sources = dice.between(1, 3) if rule.source else 0
         for number, cell in enumerate(dice.some_of(places, count=sources + dice.between(3, 6))):
             drawn.put([cell], rule.source if number < sources else dice.one_of(palette))
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Shoot]:
-        """See `Family`."""
         del written
         for ways in _WAYS:
             for source in (0, *read):

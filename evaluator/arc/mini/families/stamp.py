@@ -1,4 +1,4 @@
-"""Patterns around marked cells, and copies of a shape at them."""
+"""Patterns around marked cells, or copies of a shape at them."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,32 +24,31 @@ class Stamp(Rule):
     marker: int
     """Colour of the marked cells."""
     pattern: str
-    """A name of cells around a marked one; `copy`: the largest object, its top left corner on the marked cell."""
+    """Name of a pattern of cells around a marked one; `copy`: the largest object, its top left corner on the marker."""
     paint: int = 0
-    """Colour of pattern or copies; 0: a pattern has that of the marker, a copy that of the object."""
+    """Colour of pattern or copies; 0: the marker's for a pattern, the object's for a copy."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`. Nothing is said where something is in the way, or a copy would not fit in."""
+        """See `Rule`. None if coloured cells are in the way, or a copy does not fit."""
         if self.marker not in colours_of(grid):
             return None
-        there = cells_of(grid)
-        marked = [cell for cell, colour in there.items() if colour == self.marker]
+        coloured = cells_of(grid)
+        marked = [cell for cell, colour in coloured.items() if colour == self.marker]
         if self.pattern == _COPY:
             return self._copied(grid, marked=marked)
         made: dict[Cell, int] = {}
         for row, col in marked:
             for down, right in _PATTERNS[self.pattern]:
                 cell = (row + down, col + right)
-                if cell in there:
+                if cell in coloured:
                     return None
                 if 0 <= cell[0] < len(grid) and 0 <= cell[1] < len(grid[0]):
                     made[cell] = self.paint or self.marker
         return painted(grid, made)
 
     def _copied(self, grid: Grid, *, marked: list[Cell]) -> Grid | None:
-        found = regions(grid)
-        sizes = [len(region.cells) for region in found]
-        (shape, *others) = [region for region in found if len(region.cells) == max(sizes)]
+        largest = max(len(region.cells) for region in regions(grid))
+        shape, *others = [region for region in regions(grid) if len(region.cells) == largest]
         if others or shape.colour == self.marker:
             return None
         free = {(row, col) for row, line in enumerate(grid) for col, cell in enumerate(line) if not cell}
@@ -64,7 +63,6 @@ class Stamp(Rule):
         return painted(grid, made)
 
     def program(self) -> str:
-        """See `Rule`."""
         marker = letter(self.marker)
         if self.pattern == _COPY:
             painting = [f"change_object_color(shape, {letter(self.paint)})"] if self.paint else []
@@ -92,7 +90,6 @@ class StampFamily(Family[Stamp]):
     kinds: ClassVar[tuple[str, ...]] = ("lines", "ring", "pattern, painted", "copy", "copy, painted")
 
     def draw_rule(self, dice: Dice, kind: str) -> Stamp:
-        """See `Family`."""
         marker, paint = dice.some_of(COLOURS, count=2)
         if kind.startswith(_COPY):
             pattern = _COPY
@@ -102,9 +99,8 @@ class StampFamily(Family[Stamp]):
         return Stamp(marker=marker, pattern=pattern, paint=paint if painted_too else 0)
 
     def draw_input(self, dice: Dice, rule: Stamp) -> Grid | None:
-        """See `Family`."""
         drawn = canvas(dice, least=7, most=11)
-        others = dice.some_of([one for one in COLOURS if one not in {rule.marker, rule.paint}], count=2)
+        others = dice.some_of([colour for colour in COLOURS if colour not in {rule.marker, rule.paint}], count=2)
         if rule.pattern == _COPY:
             shape = polyomino(dice, cells=dice.between(3, 5))
             drawn.place(dice, shape=shape, colour=dice.one_of(others))
@@ -115,7 +111,6 @@ class StampFamily(Family[Stamp]):
         return drawn.grid()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Stamp]:
-        """See `Family`."""
         for marker in read:
             for pattern in (*_PATTERNS, _COPY):
                 for paint in (0, *written):

@@ -1,4 +1,4 @@
-"""Mirrors: reversing, adding the mirror image, and completing one."""
+"""Mirroring a grid, joining the mirror image, and completing a symmetric figure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from evaluator.arc.mini.rules import Family, Rule, program_of
 
 
 class Way(StrEnum):
-    """What is done with the mirror image."""
+    """Use of the mirror image."""
 
     FLIP = "flip"
     """It is the output."""
     APPEND = "append"
-    """It is joined at the end."""
+    """It follows the grid."""
     PREPEND = "prepend"
-    """It is joined at the beginning."""
+    """It precedes the grid."""
     COMPLETE = "complete"
     """Its cells fill blank ones."""
 
@@ -32,41 +32,50 @@ def _mirrored(grid: Grid, axis: str) -> Grid:
 
 
 def _completed(grid: Grid, axis: str) -> Grid | None:
-    """None where two cells that mirror each other have different colours."""
+    """None if two mirrored cells have different colours."""
     other = _mirrored(grid, axis)
     cells = [list(zip(*rows, strict=True)) for rows in zip(grid, other, strict=True)]
-    if any(one and two and one != two for row in cells for one, two in row):
+    if any(cell and image and cell != image for row in cells for cell, image in row):
         return None
-    return tuple(tuple(one or two for one, two in row) for row in cells)
+    return tuple(tuple(cell or image for cell, image in row) for row in cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror(Rule):
-    """One mirror, or two of them where a figure is completed."""
+    """One mirror axis, or two for completing a figure."""
 
     way: Way
     axis: str
-    """What is reversed: `columns`, `rows`, or `both` one after the other."""
+    """Reversed dimension: `columns`, `rows`, or `both` one after the other."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`."""
         if self.way is Way.COMPLETE:
-            found: Grid | None = grid
+            figure: Grid | None = grid
             for axis in (_COLUMNS, _ROWS) if self.axis == _BOTH else (self.axis,):
-                found = None if found is None else _completed(found, axis)
-            return found
+                figure = None if figure is None else _completed(figure, axis)
+            return figure
         other = _mirrored(grid, self.axis)
         if self.way is Way.FLIP:
             return other
         first, second = (grid, other) if self.way is Way.APPEND else (other, grid)
         if self.axis == _ROWS:
             return first + second
-        return tuple(one + two for one, two in zip(first, second, strict=True))
+        return tuple(left + right for left, right in zip(first, second, strict=True))
 
     def program(self) -> str:
-        """See `Rule`."""
         if self.way is Way.COMPLETE:
-            return program_of(*self._completing())
+            mirrors = {_COLUMNS: "(row, cols - 1 - col)", _ROWS: "(rows - 1 - row, col)"}
+            places = [*mirrors.values(), "(rows - 1 - row, cols - 1 - col)"]
+            return program_of(
+                "rows, cols = get_size(grid)",
+                "for color, coords in get_pixel_coords(grid).items():",
+                "    for row, col in coords:",
+                *(
+                    f"        fill_value(grid, {place}, color)"
+                    for place in (places if self.axis == _BOTH else [mirrors[self.axis]])
+                ),
+                "return grid",
+            )
         flip = f"{'horizontal_flip' if self.axis == _COLUMNS else 'vertical_flip'}(grid)"
         if self.way is Way.FLIP:
             return program_of(f"return {flip}")
@@ -76,27 +85,14 @@ class Mirror(Rule):
         joined = f"return [{first}[row] + {second}[row] for row in range(len(grid))]"
         return program_of(f"other = {flip}", joined)
 
-    def _completing(self) -> list[str]:
-        mirrors = {_COLUMNS: "(row, cols - 1 - col)", _ROWS: "(rows - 1 - row, col)"}
-        last = "(rows - 1 - row, cols - 1 - col)"
-        wanted = [*mirrors.values(), last] if self.axis == _BOTH else [mirrors[self.axis]]
-        return [
-            "rows, cols = get_size(grid)",
-            "for color, coords in get_pixel_coords(grid).items():",
-            "    for row, col in coords:",
-            *(f"        fill_value(grid, {place}, color)" for place in wanted),
-            "return grid",
-        ]
-
     def steps(self) -> str:
-        """See `Rule`."""
         if self.way is not Way.FLIP:
             return ""
         return f"R1 = {'horizontal_flip' if self.axis == _COLUMNS else 'vertical_flip'}(INPUT)"
 
 
 class SymmetryFamily(Family[Mirror]):
-    """Grids full of cells; a half or a quarter of a figure where it is to be completed."""
+    """Dense grids; for completing, a half or a quarter of a figure."""
 
     name: ClassVar[str] = "symmetry"
     words: ClassVar[str] = "reverse rows or columns, add the mirror image, or complete a symmetric figure"
@@ -104,13 +100,11 @@ class SymmetryFamily(Family[Mirror]):
     keeps_size: ClassVar[bool] = False
 
     def draw_rule(self, dice: Dice, kind: str) -> Mirror:
-        """See `Family`."""
         if kind == "complete both":
             return Mirror(way=Way.COMPLETE, axis=_BOTH)
         return Mirror(way=Way(kind), axis=dice.one_of((_COLUMNS, _ROWS)))
 
     def draw_input(self, dice: Dice, rule: Mirror) -> Grid | None:
-        """See `Family`."""
         palette = dice.some_of(COLOURS, count=dice.between(2, 3))
         if rule.way is not Way.COMPLETE:
             longest = 7 if rule.way is Way.FLIP else 5
@@ -124,7 +118,6 @@ class SymmetryFamily(Family[Mirror]):
         return _mirrored(grid, _ROWS) if dice.chance(50) else grid
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Mirror]:
-        """See `Family`."""
         del read, written
         for way in Way:
             for axis in (_COLUMNS, _ROWS, _BOTH) if way is Way.COMPLETE else (_COLUMNS, _ROWS):
@@ -134,7 +127,7 @@ class SymmetryFamily(Family[Mirror]):
 def _filled(
     dice: Dice, *, rows: int, cols: int, height: int, width: int, palette: list[int], percent: int
 ) -> Grid:  # fmt: skip
-    """A grid whose top left part has this share of random cells."""
+    """A grid whose top left part has this percentage of random cells."""
     return tuple(
         tuple(
             dice.one_of(palette) if row < height and col < width and dice.chance(percent) else 0 for col in range(cols)

@@ -1,4 +1,4 @@
-"""Turning the whole grid, with a change of colour in some."""
+"""Rotating the whole grid, optionally recoloured."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -10,21 +10,20 @@ from evaluator.arc.mini.cells import COLOURS, colours_of, letter, turned
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 _TURNS = ((1, False), (2, False), (3, False), (1, True), (3, True))
-"""Quarters, and whether columns are reversed after. Reversing alone is in the family of symmetry."""
+"""Quarter turns, and whether columns are reversed afterwards. Reversing alone belongs to the symmetry family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Rule):
-    """Turns clockwise, reverses columns, and gives one colour to the cells of another."""
+    """Rotates clockwise, reverses columns, and replaces one colour by another."""
 
     quarters: int
     is_flipped: bool
     old: int = 0
     new: int = 0
-    """No colour changes if both are 0."""
+    """Both 0: no colour changes."""
 
     def apply(self, grid: Grid) -> Grid | None:
-        """See `Rule`."""
         if self.old and self.old not in colours_of(grid):
             return None
         for _ in range(self.quarters):
@@ -34,7 +33,6 @@ class Turn(Rule):
         return tuple(tuple(self.new if cell == self.old else cell for cell in row) for row in grid)
 
     def program(self) -> str:
-        """See `Rule`."""
         lines = [f"grid = rotate_clockwise(grid, {90 * self.quarters})"]
         if self.is_flipped:
             lines.append("grid = horizontal_flip(grid)")
@@ -43,7 +41,6 @@ class Turn(Rule):
         return program_of(*lines, "return grid")
 
     def steps(self) -> str:
-        """See `Rule`."""
         calls = [f"R1 = rotate_clockwise(INPUT, {90 * self.quarters})"]
         if self.is_flipped:
             calls.append("R2 = horizontal_flip(R1)")
@@ -53,7 +50,7 @@ class Turn(Rule):
 
 
 class TurnFamily(Family[Turn]):
-    """Grids full of cells."""
+    """Dense grids."""
 
     name: ClassVar[str] = "turn"
     words: ClassVar[str] = "turn the grid by quarters, in some reversed or with one colour replaced"
@@ -61,14 +58,12 @@ class TurnFamily(Family[Turn]):
     keeps_size: ClassVar[bool] = False
 
     def draw_rule(self, dice: Dice, kind: str) -> Turn:
-        """See `Family`."""
         flipped = kind.startswith("diagonal")
         quarters = 2 if kind == "half" else dice.one_of((1, 3))
         old, new = dice.some_of(COLOURS, count=2) if kind.endswith("recoloured") else (0, 0)
         return Turn(quarters=quarters, is_flipped=flipped, old=old, new=new)
 
     def draw_input(self, dice: Dice, rule: Turn) -> Grid | None:
-        """See `Family`."""
         rows, cols = dice.between(3, 7), dice.between(3, 7)
         others = [colour for colour in COLOURS if colour not in {rule.old, rule.new}]
         palette = dice.some_of(others, count=dice.between(2, 3))
@@ -79,7 +74,6 @@ class TurnFamily(Family[Turn]):
         )  # fmt: skip
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Turn]:
-        """See `Family`."""
         swaps = [(0, 0), *((old, new) for old in read for new in written if old != new)]
         for quarters, flipped in _TURNS:
             for old, new in swaps:

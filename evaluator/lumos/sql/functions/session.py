@@ -89,7 +89,9 @@ class _GroupConcat:
         if value is None:
             return
         self.separator, self.descending = str(separator), tuple(map(bool, order[1::2]))
-        text = _text(value)[:LONGEST_GROUP_CONCAT]
+        text = (
+            str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
+        )[:LONGEST_GROUP_CONCAT]
         key = collation.key(text)
         if distinct and key in self.seen:
             return
@@ -128,10 +130,6 @@ def _item_size(item: tuple[str, tuple[Cell, ...]]) -> int:
     """Bytes of an item, and of the keys that sort it by its values."""
     text, order = item
     return _size(text) + 2 * sum(map(_size, order))
-
-
-def _text(value: Cell) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
 def _rank(value: Cell) -> tuple[int, float, str]:

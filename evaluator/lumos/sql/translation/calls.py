@@ -53,17 +53,15 @@ def function(node: exp.Anonymous, writer: Writer) -> str:
         raise StatementError(Reason.UNSUPPORTED, f"the function {node.name[:60]} is not available here")
     if name in ("MAX", "MIN") and len(arguments) != 1:
         raise StatementError(Reason.SYNTAX, f"{name} takes one argument; GREATEST and LEAST take several")
-    if name in ("SUM", "AVG") and [_kind(one, writer) for one in arguments] in ([Kind.DATE], [Kind.MOMENT]):
+    if name in ("SUM", "AVG") and [
+        (writer.kind_of(one) if isinstance(one, exp.Column) else None) for one in arguments
+    ] in ([Kind.DATE], [Kind.MOMENT]):
         return f"{name}(MY_DATE_NUMBER({writer.expression(arguments[0])}))"
     if name == "TIMESTAMPDIFF" and arguments and isinstance(arguments[0], exp.Column):
         arguments = [exp.Literal.string(arguments[0].name), *arguments[1:]]
     if name.startswith("MY_"):
         arguments = []
     return f"{name if name in BUILT_IN else quoted(name)}({', '.join(map(writer.expression, arguments))})"
-
-
-def _kind(node: exp.Expr, writer: Writer) -> Kind | None:
-    return writer.kind_of(node) if isinstance(node, exp.Column) else None
 
 
 def extract(node: exp.Extract, writer: Writer) -> str:

@@ -115,7 +115,9 @@ def adapted(written: str, *, node: exp.Expr, others: Sequence[exp.Expr], kind_of
     if this is Operand.STRING and Operand.STRING not in kinds:
         return _string(written, text=_text(node), others=kinds)
     if this not in _NUMBERS and kinds and all(kind in _NUMBERS for kind in kinds):
-        columns_only = all(kind is Operand.NUMBER_COLUMN for kind in kinds) and not _is_computed(others)
+        columns_only = all(kind is Operand.NUMBER_COLUMN for kind in kinds) and not any(
+            not isinstance(node, exp.Column) for node in others
+        )
         # SQLite itself takes the text for a number where the other side is a column of numbers.
         return written if columns_only and this is Operand.TEXT_COLUMN else f"({written} + 0)"
     if this in _TEXTS and kinds and all(kind in _TEXTS for kind in kinds):
@@ -136,10 +138,6 @@ def _text(node: exp.Expr) -> str:
     while isinstance(node, exp.Paren):
         node = node.this
     return str(node.this)
-
-
-def _is_computed(nodes: Sequence[exp.Expr]) -> bool:
-    return any(not isinstance(node, exp.Column) for node in nodes)
 
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")

@@ -49,17 +49,14 @@ class StatementWriter:
         return self.query(node)
 
     def expression(self, node: exp.Expr) -> str:
-        """See `Writer`."""
         return write_expression(node, self)
 
     def kind_of(self, column: exp.Column) -> Kind | None:
-        """See `Writer`."""
         aliases = [column.table.lower()] if column.table else list(self._tables)
         names = {name for alias in aliases for name in self._tables.get(alias, ())}
         return self.schema.kind_of(column.name, tables=names)
 
     def query(self, node: exp.Expr) -> str:
-        """See `Writer`."""
         if isinstance(node, exp.Subquery):
             return self._bracketed(node)
         if isinstance(node, exp.SetOperation):
