@@ -1,10 +1,11 @@
-"""One task across two to four planners: plans, steps, episodes, grids and scores of samples beside each other.
+"""One task across two to four planners: plans, steps, episodes, grids and scores of samples side by side.
 
-No reader sees more of a plan than on the page of its task.
+Readers see no more of a plan than on the page of its task.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from evaluator.core.records import ResultRecord, SampleResult
+from evaluator.core.records import ResultRecord
 from evaluator.core.suites.base import Panel
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
@@ -32,33 +33,32 @@ from leaderboard.evaluations.web.compare.services import (
 )
 from leaderboard.evaluations.web.presenters import for_readers_of
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, ShownValue
-from leaderboard.evaluations.web.tasks.grids_shown import DrawnGrid, GridsPage, Pair, ShownCandidate, Verdict
+from leaderboard.evaluations.web.tasks.grids_shown import DrawnGrid, GridsPage, Pair, ShownCandidate
 from leaderboard.evaluations.web.tasks.plan_graph import DIFFERING, Graph, Marks, draw, flows
 from leaderboard.evaluations.web.tasks.samples_shown import ShownSample, ShownStep, samples_page
 from leaderboard.evaluations.web.tasks.task_presenters import known_task, task_grids
 from leaderboard.evaluations.web.tasks.transcript_shown import ShownAction, ShownTranscript, ShownTurn, shown_transcript
 
 MOST = 4
-"""Most planners beside each other."""
+"""Maximum number of planners."""
 USUAL = 3
-"""The first rows of the board, if the address names no evaluations."""
+"""Rows of the board that are shown if the query string names no evaluations."""
 
 
 class AlignedStep(NamedTuple):
-    """Steps of the same tool that stand beside each other."""
+    """A row of matching steps."""
 
     tool: str
     places: tuple[int | None, ...]
-    """Place in each plan; None where a plan has no such step."""
+    """Index of the step in each plan; None where a plan lacks it."""
 
     @property
     def is_in_all(self) -> bool:
-        """Whether every plan has it."""
         return None not in self.places
 
 
 def aligned(plans: Sequence[Sequence[str]]) -> list[AlignedStep]:
-    """The steps of several plans, one row for each step that they share in this order.
+    """Align the steps of several plans: one row per step that they share in this order.
 
     The longest runs of equal tools are matched first (Ratcliff and Metzener's gestalt matching), plan after plan
     against the rows so far.
@@ -67,38 +67,34 @@ def aligned(plans: Sequence[Sequence[str]]) -> list[AlignedStep]:
         plans: the tools of each plan, in the order of its steps.
 
     Returns:
-        Rows in which each step of each plan comes once, and in the order of its plan.
+        Rows that contain each step of each plan once, in the order of its plan.
     """
     rows: list[AlignedStep] = []
     for number, tools in enumerate(plans):
-        rows = _with(rows, tools=tools, before=number)
+        matcher = SequenceMatcher(None, [row.tool for row in rows], list(tools), autojunk=False)
+        extended: list[AlignedStep] = []
+        for kind, start, end, first, last in matcher.get_opcodes():
+            if kind == "equal":
+                pairs = zip(rows[start:end], range(first, last), strict=True)
+                extended += [AlignedStep(row.tool, (*row.places, place)) for row, place in pairs]
+                continue
+            extended += [AlignedStep(row.tool, (*row.places, None)) for row in rows[start:end]]
+            extended += [AlignedStep(tools[place], (*(None,) * number, place)) for place in range(first, last)]
+        rows = extended
     return rows
-
-
-def _with(rows: Sequence[AlignedStep], *, tools: Sequence[str], before: int) -> list[AlignedStep]:
-    matcher = SequenceMatcher(None, [row.tool for row in rows], list(tools), autojunk=False)
-    found: list[AlignedStep] = []
-    for kind, start, end, first, last in matcher.get_opcodes():
-        if kind == "equal":
-            pairs = zip(rows[start:end], range(first, last), strict=True)
-            found += [AlignedStep(row.tool, (*row.places, place)) for row, place in pairs]
-            continue
-        found += [AlignedStep(row.tool, (*row.places, None)) for row in rows[start:end]]
-        found += [AlignedStep(tools[place], (*(None,) * before, place)) for place in range(first, last)]
-    return found
 
 
 class ActionCell(NamedTuple):
     """One planner's action."""
 
     action: ShownAction | None
-    """None in the first row of a turn that has other actions, or none."""
+    """None if the planner has no action in this row."""
     turn: ShownTurn | None
-    """Set in the first row of the turn only, where its subgoals and errors are shown."""
+    """Set only in the first row of the turn, which shows its subgoals and errors."""
 
 
 class ActionRow(NamedTuple):
-    """Actions beside each other."""
+    """A row of actions, one cell per planner."""
 
     title: str
     differs: bool
@@ -110,78 +106,70 @@ class Episodes(NamedTuple):
     """One episode of each planner."""
 
     transcripts: tuple[ShownTranscript | None, ...]
-    """None where there is none, or where it is withheld."""
+    """None where it is missing or withheld."""
     rows: tuple[ActionRow, ...]
     left_out: int
-    """Most turns of an episode that are not shown."""
+    """Maximum number of turns of an episode that are not shown."""
     expected: ShownValue | None
-    """The right answer."""
     sentence: str
-    """Where the actions differ first; empty for fewer than two episodes."""
+    """Where the actions first differ; empty for fewer than two episodes."""
 
 
 def episodes(transcripts: Sequence[ShownTranscript | None]) -> Episodes | None:
     """Lay out episodes on the same sample; None if there is no episode."""
-    found = [one for one in transcripts if one is not None]
-    if not found:
+    known = [transcript for transcript in transcripts if transcript is not None]
+    if not known:
         return None
     rows: list[ActionRow] = []
     first = 0
-    for number in range(1, max(len(one.turns) for one in found) + 1):
+    for number in range(1, max(len(transcript.turns) for transcript in known) + 1):
         rows += _rows_of_turn(transcripts, number=number)
         first = first or (number if any(row.differs for row in rows) else 0)
+    sentence = f"The actions first differ in turn {first}." if first else "All planners take the same actions."
     return Episodes(
         transcripts=tuple(transcripts),
         rows=tuple(rows),
-        left_out=max(one.turns_left_out for one in found),
-        expected=next((one.expected for one in found if one.expected is not None), None),
-        sentence=""
-        if len(found) < 2
-        else f"The actions first differ in turn {first}."
-        if first
-        else "All planners take the same actions.",
+        left_out=max(transcript.turns_left_out for transcript in known),
+        expected=next((transcript.expected for transcript in known if transcript.expected is not None), None),
+        sentence="" if len(known) < 2 else sentence,
     )
 
 
 def _rows_of_turn(transcripts: Sequence[ShownTranscript | None], *, number: int) -> list[ActionRow]:
-    turns = [None if one is None or len(one.turns) < number else one.turns[number - 1] for one in transcripts]
-    rows = aligned([[action.tool for action in turn.actions] if turn else [] for turn in turns])
-    # Turns without any action have a row too: they may have errors.
-    rows = rows or [AlignedStep("", (None,) * len(turns))]
-    return [
-        ActionRow(
-            title=f"Turn {number}" if len(rows) == 1 else f"Turn {number}, action {place}",
-            differs=_differs(transcripts, turns=turns, row=row),
-            cells=tuple(_turn_cell(turn, at=at, opens=place == 1) for turn, at in zip(turns, row.places, strict=True)),
-        )
-        for place, row in enumerate(rows, start=1)
+    turns = [
+        None if transcript is None or len(transcript.turns) < number else transcript.turns[number - 1]
+        for transcript in transcripts
     ]
-
-
-def _differs(
-    transcripts: Sequence[ShownTranscript | None], *, turns: Sequence[ShownTurn | None], row: AlignedStep
-) -> bool:
-    """Whether two episodes have not the same action here, or one has ended. White space does not count."""
-    actions = {
-        None if turn is None else "" if place is None else " ".join(turn.actions[place].text.split())
-        for transcript, turn, place in zip(transcripts, turns, row.places, strict=True)
-        if transcript is not None
-    }
-    return len(actions) > 1
-
-
-def _turn_cell(turn: ShownTurn | None, *, at: int | None, opens: bool) -> ActionCell | None:
-    if turn is None or (at is None and not opens):
-        return None
-    return ActionCell(None if at is None else turn.actions[at], turn if opens else None)
+    steps = aligned([[action.tool for action in turn.actions] if turn else [] for turn in turns])
+    # Turns without actions have a row too: they may have errors.
+    steps = steps or [AlignedStep("", (None,) * len(turns))]
+    rows = []
+    for row, step in enumerate(steps, start=1):
+        actions = [
+            turn.actions[place] if turn is not None and place is not None else None
+            for turn, place in zip(turns, step.places, strict=True)
+        ]
+        # None stands for an ended episode. White space does not count.
+        texts = {
+            None if turn is None else " ".join(action.text.split()) if action else ""
+            for transcript, turn, action in zip(transcripts, turns, actions, strict=True)
+            if transcript is not None
+        }
+        cells = tuple(
+            None if turn is None or (action is None and row > 1) else ActionCell(action, turn if row == 1 else None)
+            for turn, action in zip(turns, actions, strict=True)
+        )
+        title = f"Turn {number}" if len(steps) == 1 else f"Turn {number}, action {row}"
+        rows.append(ActionRow(title, len(texts) > 1, cells))
+    return rows
 
 
 class CandidateRow(NamedTuple):
-    """Candidates beside each other."""
+    """A row of candidates, one cell per planner."""
 
     title: str
     differs: bool
-    """Whether planners that have one give different grids."""
+    """Whether the planners that have a candidate give different grids."""
     cells: tuple[ShownCandidate | None, ...]
     """Without the right outputs, which are shown once."""
 
@@ -194,7 +182,7 @@ class Candidates(NamedTuple):
     key: Sequence[tuple[int, str]]
     """Each colour with its letter in programs."""
     expected: tuple[tuple[str, DrawnGrid], ...]
-    """The right output of each test, by its name, where it is known."""
+    """Name and right output of each test, where it is known."""
     final: tuple[CandidateRow, ...]
     tried: tuple[CandidateRow, ...]
     tried_left_out: int
@@ -204,62 +192,46 @@ def candidates(pages: Sequence[GridsPage | None], *, letters: Sequence[str]) -> 
     """Lay out the grids of several results; None if no result has any.
 
     Args:
-        pages: of each planner, as the page of its task has them.
+        pages: the grids of each planner's task page.
         letters: of the planners.
     """
-    found = [page for page in pages if page is not None]
-    if not found:
+    known = [page for page in pages if page is not None]
+    if not known:
         return None
-    given = next((page for page in found if page.demonstrations), found[0])
-    tests = [one for page in found for candidate in page.final for one in candidate.tests]
+    source = next((page for page in known if page.demonstrations), known[0])
+    tests = [test for page in known for candidate in page.final for test in candidate.tests]
     return Candidates(
-        demonstrations=given.demonstrations,
-        tests=given.tests,
-        key=given.key,
-        expected=tuple({one.name: one.expected for one in tests if one.expected is not None}.items()),
-        final=_rows([page.final if page else () for page in pages], letters=letters, noun="Candidate"),
-        tried=_rows([page.tried if page else () for page in pages], letters=letters, noun="Try"),
-        tried_left_out=max(page.tried_left_out for page in found),
+        demonstrations=source.demonstrations,
+        tests=source.tests,
+        key=source.key,
+        expected=tuple({test.name: test.expected for test in tests if test.expected is not None}.items()),
+        final=_candidate_rows([page.final if page else () for page in pages], letters=letters, noun="Candidate"),
+        tried=_candidate_rows([page.tried if page else () for page in pages], letters=letters, noun="Try"),
+        tried_left_out=max(page.tried_left_out for page in known),
     )
 
 
-def _rows(
+def _candidate_rows(
     columns: Sequence[Sequence[ShownCandidate]], *, letters: Sequence[str], noun: str
 ) -> tuple[CandidateRow, ...]:
-    return tuple(
-        _board_row(
-            [column[place] if place < len(column) else None for column in columns],
-            letters=letters,
-            title=f"{noun} {place + 1}",
+    rows = []
+    for number, candidates in enumerate(zip_longest(*columns), start=1):
+        outcomes = {
+            tuple((test.status, test.output.text if test.output else "") for test in (*one.demonstrations, *one.tests))
+            for one in candidates
+            if one is not None
+        }
+        cells = tuple(
+            candidate
+            and candidate._replace(
+                title=f"{letter}, {candidate.title}",
+                demonstrations=tuple(pair._replace(expected=None) for pair in candidate.demonstrations),
+                tests=tuple(pair._replace(expected=None) for pair in candidate.tests),
+            )
+            for letter, candidate in zip(letters, candidates, strict=False)
         )
-        for place in range(max(map(len, columns)))
-    )
-
-
-def _board_row(cells: Sequence[ShownCandidate | None], *, letters: Sequence[str], title: str) -> CandidateRow:
-    outcomes = {tuple(_made(one.demonstrations, one.tests)) for one in cells if one is not None}
-    return CandidateRow(
-        title=title,
-        differs=len(outcomes) > 1,
-        cells=tuple(
-            None if one is None else _shown(one, title=f"{letter}, {one.title}")
-            for letter, one in zip(letters, cells, strict=False)
-        ),
-    )
-
-
-def _made(*verdicts: Sequence[Verdict]) -> Iterable[tuple[str, str]]:
-    """The outcome of each input, with the grid."""
-    for one in (one for group in verdicts for one in group):
-        yield one.status, one.output.text if one.output else ""
-
-
-def _shown(candidate: ShownCandidate, *, title: str) -> ShownCandidate:
-    return candidate._replace(
-        title=title,
-        demonstrations=tuple(one._replace(expected=None) for one in candidate.demonstrations),
-        tests=tuple(one._replace(expected=None) for one in candidate.tests),
-    )
+        rows.append(CandidateRow(f"{noun} {number}", len(outcomes) > 1, cells))
+    return tuple(rows)
 
 
 class Side(NamedTuple):
@@ -268,13 +240,12 @@ class Side(NamedTuple):
     letter: str
     evaluation: Evaluation
     outcome: str
-    """As a badge."""
     reason: str
     """Why there is no plan or no score, in words; empty if that is withheld."""
     score: float | None
     withheld: Withheld
     record: ResultRecord | None
-    """Without what is withheld."""
+    """Without withheld parts."""
     graph: Graph | None
 
     @property
@@ -289,22 +260,21 @@ class SampleRow(NamedTuple):
     number: int
     scores: tuple[float | None, ...]
     best: float | None
-    """The best of them; None where all are equal."""
+    """None if all are equal."""
     is_shown: bool
 
 
 class StepCell(NamedTuple):
-    """One plan's step."""
+    """A step of one plan."""
 
-    id: str
     inputs: tuple[tuple[str, str], ...]
-    """Names and values, as the plan gives them."""
+    """Names and values from the plan."""
     shown: ShownStep | None
-    """What it made of the sample; None if it did not run."""
+    """Its run on the sample; None if it did not run."""
 
 
 class StepRow(NamedTuple):
-    """Steps beside each other."""
+    """A row of steps, one cell per planner."""
 
     tool: str
     is_in_all: bool
@@ -317,60 +287,66 @@ class SideBySide(NamedTuple):
     sides: tuple[Side, ...]
     samples: tuple[SampleRow, ...]
     sample: int
-    """Number of the sample whose pictures and texts are shown; 0 without any."""
+    """Number of the sample whose pictures and texts are shown; 0 without samples."""
     shown: tuple[ShownSample | None, ...]
     """This sample of each planner."""
     given: ShownSample | None
     """The sample with its inputs and reference, which all planners share."""
     rows: tuple[StepRow, ...]
-    """Empty where the steps are those of episodes and no sample has anything of them."""
+    """Empty for episodes without data on the sample."""
     sentences: tuple[str, ...]
     """How the plans differ, in words."""
     episodes: Episodes | None
-    """Of suites in turns: the episode of each planner on the sample."""
+    """For suites in turns: the episode of each planner on the sample."""
     candidates: Candidates | None
-    """Of suites with grids."""
+    """For suites with grids."""
     withheld: Withheld
-    """What is withheld of all evaluations, which have the same split."""
+    """Parts that are withheld for all evaluations, which have the same split."""
     has_plans: bool
-    """Whether a plan is drawn, or is the only thing that could be shown."""
+    """Whether a plan is drawn, or there is nothing else to show."""
 
 
 def side_by_side(
     *, task: Task, evaluations: Sequence[Evaluation], reader: Reader, sample: str | None = None
 ) -> SideBySide:
-    """Gather the page: one query for the results, and a record of the store for each.
+    """Assemble the page with one query for the results and one stored record for each.
 
     Args:
         task: of the suite of all evaluations.
         evaluations: two to four that the reader sees.
-        reader: for whom.
-        sample: its number, as the query string has it.
+        reader: who opens the page.
+        sample: number of the sample from the query string.
     """
-    found = {one.evaluation_id: one for one in TaskResult.objects.filter(task=task, evaluation__in=evaluations)}
+    results = {result.evaluation_id: result for result in task.results.filter(evaluation__in=evaluations)}
     sides = [
-        _side(letter=letter, evaluation=one, result=found.get(one.pk), reader=reader)
-        for letter, one in zip(LETTERS, evaluations, strict=False)
+        _side(letter=letter, evaluation=evaluation, result=results.get(evaluation.pk), reader=reader)
+        for letter, evaluation in zip(LETTERS, evaluations, strict=False)
     ]
     rows = aligned([[str(step["tool"]) for step in side.steps] for side in sides])
     sides = [side._replace(graph=_graph(task, side=side, rows=rows, place=n)) for n, side in enumerate(sides)]
-    samples = sample_rows(records=[side.record for side in sides], asked=sample)
+    samples = sample_rows(records=[side.record for side in sides], sample=sample)
     number = next((row.number for row in samples if row.is_shown), 0)
     shown = tuple(_sample(task, side=side, number=number) for side in sides)
     acted = episodes([_transcript(side, number=number) for side in sides])
-    made = candidates([_grids(task, side=side) for side in sides], letters=[side.letter for side in sides])
+    grids = candidates(
+        [
+            task_grids(task=task, record=side.record, split=side.evaluation.split, withheld=side.withheld)
+            for side in sides
+        ],
+        letters=[side.letter for side in sides],
+    )
     return SideBySide(
         sides=tuple(sides),
         samples=samples,
         sample=number,
         shown=shown,
-        given=next((one for one in shown if one is not None), None),
+        given=next((sample for sample in shown if sample is not None), None),
         rows=tuple(_row(row, sides=sides, shown=shown) for row in rows) if acted is None or any(shown) else (),
         sentences=tuple(_sentences(task, rows=rows, sides=sides)),
         episodes=acted,
-        candidates=made,
+        candidates=grids,
         withheld=Withheld(*map(all, zip(*(side.withheld for side in sides), strict=True))),
-        has_plans=any(side.graph for side in sides) or (acted is None and made is None),
+        has_plans=any(side.graph for side in sides) or (acted is None and grids is None),
     )
 
 
@@ -380,47 +356,42 @@ def steps_of(record: ResultRecord | None) -> Sequence[Mapping[str, Any]]:
     return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
 
 
-def sample_rows(*, records: Sequence[ResultRecord | None], asked: str | None) -> tuple[SampleRow, ...]:
-    """The scores of all samples that some record has, in their order. The sample that is asked for is shown, or the
-    one on which the scores differ most."""
+def sample_rows(*, records: Sequence[ResultRecord | None], sample: str | None) -> tuple[SampleRow, ...]:
+    """The scores of all samples in the records, in order.
+
+    Shows the requested sample or else the one on which the scores differ most.
+    """
     scores: dict[int, list[float | None]] = {}
     for place, record in enumerate(records):
-        for index, score in () if record is None else _scores(record):
+        pairs: Iterable[tuple[int, float | None]] = ()
+        if record is not None:
+            episodes = ((episode.sample, episode.score) for episode in record.transcripts)
+            pairs = ((sample.index, sample.score) for sample in record.samples) if record.samples else episodes
+        for index, score in pairs:
             scores.setdefault(index, [None] * len(records))[place] = score
-    wanted = int(asked) - 1 if asked and asked.isascii() and asked.isdigit() and len(asked) < 9 else -1
-    if wanted not in scores and scores:
-        wanted = max(scores, key=lambda index: (_spread(scores[index]), -index))
+    chosen = int(sample) - 1 if sample and sample.isascii() and sample.isdigit() and len(sample) < 9 else -1
+    if chosen not in scores and scores:
+        chosen = max(scores, key=lambda index: (_spread(scores[index]), -index))
     return tuple(
         SampleRow(
             number=index + 1,
             scores=tuple(values),
-            best=max(_known(values)) if _spread(values) > 0 else None,
-            is_shown=index == wanted,
+            best=max(value for value in values if value is not None) if _spread(values) > 0 else None,
+            is_shown=index == chosen,
         )
         for index, values in sorted(scores.items())
     )
 
 
-def _scores(record: ResultRecord) -> list[tuple[int, float | None]]:
-    """Index and score of each sample; of episodes without samples, of each episode."""
-    if record.samples:
-        return [(one.index, one.score) for one in record.samples]
-    return [(one.sample, one.score) for one in record.transcripts]
-
-
-def _known(values: Sequence[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
-
-
 def _spread(values: Sequence[float | None]) -> float:
-    known = _known(values)
+    known = [value for value in values if value is not None]
     return max(known) - min(known) if known else 0.0
 
 
 def _side(*, letter: str, evaluation: Evaluation, result: TaskResult | None, reader: Reader) -> Side:
     withheld = withheld_from(reader=reader, evaluation=evaluation)
     digest = result.record_digest if result else ""
-    read = read_record(digest=digest, store=server_store(split=evaluation.split)) if digest else None
+    record = read_record(digest=digest, store=server_store(split=evaluation.split)) if digest else None
     outcome = badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING
     return Side(
         letter=letter,
@@ -429,7 +400,7 @@ def _side(*, letter: str, evaluation: Evaluation, result: TaskResult | None, rea
         reason=result.reason_text if result and not withheld.plan else "",
         score=result.score if result else None,
         withheld=withheld,
-        record=read and read.model_copy(update=withheld.without()),
+        record=record and record.model_copy(update=withheld.without()),
         graph=None,
     )
 
@@ -438,53 +409,49 @@ def _graph(task: Task, *, side: Side, rows: Sequence[AlignedStep], place: int) -
     if side.record is None or not isinstance(side.record.plan, dict):
         return None
     suite, known = known_task(task)
-    differing = {row.places[place]: DIFFERING for row in rows if not row.is_in_all}
-    drawn = draw(
+    differing = (row.places[place] for row in rows if not row.is_in_all)
+    graph = draw(
         plan=side.record.plan,
         catalogue=suite.catalogue if suite else None,
         resources={} if known is None else {name: str(kind) for name, kind in known.resources.items()},
-        marks=Marks(differing={step: mark for step, mark in differing.items() if step is not None}),
+        marks=Marks(differing={step: DIFFERING for step in differing if step is not None}),
         texts_inside=task.suite.has(Panel.INDICATORS),
     )
-    return drawn if drawn.nodes else None
+    return graph if graph.nodes else None
 
 
 def _sample(task: Task, *, side: Side, number: int) -> ShownSample | None:
-    found: list[SampleResult] = []
-    if side.record is not None and not side.withheld.data:
-        found = [one for one in side.record.samples if one.index == number - 1]
-    if not found:
+    if side.record is None or side.withheld.data:
+        return None
+    samples = [sample for sample in side.record.samples if sample.index == number - 1]
+    if not samples:
         return None
     suite, _ = known_task(task)
     split = side.evaluation.split
     reading = Reading(store=server_store(split=split), split=split)
     catalogue = suite.catalogue if suite else None
-    return samples_page(samples=found, number=None, reading=reading, catalogue=catalogue).samples[0]
+    return samples_page(samples=samples, number=None, reading=reading, catalogue=catalogue).samples[0]
 
 
 def _transcript(side: Side, *, number: int) -> ShownTranscript | None:
-    """The episode on a sample."""
-    found = [] if side.record is None else [one for one in side.record.transcripts if one.sample == number - 1]
-    return shown_transcript(found[0], label=f"{side.letter}, ") if found else None
-
-
-def _grids(task: Task, *, side: Side) -> GridsPage | None:
-    return task_grids(task=task, record=side.record, split=side.evaluation.split, withheld=side.withheld)
+    for transcript in side.record.transcripts if side.record else ():
+        if transcript.sample == number - 1:
+            return shown_transcript(transcript, label=f"{side.letter}, ")
+    return None
 
 
 def _row(row: AlignedStep, *, sides: Sequence[Side], shown: Sequence[ShownSample | None]) -> StepRow:
-    cells = tuple(
-        None if place is None else _cell(side.steps[place], sample=sample)
-        for side, sample, place in zip(sides, shown, row.places, strict=True)
-    )
-    return StepRow(row.tool, row.is_in_all, cells)
-
-
-def _cell(step: Mapping[str, Any], *, sample: ShownSample | None) -> StepCell:
-    runs = {one.run.step: one for one in (sample.steps if sample else ())}
-    inputs = step.get("inputs")
-    named = inputs.items() if isinstance(inputs, dict) else ()
-    return StepCell(str(step.get("id", "")), tuple((str(k), str(v)) for k, v in named), runs.get(str(step.get("id"))))
+    cells: list[StepCell | None] = []
+    for side, sample, place in zip(sides, shown, row.places, strict=True):
+        if place is None:
+            cells.append(None)
+            continue
+        step = side.steps[place]
+        inputs = step.get("inputs")
+        named = inputs.items() if isinstance(inputs, dict) else ()
+        runs = {ran.run.step: ran for ran in (sample.steps if sample else ())}
+        cells.append(StepCell(tuple((str(k), str(v)) for k, v in named), runs.get(str(step.get("id")))))
+    return StepRow(row.tool, row.is_in_all, tuple(cells))
 
 
 def _sentences(task: Task, *, rows: Sequence[AlignedStep], sides: Sequence[Side]) -> list[str]:
@@ -495,57 +462,54 @@ def _sentences(task: Task, *, rows: Sequence[AlignedStep], sides: Sequence[Side]
         resources = {} if known is None else {name: str(kind) for name, kind in known.resources.items()}
         plans = [side.record.plan for side in sides if side.record and isinstance(side.record.plan, dict)]
         first, *others = (flows(plan, resources=resources) for plan in plans)
-        how = "connected in the same way" if all(one == first for one in others) else "connected in different ways"
+        how = "connected in the same way" if all(plan == first for plan in others) else "connected in different ways"
         return [f"All plans have the same steps in the same order, {how}."]
-    found = []
+    sentences = ["Steps that not every plan has."]
     for place, side in enumerate(sides):
         own = [row.tool for row in rows if row.places[place] is not None and not row.is_in_all]
         words = ", ".join(own) if own else "no step that another plan lacks" if side.steps else "no steps"
-        found.append(f"{side.letter}: {words}.")
-    return ["Steps that not every plan has.", *found]
+        sentences.append(f"{side.letter}: {words}.")
+    return sentences
 
 
 @require_safe
 def task_across(request: HttpRequest, suite: str, key: str) -> HttpResponse:
-    """One task across the evaluations that the address names, or the best ones of the board."""
+    """One task across the evaluations of the query string, or the best ones of the board."""
     try:
         evaluations = _evaluations(request.GET.getlist("e"), suite=suite, reader=request.user)
     except NotComparableError as error:
         return render(request, "evaluations/compare/refused.html", {"problems": error.problems}, status=400)
     first = evaluations[0]
     task = get_object_or_404(Task.objects.select_related("suite"), suite=first.suite_id, key=key)
-    for one in evaluations:
-        check_tasks(reader=request.user, of=one)
+    for evaluation in evaluations:
+        check_tasks(reader=request.user, of=evaluation)
     page = side_by_side(task=task, evaluations=evaluations, reader=request.user, sample=request.GET.get("sample"))
     offered = [row for row in best_of_board(first) if row["evaluation"] not in {str(one.pk) for one in evaluations}]
     context = {"suite": first.suite, "task": task, "page": page, "offered": offered, "most": MOST}
     response = render(request, "evaluations/side_by_side.html", context)
-    for one in evaluations:
-        for_readers_of(one.submission, response=response)
-        not_shared(response, suite=one.suite, split=one.split)
+    for evaluation in evaluations:
+        for_readers_of(evaluation.submission, response=response)
+        not_shared(response, suite=evaluation.suite, split=evaluation.split)
     return response
 
 
 def _evaluations(texts: list[str], *, suite: str, reader: Reader) -> list[Evaluation]:
-    """The named evaluations, or the first rows of the suite's board.
+    """The evaluations with these ids, or the first rows of the suite's board.
 
     Raises:
-        Http404: none is named, and the board has no rows, or they are of another suite.
-        NotComparableError: they cannot be shown beside each other.
+        Http404: there are no ids and the board is empty, or the evaluations are of another suite.
+        NotComparableError: they cannot be shown side by side.
     """
-    ids = read_ids([text for text in texts if text]) or _best(suite)
+    ids = read_ids([text for text in texts if text])
+    if not ids:
+        snapshot = latest_snapshot(suite=get_object_or_404(Suite, slug=suite, current=True))
+        rows = () if snapshot is None else content_of(snapshot).rows
+        ids = [UUID(row["evaluation"]) for row in rows[:USUAL]]
     if not ids:
         raise Http404("nothing was published on this board yet")
     if len(ids) > MOST:
-        raise NotComparableError([f"These are {len(ids)} evaluations; at most {MOST} can be beside each other."])
-    found = read_evaluations(ids, reader=reader)
-    if found[0].suite.slug != suite:
+        raise NotComparableError([f"These are {len(ids)} evaluations; at most {MOST} can be shown side by side."])
+    evaluations = read_evaluations(ids, reader=reader)
+    if evaluations[0].suite.slug != suite:
         raise Http404("these evaluations are of another suite")
-    return found
-
-
-def _best(slug: str) -> list[UUID]:
-    suite = get_object_or_404(Suite, slug=slug, current=True)
-    snapshot = latest_snapshot(suite=suite)
-    rows = () if snapshot is None else content_of(snapshot).rows
-    return [UUID(row["evaluation"]) for row in rows[:USUAL]]
+    return evaluations

@@ -1,4 +1,4 @@
-"""The comparison through the API."""
+"""The API of comparisons."""
 
 from typing import Any
 
@@ -40,21 +40,22 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
         "`undecided` is their share."
     )
     mean = serializers.FloatField(source="other_mean")
-    difference = serializers.FloatField(source="difference.mean", help_text="`mean` less `first_mean`.")
+    difference = serializers.FloatField(source="difference.mean", help_text="`mean` minus `first_mean`.")
     least = serializers.FloatField(help_text="The least difference of all ways to settle undecided tasks.")
-    most = serializers.FloatField(help_text="The largest.")
+    most = serializers.FloatField(help_text="The largest difference of all ways to settle undecided tasks.")
     low = serializers.FloatField(
         source="difference.low",
         allow_null=True,
-        help_text=f"Lower end of the 95 % interval, that of `least`; null over fewer than {NEEDED}.",
+        help_text=f"Lower end of the 95 % interval, for `least`; null over fewer than {NEEDED}.",
     )
-    high = serializers.FloatField(source="difference.high", allow_null=True, help_text="Upper end, that of `most`.")
+    high = serializers.FloatField(
+        source="difference.high", allow_null=True, help_text="Upper end of the 95 % interval, for `most`."
+    )
     p_value = serializers.FloatField(
         allow_null=True,
-        help_text="Two-sided and paired, of the test that the board's ranks follow from: a t test over the scenes that "
-        "plans were executed on; of judged plans McNemar's exact test for shares and a t test over the tasks for "
-        "graded values. The largest of all ways to settle undecided tasks. Null over too few "
-        "tasks or scenes, as is `low`.",
+        help_text="Two-sided p-value of the paired test that determines the board's ranks: a t test over scenes for "
+        "executed plans; for judged plans McNemar's exact test for shares and a t test over the tasks for graded "
+        "values. The largest of all ways to settle undecided tasks. Null over too few tasks or scenes, like `low`.",
     )
     p_adjusted = serializers.FloatField(
         source="adjusted", allow_null=True, help_text="By Holm's method over the evaluations compared with the first."
@@ -62,7 +63,7 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     wins = serializers.IntegerField(help_text="Tasks on which it is better than the first.")
     losses = serializers.IntegerField()
     ties = serializers.IntegerField()
-    undecided = serializers.IntegerField(help_text="Tasks on which the judge's doubt leaves open which is better.")
+    undecided = serializers.IntegerField(help_text="Tasks whose winner depends on undecided verdicts of the judge.")
 
 
 class GroupOutput(serializers.Serializer[Any]):
@@ -75,17 +76,17 @@ class GroupOutput(serializers.Serializer[Any]):
     wins = serializers.IntegerField()
     losses = serializers.IntegerField()
     ties = serializers.IntegerField()
-    undecided = serializers.IntegerField(help_text="Tasks on which the judge's doubt leaves open which is better.")
+    undecided = serializers.IntegerField(help_text="Tasks whose winner depends on undecided verdicts of the judge.")
 
 
 class ComparedCauseOutput(Output):
-    """Tasks with one cause why they are below the gold score; a task may have several."""
+    """Number of tasks below the gold score for one cause; a task may have several causes."""
 
     cause = serializers.ChoiceField(choices=[cause.value for cause in Cause])
-    tasks = serializers.IntegerField(help_text="With this cause.")
-    first = serializers.IntegerField(help_text="With this cause in the first.")
-    both = serializers.IntegerField()
-    difference = serializers.IntegerField(help_text="`tasks` less `first`.")
+    tasks = serializers.IntegerField(help_text="Tasks with this cause.")
+    first = serializers.IntegerField(help_text="Tasks with this cause in the first evaluation.")
+    both = serializers.IntegerField(help_text="Tasks with this cause in both.")
+    difference = serializers.IntegerField(help_text="`tasks` minus `first`.")
 
 
 class PairOutput(serializers.Serializer[Any]):
@@ -93,12 +94,12 @@ class PairOutput(serializers.Serializer[Any]):
 
     evaluation = serializers.UUIDField()
     planner = serializers.CharField()
-    verdict = serializers.CharField(help_text="The chosen metric in words.")
+    verdict = serializers.CharField(help_text="The difference in the chosen metric, in words.")
     left_out = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Tasks that one of the two has no score for, by outcome."
+        child=serializers.IntegerField(), help_text="Tasks without a score in one of the two, by outcome."
     )
     metrics = ComparedMetricOutput(many=True)
-    groups = GroupOutput(many=True, help_text="By the chosen metric.")
+    groups = GroupOutput(many=True, help_text="In the chosen metric.")
     causes = ComparedCauseOutput(many=True, help_text="Over the tasks for which the causes of both are known.")
 
 
@@ -109,7 +110,7 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
     values = serializers.ListField(
         child=serializers.FloatField(allow_null=True), help_text="In the order of `evaluations`."
     )
-    spread = serializers.FloatField(help_text="Largest value less smallest.")
+    spread = serializers.FloatField(help_text="Largest value minus smallest.")
 
 
 @example({
@@ -140,13 +141,15 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
 class ComparisonOutput(serializers.Serializer[Any]):
     """Two to six evaluations compared task by task."""
 
-    evaluations = serializers.ListField(child=serializers.UUIDField(), help_text="The first is compared against.")
+    evaluations = serializers.ListField(
+        child=serializers.UUIDField(), help_text="All others are compared against the first."
+    )
     suite = serializers.CharField()
     suite_version = serializers.CharField()
-    metric = serializers.CharField(help_text="What `verdict`, `groups` and `tasks` are about.")
+    metric = serializers.CharField(help_text="Metric of `verdict`, `groups` and `tasks`.")
     comparisons = PairOutput(many=True)
     tasks = DifferingTaskOutput(
-        many=True, help_text=f"The {MOST_TASKS} that differ most, and only such; none of an open season."
+        many=True, help_text=f"Up to {MOST_TASKS} tasks, those that differ most; empty for an open season."
     )
     differing = serializers.IntegerField(help_text="Number of tasks that differ.")
 
@@ -155,8 +158,8 @@ class ComparisonView(ApiView):
     """Compare two to six evaluations of the same suite version and conditions, task by task."""
 
     parameters = [
-        OpenApiParameter("e", str, many=True, required=True, description="Id of an evaluation; give two to six."),
-        OpenApiParameter("metric", str, description="Key of a metric of the suite; else the board's first."),
+        OpenApiParameter("e", str, many=True, required=True, description="Id of an evaluation; two to six."),
+        OpenApiParameter("metric", str, description="Key of a metric of the suite. Default: the ranking metric."),
     ]
 
     @extend_schema(
@@ -164,7 +167,7 @@ class ComparisonView(ApiView):
             200: ComparisonOutput,
             400: OpenApiResponse(
                 OpenApiTypes.OBJECT,
-                description="They cannot be compared; `e` or `metric` has a sentence for each reason.",
+                description="The evaluations cannot be compared; `e` or `metric` has a sentence for each reason.",
             ),
         },
     )
@@ -180,15 +183,15 @@ class ComparisonView(ApiView):
         known = [metric.key for metric in comparison.metrics]
         if key and key not in known:
             raise ValidationError({"metric": [f"{key!r} is none of: {', '.join(known)}."]})
-        withheld = any(withholds_tasks(reader=request.user, of=one) for one in evaluations)
-        response = Response(_shown(evaluations=evaluations, comparison=comparison, key=key, withheld=withheld))
+        withheld = any(withholds_tasks(reader=request.user, of=evaluation) for evaluation in evaluations)
+        response = Response(_output(evaluations=evaluations, comparison=comparison, key=key, withheld=withheld))
         not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
         return response
 
 
-def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str, withheld: bool) -> dict[str, Any]:
+def _output(*, evaluations: list[Evaluation], comparison: Comparison, key: str, withheld: bool) -> dict[str, Any]:
     metric = chosen_metric(comparison=comparison, key=key)
-    said = verdicts(evaluations=evaluations, comparison=comparison, metric=metric)
+    sentences = [each.sentence for each in verdicts(evaluations=evaluations, comparison=comparison, metric=metric)]
     differing = [task for task in task_differences(metric=metric, scores=comparison.scores) if task.spread]
     groups = {
         facet.name: by_group(facet=facet.name, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
@@ -206,7 +209,7 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str, w
                 "metrics": ComparedMetricOutput(pair.differences, many=True).data,
                 "evaluation": str(evaluations[number + 1].pk),
                 "planner": evaluations[number + 1].submission.planner.name,
-                "verdict": said[number].sentence,
+                "verdict": sentences[number],
                 "groups": [
                     {"facet": facet, "value": row.value, **row.counts[number]._asdict()}
                     for facet, rows in groups.items()

@@ -1,9 +1,9 @@
 """Paired comparison of evaluations and of their causes, without a database.
 
-The first evaluation is what the others are compared against. A difference is always the other's value less the first's,
-over the tasks for which both have one; the metric's direction decides which is better.
+All evaluations are compared against the first. A difference is the other's value minus the first's over the tasks for
+which both have a value; the metric's direction decides which is better.
 
-Undecided tasks count 0 in means. Intervals, tests, and who is better on a task hold for every way to settle them.
+Undecided tasks count 0 in means. Intervals, tests and winners hold for every way to settle them.
 """
 
 import math
@@ -30,7 +30,7 @@ from leaderboard.evaluations.results.task_rows import PENDING, TaskRow
 NOBODY = "nobody"
 """The winner of a task without a single best evaluation."""
 _LEFT_OUT_ORDER = (Outcome.INFRA_FAULT, Outcome.CANCELLED, PENDING, Outcome.NOT_RUN)
-"""Decides how a task is counted if the two evaluations differ: the least expected outcome first."""
+"""Which outcome a task is counted under if those of the two evaluations differ: the first in this order."""
 _SAME = 1e-9
 """Tolerance: scores may be sums of the same numbers in another order."""
 
@@ -38,18 +38,18 @@ Values = NDArray[np.float64]
 
 
 class Scores(NamedTuple):
-    """What one evaluation counts, task by task in the suite's order."""
+    """The counted values of one evaluation, task by task in the suite's order."""
 
     outcomes: tuple[str, ...]
     values: Mapping[str, Values]
     """(tasks,) by metric; NaN where the task does not count."""
     by_sample: Mapping[str, Values] = MappingProxyType({})
-    """(tasks, samples) of the metrics whose intervals are over scenes; rows of NaN where the task does not count."""
+    """(tasks, samples) for metrics whose intervals are over scenes; rows of NaN where the task does not count."""
     upper: Mapping[str, Values] = MappingProxyType({})
-    """As `values`, with undecided tasks counted as the better value; only of metrics that may have such tasks."""
+    """Like `values`, with undecided tasks counted as the better value; only for metrics with undecided tasks."""
 
     def ends(self, key: str) -> tuple[Values, Values]:
-        """A metric's values with undecided tasks counted as 0, and as the better value."""
+        """A metric's values with undecided tasks counted as 0 and as the better value."""
         return self.values[key], self.upper.get(key, self.values[key])
 
 
@@ -58,24 +58,24 @@ class MetricDifference(NamedTuple):
 
     metric: Column
     first_mean: float
-    """Over the tasks that both have a value for, as all figures here."""
+    """Over the tasks for which both have a value, like all figures here."""
     other_mean: float
     difference: Interval
     """Its mean counts undecided tasks as 0; its ends hold for every way to settle them."""
     least: float
-    """The least mean difference of all ways to settle undecided tasks; `most` is the largest. Both are the mean where
+    """The least mean difference of all ways to settle undecided tasks; `most` is the largest. Both equal the mean if
     every task is decided."""
     most: float
     p_value: float | None
     """None over too few scenes or tasks for a test."""
     adjusted: float | None
-    """By Holm's method over the evaluations that are compared with the first; equal to `p_value` for one."""
+    """By Holm's method over all evaluations compared with the first; equals `p_value` if there is only one."""
     wins: int
-    """Tasks on which the other is better than the first; 0 for sizes, which have no better."""
+    """Tasks on which the other is better than the first; 0 for sizes, which have no better value."""
     losses: int
     ties: int
     undecided: int
-    """Tasks on which the judge's doubt leaves open which is better."""
+    """Tasks whose winner depends on undecided verdicts."""
 
 
 class Pair(NamedTuple):
@@ -84,11 +84,11 @@ class Pair(NamedTuple):
     differences: tuple[MetricDifference, ...]
     """In the suite's order; metrics without a common task are absent."""
     left_out: Mapping[str, int]
-    """Tasks that one of the two has no score for, by outcome."""
+    """Tasks without a score in one of the two, by outcome."""
 
     def of(self, key: str) -> MetricDifference | None:
         """The difference in one metric, if there is a common task."""
-        return next((found for found in self.differences if found.metric.key == key), None)
+        return next((difference for difference in self.differences if difference.metric.key == key), None)
 
 
 class GroupCount(NamedTuple):
@@ -114,46 +114,40 @@ class TaskDifference(NamedTuple):
     """The values of all evaluations on one task."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nothing calls
-    """Place of the task in the suite."""
+    """Index of the task in the suite."""
     values: tuple[float | None, ...]
     spread: float
-    """Largest value less smallest; 0 where fewer than two have one."""
+    """Largest value minus smallest; 0 if fewer than two evaluations have a value."""
     winner: str
-    """Number of the evaluation that is best alone, from `"0"`, or `nobody`."""
+    """Index of the single best evaluation, from `"0"`, or `nobody`."""
 
 
 def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: Mapping[int, TaskScore]) -> Scores:
-    """Arrange the results of one evaluation, given by the task's primary key, in the suite's order."""
+    """Arrange the results of one evaluation, keyed by the task's primary key, in the suite's order."""
     places = [place for place, task in enumerate(tasks) if task.pk in results]
-    found = [results[tasks[place].pk] for place in places]
-    outcomes = [PENDING] * len(tasks)
-    for place, result in zip(places, found, strict=True):
-        outcomes[place] = str(result.outcome)
+    scored = [results[tasks[place].pk] for place in places]
+    samples = max((len(result.samples) for result in scored), default=0) or 1
     values, tables, upper = dict[str, Values](), dict[str, Values](), dict[str, Values]()
     for metric in metrics:
         row = np.full(len(tasks), np.nan)
-        row[places] = np.array(counted(column=metric, results=found), dtype=np.float64)
+        row[places] = np.array(counted(column=metric, results=scored), dtype=np.float64)
         values[metric.key] = row
         if metric.interval.over_scenes:
-            tables[metric.key] = _by_sample(metric=metric, row=row, places=places, found=found)
+            # Tasks that were not executed count the same on all samples.
+            table = tables[metric.key] = np.repeat(row[:, None], samples, axis=1)
+            by_sample = counted_by_sample(column=metric, results=scored, samples=samples)
+            for place, sampled in zip(places, by_sample, strict=True):
+                if sampled is not None and len(sampled) == samples:
+                    table[place] = sampled
         if metric.undecided:
             upper[metric.key] = np.full(len(tasks), np.nan)
-            upper[metric.key][places] = np.array(counted(column=metric, results=found, upper=True), dtype=np.float64)
-    return Scores(outcomes=tuple(outcomes), values=values, by_sample=tables, upper=upper)
-
-
-def _by_sample(*, metric: Column, row: Values, places: Sequence[int], found: Sequence[TaskScore]) -> Values:
-    """A metric's values of each sample; what was not executed counts the same on all."""
-    samples = max((len(result.samples) for result in found), default=0) or 1
-    table = np.repeat(row[:, None], samples, axis=1)
-    for place, values in zip(places, counted_by_sample(column=metric, results=found, samples=samples), strict=True):
-        if values is not None and len(values) == samples:
-            table[place] = values
-    return table
+            upper[metric.key][places] = np.array(counted(column=metric, results=scored, upper=True), dtype=np.float64)
+    outcomes = tuple(str(results[task.pk].outcome) if task.pk in results else PENDING for task in tasks)
+    return Scores(outcomes=outcomes, values=values, by_sample=tables, upper=upper)
 
 
 def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequence[str] = ()) -> tuple[Pair, ...]:
-    """Every evaluation after the first against it, in all metrics; at least two evaluations.
+    """Compare every evaluation after the first with the first, in all metrics; at least two evaluations.
 
     Args:
         metrics: the suite's columns.
@@ -162,15 +156,19 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
     """
     first, others = scores[0], scores[1:]
     spans = [_span(key=metric.key, first=first, other=other) for other in others for metric in metrics]
-    bounds = [_bounds(metric) for _ in others for metric in metrics]
+    bounds: list[Bounds] = [
+        (-math.inf, None) if metric.high is None else (metric.low - metric.high, metric.high - metric.low)
+        for _ in others
+        for metric in metrics
+    ]
     intervals = _bootstrapped([span.mean for span in spans], bounds=bounds)
     if any(metric.undecided for metric in metrics):
         least, most = (
             _bootstrapped([getattr(span, end) for span in spans], bounds=bounds) for end in ("least", "most")
         )
         intervals = [
-            replace(found, low=low.low, high=high.high) if found and low and high else None
-            for found, low, high in zip(intervals, least, most, strict=True)
+            replace(interval, low=low.low, high=high.high) if interval and low and high else None
+            for interval, low, high in zip(intervals, least, most, strict=True)
         ]
     p_values: list[float | None] = [None] * len(intervals)
     for number, other in enumerate(others):
@@ -183,11 +181,11 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
                 p_values[column], intervals[column] = estimate.p_value, estimate.interval
             else:
                 p_values[column] = _p_value(metric=metric, first=first, other=other)
-    adjusted = _adjusted(p_values=p_values, known=[one is not None for one in intervals], metrics=len(metrics))
+    adjusted = _adjusted(p_values=p_values, intervals=intervals, metrics=len(metrics))
     pairs = []
     for number, other in enumerate(others):
         columns = range(number * len(metrics), (number + 1) * len(metrics))
-        found = [
+        differences = [
             _difference(
                 metric=metric, first=first, other=other, interval=interval, span=spans[column],
                 p_value=p_values[column], adjusted=adjusted[column],
@@ -195,13 +193,14 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequ
             for metric, column in zip(metrics, columns, strict=True)
             if (interval := intervals[column]) is not None
         ]  # fmt: skip
-        pairs.append(Pair(differences=tuple(found), left_out=left_out(first=first.outcomes, other=other.outcomes)))
+        pair = Pair(differences=tuple(differences), left_out=left_out(first=first.outcomes, other=other.outcomes))
+        pairs.append(pair)
     return tuple(pairs)
 
 
 class _Span(NamedTuple):
-    """(tasks,) each: differences with undecided tasks counted as 0, the least and the largest of all ways to settle
-    them."""
+    """Differences of shape (tasks,), with undecided tasks counted as 0 and settled for the least and the largest
+    difference."""
 
     mean: Values
     least: Values
@@ -213,11 +212,6 @@ def _span(*, key: str, first: Scores, other: Scores) -> _Span:
     return _Span(two - one, two - one_upper, two_upper - one)
 
 
-def _bounds(metric: Column) -> Bounds:
-    """Of differences in a metric."""
-    return (-math.inf, None) if metric.high is None else (metric.low - metric.high, metric.high - metric.low)
-
-
 def _bootstrapped(differences: Sequence[Values], *, bounds: Sequence[Bounds]) -> list[Interval | None]:
     table = np.stack(differences, axis=1)
     # Tasks without any score would only slow down the bootstrap.
@@ -226,37 +220,37 @@ def _bootstrapped(differences: Sequence[Values], *, bounds: Sequence[Bounds]) ->
 
 
 def _p_value(*, metric: Column, first: Scores, other: Scores) -> float | None:
-    """Of judged plans: the largest p-value of all ways to settle undecided tasks; 1 where the order depends on them."""
+    """For judged plans: the largest p-value of all ways to settle undecided tasks; 1 if the order depends on them."""
     (one, one_upper), (two, two_upper) = (
         tuple(np.round(values, DECIMALS) for values in scores.ends(metric.key)) for scores in (first, other)
     )
-    least, most = (_tested(two - one_upper, metric=metric), _tested(two_upper - one, metric=metric))
+
+    def test(differences: Values) -> Estimate:
+        known = differences[~np.isnan(differences)]
+        return paired_test(np.where(np.abs(known) <= _SAME, 0.0, known)[:, None], method=metric.interval, strata=())
+
+    least, most = test(two - one_upper), test(two_upper - one)
     if least.mean > 0 or most.mean < 0 or least.p_value is None:
         return least.p_value if least.mean > 0 else most.p_value
     return 1.0
 
 
-def _tested(differences: Values, *, metric: Column) -> Estimate:
-    known = differences[~np.isnan(differences)]
-    return paired_test(np.where(np.abs(known) <= _SAME, 0.0, known)[:, None], method=metric.interval, strata=())
-
-
 def _over_scenes(*, metric: Column, first: Scores, other: Scores, strata: Sequence[str]) -> Estimate:
-    """Of executed plans: the difference, scene by scene, over the tasks that both have a value for."""
+    """For executed plans: the difference, scene by scene, over the tasks for which both have a value."""
     one, two = (np.round(scores.by_sample[metric.key], DECIMALS) for scores in (first, other))
     if one.shape != two.shape:
-        # One of them executed no plan: all its tasks count the same on every sample.
+        # One of them executed no plan: each of its tasks counts the same on every sample.
         samples = max(one.shape[1], two.shape[1])
         one, two = (np.repeat(table, samples, axis=1) if table.shape[1] == 1 else table for table in (one, two))
     differences = two - one
     common = ~np.isnan(differences).any(axis=1)
-    found = np.where(np.abs(differences[common]) <= _SAME, 0.0, differences[common])
+    paired = np.where(np.abs(differences[common]) <= _SAME, 0.0, differences[common])
     known = np.asarray(strata)[common].tolist() if len(strata) else []
-    return paired_test(found, method=metric.interval, strata=known)
+    return paired_test(paired, method=metric.interval, strata=known)
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
-    """Number of tasks without a score in one of the two, each counted once, by outcome."""
+    """Count the tasks without a score in one of the two by outcome, each once."""
     counts: Counter[str] = Counter()
     for pair in zip(first, other, strict=True):
         reason = next((outcome for outcome in _LEFT_OUT_ORDER if outcome in pair), None)
@@ -266,42 +260,40 @@ def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
 
 
 def by_group(*, facet: str, tasks: Sequence[TaskRow], metric: Column, scores: Sequence[Scores]) -> tuple[GroupRow, ...]:
-    """Wins, losses, ties and mean difference in each group of a facet, as the groups come first in the suite."""
+    """Wins, losses, ties and mean difference in each group of a facet, in the order of first occurrence."""
     members: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
         for value in task.facets.get(facet, ()):
             members.setdefault(value, []).append(place)
-    first = scores[0]
+    spans = [_span(key=metric.key, first=scores[0], other=other) for other in scores[1:]]
     rows = []
     for value, places in members.items():
-        counts = tuple(
-            _group_count(
-                metric=metric, span=_Span(*(end[places] for end in _span(key=metric.key, first=first, other=other)))
-            )
-            for other in scores[1:]
-        )
+        counts = tuple(_group_count(metric=metric, span=_Span(*(end[places] for end in span))) for span in spans)
         if any(count.tasks for count in counts):
             rows.append(GroupRow(value=value, counts=counts))
     return tuple(rows)
 
 
 def task_differences(*, metric: Column, scores: Sequence[Scores]) -> tuple[TaskDifference, ...]:
-    """Every task that at least two have a value for, the largest difference first, then in the suite's order.
+    """All tasks for which at least two evaluations have a value, the largest difference first, then in the suite's
+    order.
 
-    Undecided tasks have value 0; who wins does not depend on how they are settled.
+    Undecided tasks have value 0; the winner does not depend on how they are settled.
     """
-    table = np.stack([one.values[metric.key] for one in scores], axis=1)
-    places = np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 2)
-    found = table[places]
-    signed = found if metric.higher_is_better else -found
-    best = np.nanmax(signed, axis=1) if len(found) else np.zeros(0)
-    spreads = best - np.nanmin(signed, axis=1) if len(found) else best
+    every = np.stack([evaluation.values[metric.key] for evaluation in scores], axis=1)
+    places = np.flatnonzero((~np.isnan(every)).sum(axis=1) >= 2)
+    table = every[places]
+    signed = table if metric.higher_is_better else -table
+    best = np.nanmax(signed, axis=1) if len(table) else np.zeros(0)
+    spreads = best - np.nanmin(signed, axis=1) if len(table) else best
     spreads[spreads <= _SAME] = 0.0
-    highest = np.stack([one.ends(metric.key)[1] for one in scores], axis=1)[places] if metric.undecided else signed
+    highest = signed
+    if metric.undecided:
+        highest = np.stack([evaluation.ends(metric.key)[1] for evaluation in scores], axis=1)[places]
     is_best = (signed >= best[:, None] - _SAME) | (highest >= best[:, None] - _SAME)
-    alone = (is_best.sum(axis=1) == 1) & metric.ordered
-    winners = np.where(alone, is_best.argmax(axis=1), -1).tolist()
-    rows, spread, index = found.tolist(), spreads.tolist(), places.tolist()
+    is_single = (is_best.sum(axis=1) == 1) & metric.ordered
+    winners = np.where(is_single, is_best.argmax(axis=1), -1).tolist()
+    rows, spread, index = table.tolist(), spreads.tolist(), places.tolist()
     return tuple(
         TaskDifference(
             index=index[place],
@@ -357,18 +349,20 @@ def _group_count(*, metric: Column, span: _Span) -> GroupCount:
     )
 
 
-def _adjusted(*, p_values: Sequence[float | None], known: Sequence[bool], metrics: int) -> list[float | None]:
-    """Each metric's tests are adjusted among each other: one for each evaluation compared with the first."""
-    found = list(p_values)
+def _adjusted(
+    *, p_values: Sequence[float | None], intervals: Sequence[Interval | None], metrics: int
+) -> list[float | None]:
+    """Adjust the tests of each metric, one per evaluation compared with the first."""
+    adjusted = list(p_values)
     for metric in range(metrics):
         tests = {
             column: p_value
             for column in range(metric, len(p_values), metrics)
-            if known[column] and (p_value := p_values[column]) is not None
+            if intervals[column] is not None and (p_value := p_values[column]) is not None
         }
         for column, p_value in zip(tests, holm(list(tests.values())), strict=True):
-            found[column] = p_value
-    return found
+            adjusted[column] = p_value
+    return adjusted
 
 
 def common_facets(*, tasks: Sequence[TaskRow], facets: Iterable[Facet]) -> tuple[Facet, ...]:
@@ -379,7 +373,7 @@ def common_facets(*, tasks: Sequence[TaskRow], facets: Iterable[Facet]) -> tuple
 
 
 Causes = Sequence[tuple[str, ...] | None]
-"""Of each task, in the suite's order: its causes; None where it did not run, or where they are not known."""
+"""The causes of each task, in the suite's order; None if it did not run or its causes are not known."""
 
 
 class CauseCount(NamedTuple):
@@ -393,17 +387,16 @@ class CauseCount(NamedTuple):
 
     @property
     def more(self) -> int:
-        """Tasks that have it in the other evaluation only."""
+        """Tasks with the cause only in the other evaluation."""
         return self.tasks - self.both
 
     @property
     def fewer(self) -> int:
-        """Tasks that have it in the first only."""
+        """Tasks with the cause only in the first."""
         return self.first - self.both
 
     @property
     def difference(self) -> int:
-        """The other's tasks less the first's."""
         return self.tasks - self.first
 
     @property
@@ -424,7 +417,7 @@ class CauseRow(NamedTuple):
 
 
 class CauseTable(NamedTuple):
-    """All causes that one of the evaluations has, in the order in which causes are listed."""
+    """All causes in any of the evaluations, in the taxonomy's order."""
 
     rows: tuple[CauseRow, ...]
     common: tuple[int, ...]
@@ -432,25 +425,22 @@ class CauseTable(NamedTuple):
 
 
 def cause_table(evaluations: Sequence[Causes]) -> CauseTable:
-    """Count the causes of evaluations against the first; at least two."""
+    """Count the causes of at least two evaluations against the first."""
     first, *others = evaluations
     pairs = [
         [(set(one), set(two)) for one, two in zip(first, other, strict=True) if one is not None and two is not None]
         for other in others
     ]
     codes = ordered(code for pair in pairs for one, two in pair for code in one | two)
-    rows = tuple(
-        CauseRow(
-            code, words_of_cause(code), Cause(code).definition, tuple(_count(code=code, pair=pair) for pair in pairs)
+    rows = []
+    for code in codes:
+        counts = tuple(
+            CauseCount(
+                tasks=sum(code in two for _, two in pair),
+                first=sum(code in one for one, _ in pair),
+                both=sum(code in one and code in two for one, two in pair),
+            )
+            for pair in pairs
         )
-        for code in codes
-    )
-    return CauseTable(rows=rows, common=tuple(map(len, pairs)))
-
-
-def _count(*, code: str, pair: Sequence[tuple[set[str], set[str]]]) -> CauseCount:
-    return CauseCount(
-        tasks=sum(code in two for _, two in pair),
-        first=sum(code in one for one, _ in pair),
-        both=sum(code in one and code in two for one, two in pair),
-    )
+        rows.append(CauseRow(code, words_of_cause(code), Cause(code).definition, counts))
+    return CauseTable(rows=tuple(rows), common=tuple(map(len, pairs)))

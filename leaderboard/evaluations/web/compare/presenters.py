@@ -1,6 +1,4 @@
-"""What the comparison page shows, ready for its template: sentences on who is better and how sure that is, numbers as
-texts, bars with their coordinates, and the filters of its tasks.
-"""
+"""Context of the comparison page: verdicts in words, formatted numbers, bars with coordinates, and filters of tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -30,9 +28,9 @@ from leaderboard.evaluations.web.compare.forms import BothForms
 from leaderboard.evaluations.web.compare.services import LETTERS, Comparison
 
 LEVEL = 0.05
-"""Significance level: with a larger p-value, the sentence calls the difference chance."""
+"""Significance level: for larger p-values, a caution says that the difference may be due to chance."""
 LONGEST_NAME = 40
-"""Characters of a planner's name within a sentence."""
+"""Maximum length of a planner's name within a sentence."""
 _OUTCOMES = {
     "infra_fault": "infrastructure fault",
     "cancelled": "cancelled",
@@ -46,30 +44,29 @@ class Verdict(NamedTuple):
     """One comparison in words."""
 
     better: str
-    """Letter of the better one; nothing where neither is."""
+    """Letter of the better evaluation; empty without one."""
     sentence: str
     caution: str
 
 
 def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Column) -> tuple[Verdict, ...]:
     """One sentence for each evaluation after the first."""
-    # Letter and name, cut if it is long: the table below has the whole name.
+    # Long names are cut; the table below has the whole name.
     names = [
         f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
         for letter, evaluation in zip(LETTERS, evaluations, strict=False)
     ]
-    found = []
-    for number, pair in enumerate(comparison.pairs, start=1):
-        verdict = _verdict(
-            found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
+    return tuple(
+        _verdict(
+            difference=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
             letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
-        )  # fmt: skip
-        found.append(verdict)
-    return tuple(found)
+        )
+        for number, pair in enumerate(comparison.pairs, start=1)
+    )  # fmt: skip
 
 
 def p_text(value: float | None) -> str:
-    """A p-value with its significant digits; a bound for very small ones; a dash where there was no test."""
+    """A p-value with its significant digits; an upper bound for very small values; a dash without a test."""
     if value is None:
         return "—"
     if value < 0.0001:
@@ -78,49 +75,48 @@ def p_text(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Three decimals with a sign; no sign for what rounds to zero."""
+    """Three decimals with a sign; no sign if it rounds to zero."""
     text = f"{value:+.3f}".replace("-", _MINUS)
     return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
 
 
-def difference_text(found: MetricDifference) -> str:
-    """A difference with its sign; a range where undecided tasks leave it open."""
-    least, most = signed(found.least), signed(found.most)
-    return signed(found.difference.mean) if least == most else f"{least} to {most}"
+def difference_text(difference: MetricDifference) -> str:
+    """A difference with its sign; a range if it depends on undecided tasks."""
+    least, most = signed(difference.least), signed(difference.most)
+    return signed(difference.difference.mean) if least == most else f"{least} to {most}"
 
 
 def _verdict(
-    *, found: MetricDifference | None, metric: Column, names: tuple[str, str], letters: tuple[str, str], tests: int
+    *, difference: MetricDifference | None, metric: Column, names: tuple[str, str], letters: tuple[str, str], tests: int
 ) -> Verdict:
     first, other = names
-    if found is None:
+    if difference is None:
         sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
         return Verdict(better="", sentence=sentence, caution="")
-    # Of all ways to settle undecided tasks, the difference nearest to 0.
-    mean = found.least if found.least > 0 else found.most if found.most < 0 else 0.0
-    count, ends = found.difference.count, found.difference.ends
+    # The difference nearest to 0 of all ways to settle undecided tasks.
+    mean = difference.least if difference.least > 0 else difference.most if difference.most < 0 else 0.0
+    count, ends = difference.difference.count, difference.difference.ends
     over = f"over {count:,} task{'' if count == 1 else 's'}"
-    if found.undecided and round(abs(mean), 12) == 0:
+    if difference.undecided and round(abs(mean), 12) == 0:
         span = f", 95 % interval {_plain(ends[0])} to {_plain(ends[1])}" if ends else ""
         sentence = (
             f"Undecided tasks leave open whether {first} or {other} scores higher in {metric.label}: by "
-            f"{difference_text(found)}{span}, {over}."
+            f"{difference_text(difference)}{span}, {over}."
         )
         return Verdict(better="", sentence=sentence, caution="")
     if round(abs(mean), 12) == 0:
-        equal = found.ties == count
-        same = "the same on every task" if equal else "the same on average"
-        sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
+        same = "the same on every task" if difference.ties == count else "the same on average"
+        sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(difference.adjusted)}, {over}."
         return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
     ahead, letter = (other, letters[1]) if mean > 0 else (first, letters[0])
     behind = first if mean > 0 else other
     if ends is not None and mean <= 0:
         ends = -ends[1], -ends[0]
     span = f"{_plain(ends[0])} to {_plain(ends[1])}" if ends else f"no interval over fewer than {NEEDED}"
-    adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
-    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<") if found.adjusted is not None else "no test"
-    # However they are settled.
-    least = "at least " if found.least != found.most else ""
+    holm = f" (Holm, {tests} tests)" if tests > 1 else ""
+    tested = difference.adjusted is not None
+    p_value = f"p = {p_text(difference.adjusted)}{holm}".replace("= <", "<") if tested else "no test"
+    least = "at least " if difference.least != difference.most else ""
     amount = f"{least}{abs(mean):.3f}"
     sentence = f"{ahead} scores higher than {behind} in {metric.label} by {amount} ({span}), {p_value}, {over}."
     if not metric.ordered:
@@ -129,8 +125,8 @@ def _verdict(
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
     caution = f"Fewer than {NEEDED}, too few to test the difference."
-    if found.adjusted is not None:
-        caution = "" if found.adjusted < LEVEL else "A difference of this size may be due to chance."
+    if difference.adjusted is not None:
+        caution = "" if difference.adjusted < LEVEL else "A difference of this size may be due to chance."
     return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
 
 
@@ -142,15 +138,15 @@ def left_out_in_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     sentences = []
     for number, pair in enumerate(pairs, start=1):
         if pair.left_out:
-            told = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in pair.left_out.items())
+            outcomes = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in pair.left_out.items())
             total = sum(pair.left_out.values())
             tasks = "1 task is" if total == 1 else f"{total:,} tasks are"
-            sentences.append(f"{LETTERS[number]} against {LETTERS[0]}: {tasks} left out ({told}).")
+            sentences.append(f"{LETTERS[number]} against {LETTERS[0]}: {tasks} left out ({outcomes}).")
     return tuple(sentences)
 
 
 class Filtered(NamedTuple):
-    """The tasks that filters leave, in their order."""
+    """The selected tasks, in order."""
 
     tasks: tuple[TaskDifference, ...]
     filters: tuple[Filter, ...]
@@ -160,54 +156,49 @@ class Filtered(NamedTuple):
 def filtered(
     *, tasks: Sequence[TaskDifference], comparison: Comparison, metric: Column, parameters: Mapping[str, str]
 ) -> Filtered:
-    """Apply the filters that a query string asks for."""
+    """Apply the filters of a query string."""
+
+    def winner(task: TaskDifference) -> tuple[str]:
+        if task.winner != NOBODY:
+            return (LETTERS[int(task.winner)],)
+        return ("several" if task.spread else "equal",)
+
+    def values(name: str) -> Callable[[TaskDifference], tuple[str, ...]]:
+        return lambda task: comparison.tasks[task.index].facets.get(name, ())
+
+    def causes(task: TaskDifference) -> tuple[str, ...]:
+        return ordered(code for causes in comparison.causes for code in causes[task.index] or ())
+
     words = _winners(evaluations=len(comparison.scores), metric=metric)
     facets: list[Facet[TaskDifference]] = [
-        Facet(
-            "winner", "Best", lambda task: (_winner(task),), lambda value: words.get(value, value), known=tuple(words)
-        )
+        Facet("winner", "Best", winner, lambda value: words.get(value, value), known=tuple(words)),
+        *(
+            Facet(facet.name, facet.label, values(facet.name), words_of(facet), sort_key=place_of(facet))
+            for facet in comparison.facets
+        ),
+        Facet("why", WHY, causes, words_of_cause, sort_key=place_of_cause),
     ]
-    for facet in comparison.facets:
-        values = _facet_values(name=facet.name, comparison=comparison)
-        facets.append(Facet(facet.name, facet.label, values, words_of(facet), sort_key=place_of(facet)))
-    facets.append(Facet("why", WHY, _causes(comparison), words_of_cause, sort_key=place_of_cause))
     # Indexed in the suite's order, which is that of the values.
     indexed = index(rows=sorted(tasks, key=lambda task: task.index), facets=facets)
     chosen = chosen_of(parameters=parameters, facets=facets)
-    found = select(indexed=indexed, chosen=chosen)
-    left = {task.index for task in found.rows}
-    return Filtered(tuple(task for task in tasks if task.index in left), found.filters, bool(chosen))
-
-
-def _facet_values(*, name: str, comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
-    return lambda task: comparison.tasks[task.index].facets.get(name, ())
-
-
-def _causes(comparison: Comparison) -> Callable[[TaskDifference], tuple[str, ...]]:
-    """The causes that a task has in any of the evaluations."""
-    return lambda task: ordered(code for causes in comparison.causes for code in causes[task.index] or ())
-
-
-def _winner(task: TaskDifference) -> str:
-    """The letter of the single best; `equal` or `several` without one."""
-    if task.winner != NOBODY:
-        return LETTERS[int(task.winner)]
-    return "several" if task.spread else "equal"
+    selection = select(indexed=indexed, chosen=chosen)
+    selected = {task.index for task in selection.rows}
+    return Filtered(tuple(task for task in tasks if task.index in selected), selection.filters, bool(chosen))
 
 
 def _winners(*, evaluations: int, metric: Column) -> dict[str, str]:
-    """The values of the filter by who is best, in words."""
+    """The values of the filter `winner`, in words."""
     if not metric.ordered:
         return {"several": "They differ", "equal": "Equal"}
     if evaluations == 2:
         return {**{letter: f"{letter} is better" for letter in LETTERS[:2]}, "equal": "Equal"}
-    alone = {letter: f"{letter} alone" for letter in LETTERS[:evaluations]}
-    return {**alone, "several": "Several share it", "equal": "All equal"}
+    single = {letter: f"{letter} alone" for letter in LETTERS[:evaluations]}
+    return {**single, "several": "Several share it", "equal": "All equal"}
 
 
 TASKS_PER_PAGE = 25
 WIDTH = 120
-"""Width of a bar in its own units; its middle is no difference."""
+"""Width of a bar in its own units; the middle marks zero difference."""
 
 
 class Compared(NamedTuple):
@@ -218,9 +209,9 @@ class Compared(NamedTuple):
     notes: tuple[str, ...]
     """Caveats about its figures."""
     others: tuple[str, ...]
-    """Ids of all others, for the link that takes this one away."""
+    """Ids for the link that removes this evaluation."""
     first_then_others: tuple[str, ...]
-    """Ids with this one first, for the link that compares all others with it."""
+    """Ids for the link that compares all others with this one."""
 
 
 class Bar(NamedTuple):
@@ -239,14 +230,14 @@ class DifferenceCell(NamedTuple):
     low: str
     high: str
     no_interval: str
-    """Why there is none: `low` and `high` are empty then."""
+    """Why there is no interval; `low` and `high` are empty then."""
     p_value: str
     tasks: int
     counts: str
-    """Wins, losses, ties and undecided tasks in words; nothing for sizes."""
+    """Wins, losses, ties and undecided tasks in words; empty for sizes."""
     bar: Bar
     tone: str
-    """`better`, `worse` or nothing: only where interval and test agree that there is a difference."""
+    """`better`, `worse`, or empty unless interval and test agree that there is a difference."""
 
 
 class MetricRow(NamedTuple):
@@ -316,19 +307,19 @@ class FormRow(NamedTuple):
     steps: Evaluation
     whole_mean: str
     cell: DifferenceCell | None
-    """Of step by step against whole plans; None where no task has a score in both."""
+    """Step by step against whole plans; None if no task has a score in both."""
     notes: tuple[str, ...]
 
 
 class ComparisonPage(NamedTuple):
-    """Everything on the page."""
+    """Context of the page."""
 
     compared: tuple[Compared, ...]
     verdicts: tuple[Verdict, ...]
     metrics: tuple[MetricRow, ...]
     metric: Column
     left_out: tuple[str, ...]
-    """A sentence for each pair that leaves tasks out."""
+    """One sentence per pair with omitted tasks."""
     groups: tuple[GroupTable, ...]
     filters: tuple[Filter, ...]
     is_filtered: bool
@@ -337,23 +328,23 @@ class ComparisonPage(NamedTuple):
     differing: int
     comparable: int
     tasks_withheld: str
-    """Why no task is listed, as a sentence; empty if all are."""
+    """Why no tasks are listed, as a sentence; empty if they are."""
 
 
 def comparison_page(
     *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str], reader: Reader
 ) -> ComparisonPage:
-    """Gather the page. Groups and tasks are about the parameter `metric`; unknown values are ignored.
+    """Assemble the page. The parameter `metric` selects the metric of groups and tasks; unknown values are ignored.
 
     Gold plans are left empty for readers who may not see them.
     """
     metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
     every = task_differences(metric=metric, scores=comparison.scores)
-    withheld = any(withholds_tasks(reader=reader, of=one) for one in evaluations)
-    found = filtered(
+    withheld = any(withholds_tasks(reader=reader, of=evaluation) for evaluation in evaluations)
+    selection = filtered(
         tasks=[] if withheld else every, comparison=comparison, metric=metric, parameters={} if withheld else parameters
     )
-    page = Paginator(found.tasks, TASKS_PER_PAGE).get_page(parameters.get("page"))
+    page = Paginator(selection.tasks, TASKS_PER_PAGE).get_page(parameters.get("page"))
     return ComparisonPage(
         compared=_compared(evaluations),
         verdicts=verdicts(evaluations=evaluations, comparison=comparison, metric=metric),
@@ -361,58 +352,50 @@ def comparison_page(
         metric=metric,
         left_out=left_out_in_words(comparison.pairs),
         groups=_groups(comparison=comparison, metric=metric, least=LEAST_VALUES if withheld else 1),
-        filters=found.filters,
-        is_filtered=found.is_filtered,
+        filters=selection.filters,
+        is_filtered=selection.is_filtered,
         page=page,
-        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=list(page), reader=reader),
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, tasks=list(page), reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
         tasks_withheld=when_tasks_are_shown(evaluations[0]) if withheld else "",
     )
 
 
-def form_rows(found: Sequence[BothForms]) -> tuple[FormRow, ...]:
-    """The planners that were evaluated in both forms, with bars of one scale."""
-    ends = [
-        abs(end)
-        for one in found
-        if one.difference
-        for end in (one.difference.difference.mean, *(one.difference.difference.ends or ()))
-    ]
-    scale = max([0.01, *ends])
+def form_rows(planners: Sequence[BothForms]) -> tuple[FormRow, ...]:
+    """Rows of planners that were evaluated in both forms, with bars of one scale."""
+    scale = max([0.01, *(_reach(planner.difference) for planner in planners if planner.difference)])
     return tuple(
         FormRow(
-            whole=one.whole,
-            steps=one.steps,
-            whole_mean=_mean(one.difference.first_mean, undecided=0.0) if one.difference else "—",
-            cell=_difference_cell(found=one.difference, undecided=None, scale=scale) if one.difference else None,
-            notes=(*_notes(one.whole), *_notes(one.steps)),
+            whole=whole,
+            steps=steps,
+            whole_mean=_mean(difference.first_mean, undecided=0.0) if difference else "—",
+            cell=_difference_cell(difference, undecided=None, scale=scale) if difference else None,
+            notes=(*_notes(whole), *_notes(steps)),
         )
-        for one in found
+        for whole, steps, difference in planners
     )
 
 
+def _reach(difference: MetricDifference) -> float:
+    """How far the bar of a difference extends from 0."""
+    low, high = difference.difference.ends or (0.0, 0.0)
+    return max(abs(difference.difference.mean), abs(low), abs(high))
+
+
 def chosen_metric(*, comparison: Comparison, key: str) -> Column:
-    """The metric with this key, else the one that the board is ranked by."""
-    found = next((metric for metric in comparison.metrics if metric.key == key), None)
-    return found or next(metric for metric in comparison.metrics if metric.primary)
+    """The metric with this key, or else the metric that the board ranks by."""
+    chosen = next((metric for metric in comparison.metrics if metric.key == key), None)
+    return chosen or next(metric for metric in comparison.metrics if metric.primary)
 
 
 def _compared(evaluations: Sequence[Evaluation]) -> tuple[Compared, ...]:
     ids = [str(evaluation.pk) for evaluation in evaluations]
-    found = []
+    rows = []
     for letter, evaluation, own in zip(LETTERS, evaluations, ids, strict=False):
-        others = tuple(one for one in ids if one != own)
-        found.append(
-            Compared(
-                letter=letter,
-                evaluation=evaluation,
-                notes=_notes(evaluation),
-                others=others,
-                first_then_others=(own, *others),
-            )
-        )
-    return tuple(found)
+        others = tuple(pk for pk in ids if pk != own)
+        rows.append(Compared(letter, evaluation, _notes(evaluation), others, (own, *others)))
+    return tuple(rows)
 
 
 def _notes(evaluation: Evaluation) -> tuple[str, ...]:
@@ -426,16 +409,25 @@ def _notes(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, ...]:
-    scales = _scales(comparison.pairs)
+    # One scale for all metrics with a better value, and one for the sizes of plans.
+    scales = {True: 0.01, False: 0.01}
+    for pair in comparison.pairs:
+        for difference in pair.differences:
+            scales[difference.metric.ordered] = max(scales[difference.metric.ordered], _reach(difference))
     parts = companions(comparison.metrics)
     rows = []
     for metric in comparison.metrics:
         if metric.key in parts:
             continue
-        found = [pair.of(metric.key) for pair in comparison.pairs]
-        if not any(found):
+        differences = [pair.of(metric.key) for pair in comparison.pairs]
+        if not any(differences):
             continue
         undecided = [pair.of(metric.undecided) if metric.undecided else None for pair in comparison.pairs]
+        first_means = {
+            _mean(difference.first_mean, undecided=share.first_mean if share else 0.0)
+            for difference, share in zip(differences, undecided, strict=True)
+            if difference is not None
+        }
         rows.append(
             MetricRow(
                 key=metric.key,
@@ -443,66 +435,45 @@ def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, 
                 direction="" if not metric.ordered else "higher" if metric.higher_is_better else "lower",
                 is_primary=metric.primary,
                 is_chosen=metric.key == chosen.key,
-                first_mean=_first_mean(found, undecided=undecided),
+                # The pairs may have different tasks in common.
+                first_mean=first_means.pop() if len(first_means) == 1 else "varies",
                 cells=tuple(
-                    one and _difference_cell(found=one, undecided=share, scale=scales[metric.ordered])
-                    for one, share in zip(found, undecided, strict=True)
+                    difference and _difference_cell(difference, undecided=share, scale=scales[metric.ordered])
+                    for difference, share in zip(differences, undecided, strict=True)
                 ),
             )
         )
     return tuple(rows)
 
 
-def _first_mean(found: Sequence[MetricDifference | None], *, undecided: Sequence[MetricDifference | None]) -> str:
-    """The first's mean; "varies" if the pairs have different tasks in common."""
-    means = {
-        _mean(one.first_mean, undecided=share.first_mean if share else 0.0)
-        for one, share in zip(found, undecided, strict=True)
-        if one is not None
-    }
-    return means.pop() if len(means) == 1 else "varies"
-
-
 def _mean(mean: float, *, undecided: float) -> str:
-    """A mean; a range where a share of the tasks is undecided."""
+    """A mean; a range if a share of the tasks is undecided."""
     return figure({"mean": mean, **({"upper": mean + undecided} if undecided > 0 else {})})
 
 
-def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
-    """How far the bars reach to each side: one scale for all figures, and one for the sizes of plans."""
-    ends: dict[bool, list[float]] = {True: [0.01], False: [0.01]}
-    for pair in pairs:
-        for one in pair.differences:
-            ends[one.metric.ordered] += [abs(end) for end in (one.difference.mean, *(one.difference.ends or ()))]
-    return {kind: max(found) for kind, found in ends.items()}
-
-
-def _difference_cell(*, found: MetricDifference, undecided: MetricDifference | None, scale: float) -> DifferenceCell:
-    interval = found.difference
+def _difference_cell(
+    difference: MetricDifference, *, undecided: MetricDifference | None, scale: float
+) -> DifferenceCell:
+    interval, adjusted, ordered = difference.difference, difference.adjusted, difference.metric.ordered
     ends = interval.ends
     left, right = (_place(end, scale) for end in (ends or (interval.mean, interval.mean)))
-    # Interval and test must agree.
-    sure = found.adjusted is not None and found.adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
-    better = (interval.mean > 0) == found.metric.higher_is_better
+    is_significant = adjusted is not None and adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
+    better = (interval.mean > 0) == difference.metric.higher_is_better
     width = max(right - left, 1) if ends else 0
-    undecided_tasks = f", {found.undecided} undecided" if found.undecided else ""
+    counts = f"{difference.wins} better, {difference.losses} worse, {difference.ties} equal"
+    if difference.undecided:
+        counts += f", {difference.undecided} undecided"
     return DifferenceCell(
-        mean=_mean(found.other_mean, undecided=undecided.other_mean if undecided else 0.0),
-        difference=difference_text(found),
+        mean=_mean(difference.other_mean, undecided=undecided.other_mean if undecided else 0.0),
+        difference=difference_text(difference),
         low="" if ends is None else signed(ends[0]),
         high="" if ends is None else signed(ends[1]),
         no_interval=TOO_FEW if ends is None else "",
-        p_value=p_text(found.adjusted),
+        p_value=p_text(adjusted),
         tasks=interval.count,
-        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal{undecided_tasks}"
-        if found.metric.ordered
-        else "",
-        bar=Bar(
-            left=f"{left:.1f}",
-            width=f"{width:.1f}",
-            mean=f"{_place(interval.mean, scale):.1f}",
-        ),
-        tone=("better" if better else "worse") if sure and found.metric.ordered else "",
+        counts=counts if ordered else "",
+        bar=Bar(left=f"{left:.1f}", width=f"{width:.1f}", mean=f"{_place(interval.mean, scale):.1f}"),
+        tone=("better" if better else "worse") if is_significant and ordered else "",
     )
 
 
@@ -541,12 +512,12 @@ def _shown_group(*, row: GroupRow, words: str) -> ShownGroup:
 
 
 def _tasks(
-    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference], reader: Reader
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, tasks: Sequence[TaskDifference], reader: Reader
 ) -> tuple[ShownTask, ...]:
     """Texts and plans of the tasks of one page: one query."""
-    pks = [comparison.tasks[task.index].pk for task in found]
-    open_ones = [one for one in evaluations if not withheld_from(reader=reader, evaluation=one).plan]
-    results = TaskResult.objects.filter(evaluation__in=open_ones, task__in=pks)
+    pks = [comparison.tasks[task.index].pk for task in tasks]
+    with_plans = [each for each in evaluations if not withheld_from(reader=reader, evaluation=each).plan]
+    results = TaskResult.objects.filter(evaluation__in=with_plans, task__in=pks)
     plans = {
         (evaluation, task): summary
         for evaluation, task, summary in results.values_list("evaluation_id", "task_id", "plan_summary")
@@ -570,5 +541,5 @@ def _tasks(
                 )
             ),
         )
-        for task in found
+        for task in tasks
     )

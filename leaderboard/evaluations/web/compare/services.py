@@ -1,4 +1,4 @@
-"""The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
+"""The evaluations of a comparison: conditions, and the scores of their tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -21,9 +21,9 @@ from leaderboard.evaluations.web.compare.comparing import Causes, Pair, Scores, 
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST = 6
-"""Most evaluations in one comparison."""
+"""Maximum number of evaluations in one comparison."""
 MOST_OFFERED = 12
-"""Most rows of a board to choose from."""
+"""Maximum number of board rows to choose from."""
 LETTERS = "ABCDEF"
 
 
@@ -42,51 +42,49 @@ class Comparison(NamedTuple):
     tasks: tuple[TaskRow, ...]
     """In the suite's order, without results."""
     facets: tuple[Facet, ...]
-    """Those with more than one value."""
+    """Facets with more than one value."""
     scores: tuple[Scores, ...]
     pairs: tuple[Pair, ...]
     causes: tuple[Causes, ...]
-    """Of each evaluation."""
 
 
 def read_ids(texts: Sequence[str]) -> list[UUID]:
-    """The ids of a query string, each once.
+    """Parse the ids of a query string and drop duplicates.
 
     Raises:
-        NotComparableError: one is no id, or there are too many.
+        NotComparableError: an id is malformed, or there are too many.
     """
-    found: dict[UUID, None] = {}
+    ids: dict[UUID, None] = {}
     problems = []
     for text in texts:
         try:
-            found[UUID(text)] = None
+            ids[UUID(text)] = None
         except ValueError:
             problems.append(f"“{text[:60]}” is not the id of an evaluation; an id looks like {UUID(int=0)}.")
-    if len(found) > MOST:
-        problems.append(f"These are {len(found)} evaluations; at most {MOST} can be compared at once.")
+    if len(ids) > MOST:
+        problems.append(f"These are {len(ids)} evaluations; at most {MOST} can be compared at once.")
     if problems:
         raise NotComparableError(problems)
-    return list(found)
+    return list(ids)
 
 
 def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]:
     """The evaluations in the order of their ids.
 
     Raises:
-        NotComparableError: one does not exist for this reader, has not ended or is a verification, or they were not
-            made under the same conditions; the sentences name what differs.
+        NotComparableError: an evaluation is invisible to this reader, has not ended or is a verification, or their
+            conditions differ; the sentences name the differences.
     """
     related = *RELATED, "submission__planner__owner", "submission__team", "own_worker_run"
-    rows = visible_runs(reader).select_related(*related).filter(pk__in=ids)
-    found = {evaluation.pk: evaluation for evaluation in rows}
-    problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
-    evaluations = [found[pk] for pk in ids if pk in found]
+    visible = visible_runs(reader).select_related(*related).in_bulk(ids)
+    problems = [f"There is no evaluation {pk}." for pk in ids if pk not in visible]
+    evaluations = [visible[pk] for pk in ids if pk in visible]
     problems += [problem for evaluation in evaluations if (problem := _problem(evaluation))]
     problems += differing_conditions(evaluations)
     problems += [
-        f"{one.submission.planner.name} has not completed. {when_tasks_are_shown(one)}"
-        for one in evaluations
-        if not shows_parts(reader=reader, of=one)
+        f"{evaluation.submission.planner.name} has not completed. {when_tasks_are_shown(evaluation)}"
+        for evaluation in evaluations
+        if not shows_parts(reader=reader, of=evaluation)
     ]
     if problems:
         raise NotComparableError(problems)
@@ -96,31 +94,31 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
 def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
     """The conditions in which the evaluations differ, with their values."""
     problems = []
-    for what, value in _CONDITIONS:
+    for condition, value in _CONDITIONS:
         values = [value(evaluation) for evaluation in evaluations]
         if len(set(values)) > 1:
-            told = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, values, strict=False))
-            problems.append(f"They differ in the {what} ({told}).")
-            if what == "suite":
+            listed = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, values, strict=False))
+            problems.append(f"They differ in the {condition} ({listed}).")
+            if condition == "suite":
                 break
     return problems
 
 
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
-    """Compare evaluations, at least two, that `read_evaluations` gave: three queries; later calls take one."""
+    """Compare at least two evaluations from `read_evaluations`: three queries, and one if the result is cached."""
     suite = evaluations[0].suite
-    # Cached for all readers: without facets that only operators may see.
+    # Cached for all readers, so without facets that only operators may see.
     shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
     pks = tuple(evaluation.pk for evaluation in evaluations)
     make = partial(_comparison, pks=pks, suite=suite, shows_gold=shows_gold)
     if all(evaluation.state in FINAL for evaluation in evaluations):
-        # Final evaluations never change, but their causes may be found later.
+        # The results of final evaluations never change, but their causes may be found later.
         return _comparisons.get_or_make((pks, shows_gold, causes_version(pks)), make)
     return make()
 
 
 def best_of_board(evaluation: Evaluation) -> list[Mapping[str, Any]]:
-    """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
+    """The first rows of the evaluation's board except its own, in one query that reads no other rows."""
     first = Func(
         F("stored"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
         template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),
@@ -135,12 +133,12 @@ def best_of_board(evaluation: Evaluation) -> list[Mapping[str, Any]]:
 
 
 def best_of_rows(*, rows: Sequence[Mapping[str, Any]], evaluation: Evaluation) -> list[Mapping[str, Any]]:
-    """The first of a board's rows, without the evaluation itself."""
+    """The first rows of a board except the evaluation's own."""
     return [row for row in rows[: MOST_OFFERED + 1] if row["evaluation"] != str(evaluation.pk)][:MOST_OFFERED]
 
 
 def can_be_compared(evaluation: Evaluation) -> bool:
-    """Whether it has ended, or waits for its owner, and was submitted."""
+    """Whether it was submitted, and has ended or waits for its owner."""
     return not _problem(evaluation)
 
 
@@ -175,17 +173,17 @@ def _problem(evaluation: Evaluation) -> str:
 
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
     tasks = facts_of(suite, shows_gold=shows_gold)
-    found = packed_scores_and_causes(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
-    # A weighted mean of metrics has no values of its own to pair task by task.
+    results = packed_scores_and_causes(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
+    # A weighted mean of metrics has no values per task.
     metrics = tuple(column for column in suite.columns if not column.weights)
-    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=found[pk][0]) for pk in pks)
+    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=results[pk][0]) for pk in pks)
     return Comparison(
         metrics=metrics,
         tasks=tasks,
         facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
         scores=scores,
         pairs=compare(metrics=metrics, scores=scores, strata=[task.metric for task in tasks]),
-        causes=tuple([found[pk][1].get(task.pk) for task in tasks] for pk in pks),
+        causes=tuple([results[pk][1].get(task.pk) for task in tasks] for pk in pks),
     )
 
 

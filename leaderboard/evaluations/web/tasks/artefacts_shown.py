@@ -1,8 +1,7 @@
-"""Artefacts and values as the task page shows them, by their media type: pictures, texts, JSON, boxes, masks, sound and
-films.
+"""Artefacts and values on the task page, by media type: pictures, texts, JSON, boxes, masks, sound and films.
 
 Boxes and masks are findings (`evaluator.core.values`). The boxes that OpenAGI's detector reports beside its text are
-texts, known by the name of their output (`execution/experts/detection.py`).
+texts, identified by the name of their output (`execution/experts/detection.py`).
 """
 
 import json
@@ -14,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values import Box, Boxes, FindingError, Findings, Labels, Masks, MediaType, findings_from_json
+from evaluator.core.values import Box, Boxes, FindingError, Findings, Labels, Mask, Masks, MediaType, findings_from_json
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from leaderboard.evaluations.results.objects import object_url
 
 MOST_DRAWN = 100
-"""Boxes or masks."""
+"""Maximum number of boxes or masks."""
 _LONGEST_PATH = 40_000
-"""Characters of the outlines of all masks of one picture."""
+"""Maximum length of all outlines of one picture."""
 
 
 class Drawn(NamedTuple):
@@ -31,94 +30,85 @@ class Drawn(NamedTuple):
     label: str
     score: str
     path: str
-    """Of an SVG: the frame of a box, or the runs of a mask, to be filled."""
+    """SVG path to fill: the pixels of a mask; empty for a box."""
     border: str
-    """Of an SVG: the border of a mask, to be stroked; of a box its frame."""
+    """SVG path to stroke: the border of a mask or box."""
 
 
-class Found(NamedTuple):
+class Outlines(NamedTuple):
     """Boxes or masks of a picture."""
 
     width: int
     height: int
     items: tuple[Drawn, ...]
     left_out: int
-    """How many are not drawn."""
+    """Number of boxes or masks that are not drawn."""
 
 
 def read_findings(data: bytes | None) -> Findings | None:
-    """The findings of an artefact; None if it holds none."""
+    """The findings of an artefact; None if it has another format."""
     try:
         return findings_from_json(json.loads((data or b"").decode("utf-8")))
     except (FindingError, ValueError, RecursionError):
         return None
 
 
-def as_text(found: Findings) -> str:
-    """Findings in words: each name with its score."""
+def as_text(findings: Findings) -> str:
+    """The name and score of each finding."""
     names = (
-        [(one.name, one.score) for one in found.items]
-        if isinstance(found, Labels)
-        else [(one.label, one.score) for one in found.items]
+        [(label.name, label.score) for label in findings.items]
+        if isinstance(findings, Labels)
+        else [(item.label, item.score) for item in findings.items]
     )
     return ", ".join(f"{name or 'unnamed'} ({score:.2f})" for name, score in names) or "(nothing)"
 
 
-def drawn(found: Boxes | Masks) -> Found:
+def drawn(findings: Boxes | Masks) -> Outlines:
     """Boxes and masks as outlines, as many as a page can show."""
     items: list[Drawn] = []
     length = 0
-    for number, (label, score, path, border) in enumerate(_outlines(found), start=1):
+    outlined: Sequence[Box | Mask] = findings.items
+    for number, item in enumerate(outlined, start=1):
+        path = ""
+        if isinstance(item, Box):
+            border = f"M{item.left:g} {item.top:g}H{item.right:g}V{item.bottom:g}H{item.left:g}Z"
+        else:
+            path = "".join(f"M{start} {row}h{size}v1h-{size}z" for row, start, size in _stretches(item.pixels))
+            border = _border(item.pixels)
         length += len(path) + len(border)
         if number > MOST_DRAWN or length > _LONGEST_PATH:
             break
-        items.append(Drawn(number, label[:80] or "unnamed", f"{score:.2f}", path, border))
-    width, height = found.size
-    return Found(width, height, tuple(items), left_out=len(found.items) - len(items))
-
-
-def _outlines(found: Boxes | Masks) -> list[tuple[str, float, str, str]]:
-    if isinstance(found, Masks):
-        return [(one.label, one.score, _runs(one.pixels), _border(one.pixels)) for one in found.items]
-    return [(one.label, one.score, "", _frame(one)) for one in found.items]
-
-
-def _frame(box: Box) -> str:
-    return f"M{box.left:g} {box.top:g}H{box.right:g}V{box.bottom:g}H{box.left:g}Z"
-
-
-def _runs(pixels: npt.NDArray[np.bool_]) -> str:
-    """The pixels of a mask row by row as rectangles."""
-    return "".join(f"M{start} {row}h{length}v1h-{length}z" for row, start, length in _stretches(pixels))
+        items.append(Drawn(number, item.label[:80] or "unnamed", f"{item.score:.2f}", path, border))
+    width, height = findings.size
+    return Outlines(width, height, tuple(items), left_out=len(findings.items) - len(items))
 
 
 def _border(pixels: npt.NDArray[np.bool_]) -> str:
-    """The lines between the pixels of a mask and all others."""
     padded = np.pad(pixels, 1)
-    lying = _stretches((padded[:-1] != padded[1:])[:, 1:-1])
-    standing = _stretches((padded[:, :-1] != padded[:, 1:])[1:-1].T)
+    horizontal = _stretches((padded[:-1] != padded[1:])[:, 1:-1])
+    vertical = _stretches((padded[:, :-1] != padded[:, 1:])[1:-1].T)
     return "".join(
         [
-            *(f"M{start} {row}h{length}" for row, start, length in lying),
-            *(f"M{column} {start}v{length}" for column, start, length in standing),
+            *(f"M{start} {row}h{length}" for row, start, length in horizontal),
+            *(f"M{column} {start}v{length}" for column, start, length in vertical),
         ]
     )
 
 
 def _stretches(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int, int]]:
-    """Row, start and length of each stretch of flags in a row."""
-    found = []
+    """Row, start and length of each run of flags in a row."""
+    runs = []
     for row in np.flatnonzero(flags.any(axis=1)).tolist():
         changes = np.flatnonzero(np.diff(np.concatenate([[False], flags[row], [False]]).astype(np.int8))).tolist()
-        found += [(row, start, stop - start) for start, stop in zip(changes[::2], changes[1::2], strict=True)]
-    return found
+        runs += [(row, start, stop - start) for start, stop in zip(changes[::2], changes[1::2], strict=True)]
+    return runs
 
 
 MAX_TEXT = 2000
-"""Characters of a text artefact that the page shows; the whole text is behind its link."""
+"""Characters of a text artefact that the page shows; a link leads to the whole text."""
 MOST_BOXES = 100
 OVERLAY_WIDTH = 256
-"""Width of a picture that something is drawn over, in its own units; its height follows from the picture."""
+"""Width of an overlay in its own units; the height follows from the picture."""
 BOXES = "boxes"
 """Name of an output that holds boxes."""
 _GONE = "(not in the store any more)"
@@ -147,23 +137,23 @@ class DetectedBox(NamedTuple):
 
 
 class Overlay(NamedTuple):
-    """Something drawn over a picture: boxes, or a mask."""
+    """Boxes or a mask over a picture."""
 
     picture: str
-    """Address of the picture below; empty where it is not known."""
+    """URL of the picture; empty if it is unknown."""
     width: int
     height: int
     mask: str = ""
-    """Address of the mask above, if it is one."""
+    """URL of the mask picture, if any."""
     boxes: tuple[DetectedBox, ...] = ()
     left_out: int = 0
-    """How many boxes are not drawn."""
-    found: Found | None = None
-    """Boxes or masks with their names, which the artefact itself gives."""
+    """Number of boxes that are not drawn."""
+    outlines: Outlines | None = None
+    """Boxes or masks of an artefact with findings."""
 
 
 class Shown(NamedTuple):
-    """One artefact as the page shows it."""
+    """An artefact on the page."""
 
     kind: str
     """`image`, `text`, `overlay`, `audio`, `video` or `file`."""
@@ -172,7 +162,7 @@ class Shown(NamedTuple):
     alt: str
     text: str = ""
     characters: int = 0
-    """Length of the whole text, if only its beginning is shown."""
+    """Length of the whole text if only its beginning is shown."""
     overlay: Overlay | None = None
 
     @property
@@ -181,7 +171,7 @@ class Shown(NamedTuple):
 
 
 class Reading:
-    """Reads artefacts of one split for one page, each once."""
+    """Reads artefacts of one split for one page, each at most once."""
 
     def __init__(self, *, store: Store, split: str) -> None:
         self._store = store
@@ -194,7 +184,7 @@ class Reading:
     def show(
         self, *, name: str, reference: ArtefactReference, alt: str, over: ArtefactReference | None = None
     ) -> Shown:
-        """An artefact by its media type; boxes and masks over a picture, if it is known."""
+        """Present an artefact by its media type, with boxes and masks over their picture if it is known."""
         kind = kind_of(reference.media_type)
         shown = Shown(kind=kind, name=name, url=self.url(reference), alt=alt)
         if kind == "findings":
@@ -209,10 +199,10 @@ class Reading:
     def show_output(
         self, *, name: str, kind: str, reference: ArtefactReference, over: ArtefactReference | None, alt: str
     ) -> Shown:
-        """An output of a step: boxes and masks are drawn over the picture that the step was given.
+        """Present an output of a step, with boxes and masks over the step's input picture.
 
         Args:
-            kind: the output's type in the catalogue; nothing if that is unknown.
+            kind: the output's type in the catalogue; empty if that is unknown.
             over: the picture.
         """
         shown = self.show(name=name, reference=reference, alt=alt, over=over)
@@ -225,22 +215,22 @@ class Reading:
         return shown if overlay is None else shown._replace(kind="overlay", overlay=overlay)
 
     def _findings(self, shown: Shown, *, reference: ArtefactReference, over: ArtefactReference | None) -> Shown:
-        found = read_findings(self._bytes(reference))
-        if found is None:
+        findings = read_findings(self._bytes(reference))
+        if findings is None:
             return shown._replace(kind="file")
-        if isinstance(found, Labels):
-            return shown._replace(kind="text", text=as_text(found))
-        width, height = found.size
+        if isinstance(findings, Labels):
+            return shown._replace(kind="text", text=as_text(findings))
+        width, height = findings.size
         overlay = Overlay(
             picture="" if over is None else self.url(over),
             width=OVERLAY_WIDTH,
             height=max(1, round(OVERLAY_WIDTH * height / width)),
-            found=drawn(found),
+            outlines=drawn(findings),
         )
         return shown._replace(kind="overlay", overlay=overlay)
 
     def text(self, reference: ArtefactReference) -> str:
-        """A text artefact; a sentence in its place if the store has lost it."""
+        """A text artefact, or a placeholder if the store has lost it."""
         data = self._bytes(reference)
         return _GONE if data is None else data.decode("utf-8", errors="replace")
 
@@ -257,11 +247,11 @@ class Reading:
         return OVERLAY_WIDTH, max(1, round(OVERLAY_WIDTH * height / width))
 
     def _boxes(self, *, text: str, over: ArtefactReference) -> Overlay | None:
-        found = read_boxes(text)
-        if found is None:
+        entries = read_boxes(text)
+        if entries is None:
             return None
         width, height = self._size(over)
-        boxes = tuple(_box(number, entry, width=width, height=height) for number, entry in enumerate(found, start=1))
+        boxes = tuple(_box(number, entry, width=width, height=height) for number, entry in enumerate(entries, start=1))
         return Overlay(
             picture=self.url(over),
             width=width,
@@ -272,7 +262,7 @@ class Reading:
 
 
 def kind_of(media_type: str) -> str:
-    """How a media type is shown."""
+    """The kind of presentation of a media type."""
     if media_type == MediaType.FINDINGS:
         return "findings"
     kind = media_type.split("/", 1)[0]
@@ -280,7 +270,7 @@ def kind_of(media_type: str) -> str:
 
 
 def png_size(data: bytes) -> tuple[int, int]:
-    """Width and height of a PNG in pixels; a square for what is none."""
+    """Width and height of a PNG in pixels; (1, 1) for other data."""
     if data[:8] != b"\x89PNG\r\n\x1a\n" or len(data) < 24:
         return 1, 1
     width, height = _PNG_SIZE.unpack(data[16:24])
@@ -288,8 +278,8 @@ def png_size(data: bytes) -> tuple[int, int]:
 
 
 def read_boxes(text: str) -> list[Mapping[str, Any]] | None:
-    """The entries of a text of boxes, `[{"label", "score", "box": [left, top, right, bottom]}]` with the sides as
-    shares of the picture's; None if it is something else."""
+    """Parse `[{"label", "score", "box": [left, top, right, bottom]}]` with sides as shares of the picture's size; None
+    for any other text."""
     try:
         entries = json.loads(text)
     except ValueError:
@@ -302,7 +292,7 @@ def _is_box(entry: Any) -> bool:
         return False
     sides = entry.get("box")
     numbers = [entry.get("score"), *(sides if isinstance(sides, list) and len(sides) == 4 else [None])]
-    return all(isinstance(one, int | float) and not isinstance(one, bool) for one in numbers)
+    return all(isinstance(number, int | float) and not isinstance(number, bool) for number in numbers)
 
 
 def _box(number: int, entry: Mapping[str, Any], *, width: int, height: int) -> DetectedBox:
@@ -323,9 +313,9 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 def readable(text: str) -> str | None:
-    """A JSON object as readable lines; None where the text is none, or has no grid of letters.
+    """Format a JSON object with grids of letters as readable lines; None for any other text.
 
-    A text that was cut counts up to its last whole value.
+    A truncated text is read up to its last complete value.
     """
     if not text.startswith('{"'):
         return None
@@ -337,7 +327,7 @@ def readable(text: str) -> str | None:
 
 
 def _closed(text: str) -> str:
-    """The beginning of a JSON text up to its last comma outside a text, with all open brackets closed."""
+    """A JSON text up to its last comma outside a string, with all open brackets closed."""
     is_open: list[str] = []
     in_text = is_escaped = False
     end, closing = 0, ""
@@ -364,43 +354,44 @@ def _has_grid(value: Any) -> bool:
 
 
 def _is_grid(value: Any) -> bool:
-    return bool(value) and isinstance(value, list) and all(map(_is_row, value))
-
-
-def _is_row(value: Any) -> bool:
-    return bool(value) and isinstance(value, list) and all(isinstance(cell, str) and len(cell) == 1 for cell in value)
+    return (
+        bool(value)
+        and isinstance(value, list)
+        and all(
+            bool(row) and isinstance(row, list) and all(isinstance(cell, str) and len(cell) == 1 for cell in row)
+            for row in value
+        )
+    )
 
 
 def _lines(value: Any, *, depth: int) -> Iterable[str]:
     named = value.items() if isinstance(value, Mapping) else enumerate(value, start=1)
-    for name, one in named:
+    for name, item in named:
         label = f"{_INDENT * depth}{str(name).replace('_', ' ')}:"
-        if _is_grid(one):
+        if _is_grid(item):
             yield label
-            yield from (_INDENT * (depth + 1) + " ".join(row) for row in one)
-        elif _is_short(one):
-            yield f"{label} {json.dumps(one, ensure_ascii=False)}"
+            yield from (_INDENT * (depth + 1) + " ".join(row) for row in item)
+        elif _is_short(item):
+            yield f"{label} {json.dumps(item, ensure_ascii=False)}"
         else:
             yield label
-            yield from _lines(one, depth=depth + 1)
+            yield from _lines(item, depth=depth + 1)
 
 
 def _is_short(value: Any) -> bool:
-    """Whether a value takes one line: a scalar, a list of scalars, or of pairs of them."""
-    if isinstance(value, Mapping) or not isinstance(value, Sequence) or isinstance(value, str):
-        return not isinstance(value, Mapping) or not value
+    """Whether a value fits in one line: a scalar, a list of scalars, or of pairs of them."""
+    if isinstance(value, Mapping):
+        return not value
+    if not isinstance(value, list):
+        return True
     return all(
-        not isinstance(one, Mapping) and (not isinstance(one, list) or (len(one) == 2 and all(map(_is_scalar, one))))
-        for one in value
+        not isinstance(item, Mapping | list)
+        or (isinstance(item, list) and len(item) == 2 and not any(isinstance(part, Mapping | list) for part in item))
+        for item in value
     )
 
 
-def _is_scalar(value: Any) -> bool:
-    return not isinstance(value, Mapping | list)
-
-
 MOST_ROWS = 20
-"""Rows that are shown."""
 MOST_COLUMNS = 24
 _START = '{"columns": '
 _BEFORE_ROWS = ', "rows": ['
@@ -421,35 +412,35 @@ class ShownTable(NamedTuple):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     left_out: int
-    """Rows that are known and not shown."""
+    """Number of known rows that are not shown."""
     is_partial: bool
-    """Whether there were more rows, of which nothing is known here."""
+    """Whether the text was truncated, so that the number of rows is unknown."""
     columns_left_out: int
 
 
 class ShownValue(NamedTuple):
-    """One result."""
+    """A result on the page."""
 
     text: str
     table: ShownTable | None
 
 
 def shown_value(text: str) -> ShownValue:
-    """A result with its table, if it is rows. JSON with grids of letters becomes readable lines."""
+    """Present a result: rows as a table, JSON with grids of letters as readable lines."""
     return ShownValue(text=readable(text) or text, table=table_of(text))
 
 
 def table_of(text: str) -> ShownTable | None:
-    """The table that a text is; None if it is none."""
+    """Parse a table; None for any other text."""
     if not text.startswith(_START):
         return None
     try:
-        found = _whole(text) if text.endswith("}") else _beginning(text)
+        table = _whole(text) if text.endswith("}") else _beginning(text)
     except (ValueError, RecursionError):
         return None
-    if found is None:
+    if table is None:
         return None
-    columns, rows, is_partial = found
+    columns, rows, is_partial = table
     if not columns or any(not isinstance(name, str) for name in columns):
         return None
     if any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
@@ -472,7 +463,7 @@ def _whole(text: str) -> tuple[list[Any], list[Any], bool] | None:
 
 
 def _beginning(text: str) -> tuple[list[Any], list[Any], bool] | None:
-    """The rows before the place at which the text was cut."""
+    """The complete rows of a truncated text."""
     columns, at = _decoder.raw_decode(text, len(_START))
     if not isinstance(columns, list) or not text.startswith(_BEFORE_ROWS, at):
         return None

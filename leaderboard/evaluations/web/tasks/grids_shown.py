@@ -1,6 +1,4 @@
-"""Grids and programs of a task and of its candidates, ready for templates: demonstrations, tests, code, and drawings as
-SVG.
-"""
+"""Grids and programs of a task and of its candidates for templates: demonstrations, tests, code, and SVG drawings."""
 
 import json
 import re
@@ -9,31 +7,30 @@ from typing import Any, NamedTuple, TypeAlias
 
 from evaluator.core.process import literal
 from evaluator.core.records import ResultRecord
-from evaluator.core.transcripts import ActionRun, Transcript
+from evaluator.core.transcripts import ActionRun
 
 Grid: TypeAlias = tuple[tuple[int, ...], ...]
 """Rows of colours, each 0 (blank) to 9."""
 
 COLOURS = 10
 MOST_SIDE = 60
-"""Rows and columns that are drawn; larger values are no grids."""
+"""Maximum number of rows and of columns; larger values are not grids."""
 LETTERS = ".abcdefghi"
 _LONGEST_SIDE = 240
 """Pixels."""
 _CELLS = (8, 28)
-"""The smallest and the largest cell, in pixels: whole pixels keep edges crisp."""
+"""Minimum and maximum size of a cell in pixels; whole pixels keep edges crisp."""
 
 
 class ColourPath(NamedTuple):
-    """All cells of one colour."""
+    """All cells of one colour as an SVG path, with one unit per cell."""
 
     colour: int
     path: str
-    """One unit for each cell."""
 
 
 class DrawnGrid(NamedTuple):
-    """A grid with everything that its picture needs."""
+    """A grid as an SVG drawing."""
 
     rows: int
     columns: int
@@ -41,11 +38,11 @@ class DrawnGrid(NamedTuple):
     """Pixels."""
     height: int
     paths: tuple[ColourPath, ...]
-    """Without blank, which is the ground."""
+    """Without the blank colour, which is the background."""
     lines: str
-    """Between the cells."""
+    """Path of the lines between the cells."""
     crosses: str
-    """On the cells that differ from another grid."""
+    """Path of the crosses on cells that differ from another grid."""
     text: str
     """Rows of letters."""
 
@@ -61,23 +58,29 @@ def size_in_words(rows: int, columns: int) -> str:
 
 
 def grid_of(value: object) -> Grid | None:
-    """A grid of lists of integers, or of texts of letters; None where the value is none."""
+    """Read a grid from lists of integers or strings of letters; None for any other value."""
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_SIDE:
         return None
-    rows = [_row(row) for row in value]
-    found = tuple(row for row in rows if row is not None)
-    if len(found) < len(rows) or not 1 <= len(found[0]) <= MOST_SIDE:
-        return None
-    return found if all(len(row) == len(found[0]) for row in found) else None
+    rows: list[tuple[int, ...]] = []
+    for line in value:
+        if not isinstance(line, str | list | tuple):
+            return None
+        row = tuple(map(LETTERS.find if isinstance(line, str) else _cell, line))
+        if not all(0 <= cell < COLOURS for cell in row):
+            return None
+        rows.append(row)
+    columns = len(rows[0])
+    return tuple(rows) if 1 <= columns <= MOST_SIDE and all(len(row) == columns for row in rows) else None
 
 
 def draw_grid(grid: Grid, *, against: Grid | None = None) -> DrawnGrid:
-    """The picture of a grid; crosses mark the cells that differ from `against`, if that has the same size."""
+    """Draw a grid; crosses mark the cells that differ from `against`, if that has the same size."""
     rows, columns = len(grid), len(grid[0])
     cell = min(_CELLS[1], max(_CELLS[0], _LONGEST_SIDE // max(rows, columns)))
+    paths = (ColourPath(colour, "".join(_runs(grid, colour=colour))) for colour in range(1, COLOURS))
     return DrawnGrid(
         rows=rows, columns=columns, width=cell * columns, height=cell * rows,
-        paths=tuple(_paths(grid)),
+        paths=tuple(each for each in paths if each.path),
         lines="".join([f"M0 {y}h{columns}" for y in range(1, rows)] + [f"M{x} 0v{rows}" for x in range(1, columns)]),
         crosses="".join(
             f"M{x + 0.25} {y + 0.25}l.5 .5m0 -.5l-.5 .5" for y, x in different_cells(grid, against=against)
@@ -87,7 +90,7 @@ def draw_grid(grid: Grid, *, against: Grid | None = None) -> DrawnGrid:
 
 
 def different_cells(grid: Grid, *, against: Grid | None) -> list[tuple[int, int]]:
-    """Row and column of each cell with another colour; none where sizes differ."""
+    """Row and column of each cell with another colour; empty if the sizes differ."""
     if against is None or (len(grid), len(grid[0])) != (len(against), len(against[0])):
         return []
     return [
@@ -99,22 +102,18 @@ def different_cells(grid: Grid, *, against: Grid | None) -> list[tuple[int, int]
 
 
 def difference_in_words(grid: Grid, *, expected: Grid) -> str:
-    """How an output differs from the right one, as a sentence; empty where it does not."""
-    if (sizes := [size_in_words(len(one), len(one[0])) for one in (grid, expected)])[0] != sizes[1]:
-        return f"The size is {sizes[0]} instead of {sizes[1]}."
+    """How an output differs from the right one, as a sentence; empty if they are equal."""
+    size, right = (size_in_words(len(each), len(each[0])) for each in (grid, expected))
+    if size != right:
+        return f"The size is {size} instead of {right}."
     if not (cells := different_cells(grid, against=expected)):
         return ""
-    return f"{len(cells)} of {len(grid) * len(grid[0])} cells {_verb(len(cells))}, marked with a cross."
-
-
-def _paths(grid: Grid) -> Iterable[ColourPath]:
-    for colour in range(1, COLOURS):
-        if path := "".join(_runs(grid, colour=colour)):
-            yield ColourPath(colour, path)
+    verb = "differs" if len(cells) == 1 else "differ"
+    return f"{len(cells)} of {len(grid) * len(grid[0])} cells {verb}, marked with a cross."
 
 
 def _runs(grid: Grid, *, colour: int) -> Iterable[str]:
-    """Neighbours of a row together: a grid of 30 x 30 then takes a few kilobytes."""
+    """Merge neighbours in a row, so that a grid of 30 x 30 takes only a few kilobytes."""
     for y, row in enumerate(grid):
         start = 0
         while start < len(row):
@@ -126,30 +125,16 @@ def _runs(grid: Grid, *, colour: int) -> Iterable[str]:
             start = max(end, start + 1)
 
 
-def _row(value: object) -> tuple[int, ...] | None:
-    if isinstance(value, str):
-        found: Sequence[int] = [LETTERS.find(letter) for letter in value]
-    elif isinstance(value, list | tuple):
-        found = [_cell(cell) for cell in value]
-    else:
-        return None
-    return tuple(found) if all(0 <= cell < COLOURS for cell in found) else None
-
-
 def _cell(value: object) -> int:
     if isinstance(value, str):
         return LETTERS.find(value) if len(value) == 1 else -1
-    # `True` is an integer to Python, but no colour.
+    # `True` is an int, but not a colour.
     return value if type(value) is int else -1
-
-
-def _verb(count: int) -> str:
-    return "differs" if count == 1 else "differ"
 
 
 _FAILING_LINE = re.compile(r"(?:^|error\. |: )Line (?P<line>\d{1,4})\b")
 _FEWEST = 2
-"""Lines that are worth numbers."""
+"""Minimum number of lines to be numbered."""
 
 
 class CodeLine(NamedTuple):
@@ -161,40 +146,32 @@ class CodeLine(NamedTuple):
 
 
 def numbered(lines: Sequence[str], *, failing: int | None) -> tuple[CodeLine, ...]:
-    """Lines with their numbers from 1."""
+    """Number lines from 1."""
     return tuple(CodeLine(number, line, number == failing) for number, line in enumerate(lines, start=1))
 
 
 def failing_line(message: str) -> int | None:
     """The line that a tool's message names first."""
-    found = _FAILING_LINE.search(message)
-    return int(found["line"]) if found else None
+    match = _FAILING_LINE.search(message)
+    return int(match["line"]) if match else None
 
 
 def code_lines(arguments: str, *, message: str) -> tuple[CodeLine, ...]:
-    """The lines of an argument that is a program of several lines, or a list of steps; none of any other argument.
+    """The lines of a program of several lines or of a list of steps; empty for any other argument.
 
     Args:
         arguments: of an action, as the planner wrote them.
-        message: what the tool says of it.
+        message: of the tool about the action.
     """
-    lines = _steps(arguments) or _program(arguments).splitlines()
+    value = _json(arguments) if arguments.startswith("[") else None
+    if isinstance(value, list) and value and all(isinstance(line, str) for line in value):
+        lines = value
+    else:
+        lines = _unquoted(arguments).splitlines()
     return numbered(lines, failing=failing_line(message)) if len(lines) >= _FEWEST else ()
 
 
-def _steps(arguments: str) -> list[str]:
-    if not arguments.startswith("["):
-        return []
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return []
-    is_steps = isinstance(value, list) and all(isinstance(line, str) for line in value)
-    return value if is_steps else []
-
-
-def _program(arguments: str) -> str:
-    """The text, without quotes around all of it."""
+def _unquoted(arguments: str) -> str:
     if not arguments.startswith(("'", '"')):
         return arguments
     try:
@@ -205,33 +182,33 @@ def _program(arguments: str) -> str:
 
 
 MOST_TRIED = 8
-"""Candidates that have a tab."""
+"""Maximum number of candidates with a tab."""
 _VERDICT = re.compile(r"(?P<pair>(?:Demonstration|Test) \d{1,2}): (?P<words>.*)")
 _OK, _WRONG, _FAILED, _UNKNOWN = "right", "wrong", "error", "unknown"
 _TRACKS = {"program": "Program", "steps": "Steps", "grids": "Grids"}
 
 
 class Pair(NamedTuple):
-    """A demonstration, or a test."""
+    """A demonstration or a test."""
 
     name: str
     input: DrawnGrid
     output: DrawnGrid | None
-    """None of a test whose right output is not known."""
+    """None for a test whose right output is unknown."""
 
 
 class Verdict(NamedTuple):
-    """What a candidate made of one input."""
+    """A candidate's outcome on one input."""
 
     name: str
     """Of the pair."""
     status: str
     """`right`, `wrong`, `error` or `unknown`."""
     words: str
-    """What is wrong; empty where nothing is."""
+    """The error in words; empty without one."""
     output: DrawnGrid | None
     expected: DrawnGrid | None
-    """Beside a wrong output."""
+    """Set for a wrong output."""
 
 
 class ShownCandidate(NamedTuple):
@@ -240,17 +217,17 @@ class ShownCandidate(NamedTuple):
     title: str
     track: str
     lines: tuple[CodeLine, ...]
-    """None of output grids, and of contents that the record has no room for."""
+    """Empty for output grids and for contents that are too long for the record."""
     problem: str
-    """Why it does not run at all, as a sentence; empty if it does."""
+    """Why it does not run, as a sentence; empty if it does."""
     demonstrations: tuple[Verdict, ...]
     tests: tuple[Verdict, ...]
     is_solution: bool | None
-    """Whether it gives every test output; None where that is not known."""
+    """Whether every test output is right; None if unknown."""
 
 
 class GridsPage(NamedTuple):
-    """The grids of one task, and of one result."""
+    """The grids of one task and one result."""
 
     demonstrations: tuple[Pair, ...]
     tests: tuple[Pair, ...]
@@ -260,7 +237,7 @@ class GridsPage(NamedTuple):
     final: tuple[ShownCandidate, ...]
     """Best first."""
     solved_by: int
-    """The place of the first that solves the task, from 1; 0 where none does or that is not known."""
+    """Number of the first final candidate that solves the task, from 1; 0 if none is known to."""
 
     @property
     def key(self) -> list[tuple[int, str]]:
@@ -269,25 +246,32 @@ class GridsPage(NamedTuple):
 
     @property
     def has_answer(self) -> bool:
-        """Whether there is anything of the planner."""
+        """Whether the planner tried or submitted a candidate."""
         return bool(self.tried or self.final)
 
 
 def grids_page(*, given: Mapping[str, Any], record: ResultRecord | None, tools: Collection[str]) -> GridsPage | None:
-    """The grids of a page; None where there is nothing to draw.
+    """The grids of a page; None if there is nothing to draw.
 
     Args:
-        given: what planners are given; empty where the reader may not see it.
-        record: without what is withheld.
-        tools: names of those that try a candidate.
+        given: the values that planners receive; empty if the reader may not see them.
+        record: without withheld parts.
+        tools: names of the tools that try a candidate.
     """
     transcript = record.transcripts[0] if record and record.transcripts else None
-    expected = _expected(transcript)
+    # Empty if the record's text was truncated.
+    expected = [grid_of(grid) for grid in _list(_json(transcript.expected if transcript else None))]
     demonstrations = tuple(_pairs(given.get("train"), name="Demonstration", outputs=None))
     tests = tuple(_pairs(given.get("test"), name="Test", outputs=expected))
     rights = [grid_of(pair.get("output")) for pair in _objects(given.get("train"))]
-    actions = _tried(transcript, tools=tools)
-    final = _final(transcript, expected=expected)
+    actions = [
+        (number, action)
+        for number, turn in enumerate(transcript.turns if transcript else (), start=1)
+        for action in turn.actions
+        if action.tool in tools or any(map(_VERDICT.match, action.outputs.values()))
+    ]
+    answer = _objects(_json(transcript.answer if transcript else None))
+    final = tuple(_of_answer(value, place=place, expected=expected) for place, value in enumerate(answer, start=1))
     page = GridsPage(
         demonstrations=demonstrations,
         tests=tests,
@@ -297,7 +281,7 @@ def grids_page(*, given: Mapping[str, Any], record: ResultRecord | None, tools: 
         ),
         tried_left_out=max(0, len(actions) - MOST_TRIED),
         final=final,
-        solved_by=next((place for place, one in enumerate(final, start=1) if one.is_solution), 0),
+        solved_by=next((place for place, candidate in enumerate(final, start=1) if candidate.is_solution), 0),
     )
     return page if page.demonstrations or page.has_answer else None
 
@@ -310,25 +294,6 @@ def _pairs(value: Any, *, name: str, outputs: Sequence[Grid | None] | None) -> I
             yield Pair(f"{name} {number}", draw_grid(given), None if right is None else draw_grid(right))
 
 
-def _expected(transcript: Transcript | None) -> list[Grid | None]:
-    """The right outputs; none where the record's text was cut."""
-    value = _json(transcript.expected if transcript else None)
-    return [grid_of(one) for one in value] if isinstance(value, list) else []
-
-
-def _tried(transcript: Transcript | None, *, tools: Collection[str]) -> list[tuple[int, ActionRun]]:
-    """The actions that try a candidate, each with the number of its turn."""
-    if transcript is None:
-        return []
-    turns = enumerate(transcript.turns, start=1)
-    return [
-        (number, action)
-        for number, turn in turns
-        for action in turn.actions
-        if action.tool in tools or any(map(_VERDICT.match, action.outputs.values()))
-    ]
-
-
 def _of_action(
     action: ActionRun, *, turn: int, number: int, rights: Sequence[Grid | None], tools: Collection[str]
 ) -> ShownCandidate:
@@ -339,17 +304,17 @@ def _of_action(
     return ShownCandidate(
         title=f"Try {number}, turn {turn}",
         track=action.tool,
-        # Of a helper's call, failures count lines of its program.
+        # Line numbers in failures of other tools refer to the tool's program.
         lines=numbered(lines, failing=failing_line(action.error or feedback) if is_tried else None),
         problem=action.error,
-        demonstrations=tuple(one for one in verdicts if one.name.startswith("Demonstration")),
-        tests=tuple(one for one in verdicts if one.name.startswith("Test")),
+        demonstrations=tuple(verdict for verdict in verdicts if verdict.name.startswith("Demonstration")),
+        tests=tuple(verdict for verdict in verdicts if verdict.name.startswith("Test")),
         is_solution=None,
     )
 
 
 def _content(arguments: str) -> list[str]:
-    """The lines of a candidate as it was tried. Output grids have none: they are drawn."""
+    """The lines of a tried candidate; empty for output grids, which are drawn."""
     value = _json(arguments)
     if isinstance(value, list):
         is_steps = all(isinstance(line, str) for line in value)
@@ -358,11 +323,11 @@ def _content(arguments: str) -> list[str]:
 
 
 def _verdicts(feedback: str, *, rights: Sequence[Grid | None]) -> Iterable[Verdict]:
-    """The lines of a try's result, each with the rows that follow it."""
+    """Parse the feedback on a candidate: lines with verdicts, each followed by rows of an output."""
     blocks: list[tuple[str, str, list[str]]] = []
     for line in feedback.splitlines():
-        if found := _VERDICT.fullmatch(line):
-            blocks.append((found["pair"], found["words"], []))
+        if match := _VERDICT.fullmatch(line):
+            blocks.append((match["pair"], match["words"], []))
         elif blocks:
             blocks[-1][2].append(line)
     for pair, words, rows in blocks:
@@ -380,38 +345,33 @@ def _verdict(pair: str, *, words: str, rows: Sequence[str], right: Grid | None) 
         return Verdict(pair, _UNKNOWN, words[:1].upper() + words[1:], None, None)
     output = grid_of(list(rows))
     if output is None or right is None:
-        return Verdict(
-            pair, _WRONG, words.removesuffix("The output is").strip(), draw_grid(output) if output else None, None
-        )
-    told = difference_in_words(output, expected=right)
-    return Verdict(pair, _WRONG, told, draw_grid(output, against=right), draw_grid(right))
-
-
-def _final(transcript: Transcript | None, *, expected: Sequence[Grid | None]) -> tuple[ShownCandidate, ...]:
-    value = _json(transcript.answer if transcript else None)
-    return tuple(_of_answer(one, place=place, expected=expected) for place, one in enumerate(_objects(value), start=1))
+        drawn = draw_grid(output) if output else None
+        return Verdict(pair, _WRONG, words.removesuffix("The output is").strip(), drawn, None)
+    difference = difference_in_words(output, expected=right)
+    return Verdict(pair, _WRONG, difference, draw_grid(output, against=right), draw_grid(right))
 
 
 def _of_answer(value: Mapping[str, Any], *, place: int, expected: Sequence[Grid | None]) -> ShownCandidate:
-    demonstrations = [_stated(one, number=n) for n, one in enumerate(_list(value.get("demonstrations")), start=1)]
-    outputs = value.get("tests")
-    tests = [_made(one, number=n, right=_at(expected, n - 1)) for n, one in enumerate(_list(outputs), start=1)]
+    stated, outputs = _list(value.get("demonstrations")), _list(value.get("tests"))
+    demonstrations = tuple(_demonstration(outcome, number=n) for n, outcome in enumerate(stated, start=1))
+    tests = tuple(_test(output, number=n, right=_at(expected, n - 1)) for n, output in enumerate(outputs, start=1))
+    failing = (outcome.get("line") for outcome in (*stated, *outputs) if isinstance(outcome, Mapping))
     content = value.get("content")
     lines = [str(line) for line in content] if isinstance(content, list) else str(content or "").splitlines()
-    statuses = {one.status for one in tests}
+    statuses = {test.status for test in tests}
     known = bool(tests) and _UNKNOWN not in statuses
     return ShownCandidate(
         title=f"Candidate {place}",
         track=_TRACKS.get(str(value.get("track")), "Candidate"),
-        lines=numbered(lines, failing=_failing_line(value)),
+        lines=numbered(lines, failing=next((line for line in failing if isinstance(line, int)), None)),
         problem="",
-        demonstrations=tuple(demonstrations),
-        tests=tuple(tests),
+        demonstrations=demonstrations,
+        tests=tests,
         is_solution=statuses == {_OK} if known else None,
     )
 
 
-def _stated(value: Any, *, number: int) -> Verdict:
+def _demonstration(value: Any, *, number: int) -> Verdict:
     """A demonstration's outcome in an answer."""
     name = f"Demonstration {number}"
     if isinstance(value, Mapping):
@@ -419,7 +379,7 @@ def _stated(value: Any, *, number: int) -> Verdict:
     return Verdict(name, _OK if value == "ok" else _WRONG, "", None, None)
 
 
-def _made(value: Any, *, number: int, right: Grid | None) -> Verdict:
+def _test(value: Any, *, number: int, right: Grid | None) -> Verdict:
     """A test's output in an answer."""
     name = f"Test {number}"
     if isinstance(value, Mapping):
@@ -431,19 +391,13 @@ def _made(value: Any, *, number: int, right: Grid | None) -> Verdict:
     return Verdict(name, _WRONG if words else _OK, words, draw_grid(output, against=right), draw_grid(right))
 
 
-def _failing_line(value: Mapping[str, Any]) -> int | None:
-    outcomes = [*_list(value.get("demonstrations")), *_list(value.get("tests"))]
-    lines = (one.get("line") for one in outcomes if isinstance(one, Mapping))
-    return next((line for line in lines if isinstance(line, int)), None)
-
-
 def _failure(value: Mapping[str, Any]) -> str:
     message, line = str(value.get("message", "")), value.get("line")
     return message if line is None else f"Line {line}: {message}"
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in _list(value) if isinstance(one, Mapping)]
+    return [item for item in _list(value) if isinstance(item, Mapping)]
 
 
 def _list(value: Any) -> Sequence[Any]:
@@ -455,7 +409,7 @@ def _at(values: Sequence[Grid | None], place: int) -> Grid | None:
 
 
 def _json(text: str | None) -> Any:
-    """The value of a JSON text; None where it is none, or was cut."""
+    """The value of a JSON text; None if it is malformed or truncated."""
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):

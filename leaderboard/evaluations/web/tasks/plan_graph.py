@@ -15,20 +15,20 @@ class Marks(NamedTuple):
     """Marks in a drawing."""
 
     problems: Mapping[str | None, str] = {}
-    """A few words on each failing step by its id, and on the answer under None."""
+    """A short description of each failing step by its id, and of the answer under None."""
     conflicts: frozenset[str | None] = frozenset()
-    """Steps, and None for the answer, that get a value of a wrong type."""
+    """Steps, and None for the answer, that receive a value of a wrong type."""
     differing: Mapping[int, str] = {}
-    """`EXTRA`, `MISSING` or `DIFFERING`, by the place of the step in the plan."""
+    """`EXTRA`, `MISSING` or `DIFFERING`, by the index of the step in the plan."""
     expects: str = ""
-    """Type of the answer that the request wants."""
+    """Type of the answer that the request expects."""
 
 
 NOTHING = Marks()
 
 
 class Item(NamedTuple):
-    """A node without a place."""
+    """A node without coordinates."""
 
     kind: str
     title: str
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A value from its producer to its consumer, by their keys."""
+    """The flow of a value from its producer to its consumer, by their keys."""
 
     source: str
     target: str
@@ -48,7 +48,7 @@ class Link(NamedTuple):
 
 
 def types_of(tool: str, side: str, *, catalogue: Catalogue | None) -> dict[str, str]:
-    """Types of the `inputs` or `outputs` of a tool by name; empty for a tool that the catalogue does not have."""
+    """Types of the `inputs` or `outputs` of a tool by name; empty for a tool outside the catalogue."""
     if catalogue is None or tool not in catalogue:
         return {}
     return {name: str(kind) for name, kind in getattr(catalogue[tool], side).items()}
@@ -60,7 +60,11 @@ class Reader:
     def __init__(
         self, *, catalogue: Catalogue | None, resources: Mapping[str, str], marks: Marks, texts_inside: bool
     ) -> None:
-        """`resources`: types of the request's resources. `texts_inside`: literals are shown in their steps."""
+        """
+        Args:
+            resources: types of the request's resources.
+            texts_inside: draw literals inside their steps.
+        """
         self._catalogue = catalogue
         self._resources = resources
         self._marks = marks
@@ -68,7 +72,7 @@ class Reader:
         self._items: dict[str, Item] = {}
         self._links: list[Link] = []
         self._makers: dict[str, tuple[str, str]] = {}
-        """The node that makes a reference, and the type of what it makes; the name of the output if that is unknown."""
+        """Key of the node that makes a reference, and the value's type; the name of the output if that is unknown."""
 
     def read(self, plan: Mapping[str, Any]) -> tuple[dict[str, Item], list[Link]]:
         """Items by key, and the links between them."""
@@ -78,10 +82,19 @@ class Reader:
             for port, reference in (step.get("outputs") or {}).items():
                 self._makers.setdefault(reference, (f"step:{number}", outputs.get(port, "") or port))
         self._items |= {f"step:{number}": self._step(step, number=number) for number, step in enumerate(steps)}
+        marks = self._marks
         for number, step in enumerate(steps):
-            self._link_inputs(step, number=number)
+            conflicts = step["id"] in marks.conflicts
+            expected = types_of(step["tool"], "inputs", catalogue=self._catalogue) if conflicts else {}
+            for argument, value in (step.get("inputs") or {}).items():
+                if not self._is_inside(value):
+                    self._link(
+                        value=value, target=f"step:{number}", argument=argument, expected=expected.get(argument, "")
+                    )
         for number, value in enumerate(plan.get("answers", [])):
-            self._add_answer(value, number=number)
+            key, failing = f"answer:{number}", FAILING if None in marks.problems else ""
+            self._items[key] = Item("answer", "Answer", marks.problems.get(None, ""), failing)
+            self._link(value=value, target=key, argument="", expected=marks.expects if None in marks.conflicts else "")
         return self._items, self._links
 
     def _step(self, step: Mapping[str, Any], *, number: int) -> Item:
@@ -93,33 +106,19 @@ class Reader:
         sub = problem or _WORDS.get(differs, "") or ", ".join(inside) or step["id"]
         return Item("step", step["tool"], sub, FAILING if problem else differs)
 
-    def _link_inputs(self, step: Mapping[str, Any], *, number: int) -> None:
-        conflicts = step["id"] in self._marks.conflicts
-        wanted = types_of(step["tool"], "inputs", catalogue=self._catalogue) if conflicts else {}
-        for argument, value in (step.get("inputs") or {}).items():
-            if not self._is_inside(value):
-                self._link(value=value, target=f"step:{number}", argument=argument, wanted=wanted.get(argument, ""))
-
-    def _add_answer(self, value: str, *, number: int) -> None:
-        key = f"answer:{number}"
-        failing = FAILING if None in self._marks.problems else ""
-        self._items[key] = Item("answer", "Answer", self._marks.problems.get(None, ""), failing)
-        wanted = self._marks.expects if None in self._marks.conflicts else ""
-        self._link(value=value, target=key, argument="", wanted=wanted)
-
     def _is_inside(self, value: str) -> bool:
-        """Whether a value is a text that is shown in its step's box."""
+        """Whether a value is a text inside its step's box."""
         refers = value in self._makers or value in self._resources or value.startswith(("$", "<"))
         return self._texts_inside and not refers
 
-    def _link(self, *, value: str, target: str, argument: str, wanted: str) -> None:
+    def _link(self, *, value: str, target: str, argument: str, expected: str) -> None:
         source, label = self._source(value=value, target=target, argument=argument or "answer")
-        conflict = bool(wanted) and label != wanted
-        words = f"{label}, wants {wanted}" if conflict else label
+        conflict = bool(expected) and label != expected
+        words = f"{label}, wants {expected}" if conflict else label
         self._links.append(Link(source, target, words, argument, conflict))
 
     def _source(self, *, value: str, target: str, argument: str) -> tuple[str, str]:
-        """The node that a value comes from, and the value's type."""
+        """Key of the source node of a value, and the value's type."""
         if value in self._makers:
             return self._makers[value]
         name = value.removeprefix("$")
@@ -139,7 +138,7 @@ LANE_WIDTH = 28
 GAP_X, GAP_Y = 28, 46
 MARGIN = 8
 ARROW = 7
-"""Length of an arrow's head, for which a line ends above its box."""
+"""Length of an arrowhead."""
 TITLE_CHARACTERS = 28
 
 
@@ -155,9 +154,9 @@ class Node(NamedTuple):
     sub: str
     """The small second line."""
     mark: str
-    """`failing`, `extra` (the gold plan has no such step), `missing` (the other plan has none), or nothing."""
+    """`failing`, `extra` (not in the gold plan), `missing` (not in the other plan), `differing`, or empty."""
     tip: str
-    """The whole text, where the title is cut."""
+    """The whole text."""
 
     @property
     def failing(self) -> bool:
@@ -210,15 +209,20 @@ def draw(
 ) -> Graph:
     """Draw a plan.
 
-    `resources` gives the types of the request's resources. With `texts_inside`, literals are inside the boxes of
-    their steps.
+    Args:
+        resources: types of the request's resources.
+        texts_inside: draw literals inside the boxes of their steps.
     """
     reader = Reader(catalogue=catalogue, resources=resources or {}, marks=marks, texts_inside=texts_inside)
     items, links = reader.read(plan)
     broken = _broken_links(items=items, links=links)
     sound = [link for link in links if link not in broken]
     layers = _layers(items=items, links=sound)
-    lanes = _lanes(links=sound, layers=layers)
+    # A link that passes layers has a lane in each of them.
+    lanes = {
+        link: tuple(f"lane:{number}:{layer}" for layer in range(layers[link.source] + 1, layers[link.target]))
+        for number, link in enumerate(sound)
+    }
     places, width = _places(items=items, layers=layers, lanes=lanes)
     height = (max(layers.values(), default=0) + 1) * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN
     nodes = tuple(_node(item=item, place=places[key]) for key, item in items.items())
@@ -227,7 +231,7 @@ def draw(
 
 
 def _broken_links(*, items: Mapping[str, Item], links: list[Link]) -> set[Link]:
-    """Links that close a cycle: those that lead back to a node on the path being walked."""
+    """Links that close a cycle, by depth-first search."""
     onward: dict[str, list[Link]] = {}
     for link in links:
         onward.setdefault(link.source, []).append(link)
@@ -271,18 +275,10 @@ def _layers(*, items: Mapping[str, Item], links: list[Link]) -> dict[str, int]:
     return {key: top - height for key, height in heights.items()}
 
 
-def _lanes(*, links: list[Link], layers: Mapping[str, int]) -> dict[Link, tuple[str, ...]]:
-    """For each link that passes layers, the names of its own places in them."""
-    return {
-        link: tuple(f"lane:{number}:{layer}" for layer in range(layers[link.source] + 1, layers[link.target]))
-        for number, link in enumerate(links)
-    }
-
-
 def _places(
     *, items: Mapping[str, Item], layers: Mapping[str, int], lanes: Mapping[Link, tuple[str, ...]]
 ) -> tuple[dict[str, tuple[float, float]], float]:
-    """Upper left corner of every node and lane, and the width of the drawing."""
+    """The upper left corner of every node and lane, and the width of the drawing."""
     count = max(layers.values(), default=0) + 1
     rows: list[list[str]] = [[] for _ in range(count)]
     for key in items:
@@ -308,7 +304,7 @@ def _places(
 
 
 def _order(*, row: list[str], rows: list[list[str]], parents: Mapping[str, list[str]]) -> None:
-    """Put each node below the middle of what leads to it; nodes without parents keep to the right."""
+    """Order nodes by the mean position of their parents; nodes without parents go to the right."""
     position = {key: index / max(len(other) - 1, 1) for other in rows for index, key in enumerate(other)}
 
     def middle(key: str) -> float:
@@ -345,7 +341,7 @@ def _edges(
     lanes: Mapping[Link, tuple[str, ...]],
     broken: set[Link],
 ) -> tuple[Edge, ...]:
-    """Lines between boxes. Links that share a side of a box are spread over it, in the order of their other ends."""
+    """Lines between boxes. Links on the same side of a box are spread over it, in the order of their other ends."""
     chains = {link: [link.source, *lanes.get(link, ()), link.target] for link in links}
 
     def middle(key: str) -> float:
@@ -356,9 +352,9 @@ def _edges(
 
     leaving: dict[str, list[Link]] = {}
     arriving: dict[str, list[Link]] = {}
-    for link in sorted(links, key=lambda one: middle(chains[one][1])):
+    for link in sorted(links, key=lambda link: middle(chains[link][1])):
         leaving.setdefault(link.source, []).append(link)
-    for link in sorted(links, key=lambda one: middle(chains[one][-2])):
+    for link in sorted(links, key=lambda link: middle(chains[link][-2])):
         arriving.setdefault(link.target, []).append(link)
     edges = []
     for link in links:
@@ -366,20 +362,17 @@ def _edges(
         for name in chains[link][1:-1]:
             points += [(middle(name), places[name][1]), (middle(name), places[name][1] + NODE_HEIGHT)]
         points.append((port(link.target, arriving[link.target], link), places[link.target][1] - ARROW))
-        edges.append(_edge(points=points, link=link, broken=link in broken))
+        (before_x, before_y), (end_x, end_y) = points[-2:]
+        edge = Edge(
+            path=_path(points),
+            label=link.label,
+            x=round((before_x + end_x) / 2, 1),
+            y=round((before_y + end_y) / 2 + 4, 1),
+            broken=link in broken,
+            conflict=link.conflict,
+        )
+        edges.append(edge)
     return tuple(edges)
-
-
-def _edge(*, points: list[tuple[float, float]], link: Link, broken: bool) -> Edge:
-    (before_x, before_y), (end_x, end_y) = points[-2:]
-    return Edge(
-        path=_path(points),
-        label=link.label,
-        x=round((before_x + end_x) / 2, 1),
-        y=round((before_y + end_y) / 2 + 4, 1),
-        broken=broken,
-        conflict=link.conflict,
-    )
 
 
 def _path(points: list[tuple[float, float]]) -> str:
@@ -407,18 +400,18 @@ def _sentence(plan: Mapping[str, Any], *, items: Mapping[str, Item]) -> str:
 
 
 class Differences(NamedTuple):
-    """A plan beside the gold plan."""
+    """The differences between a plan and the gold plan."""
 
     extra: Mapping[int, str]
-    """Marks of the plan's steps that the gold plan does not have, by their places."""
+    """Marks of the plan's steps that are not in the gold plan, by index."""
     missing: Mapping[int, str]
-    """Marks of the gold plan's steps that the plan does not have, by their places."""
+    """Marks of the gold plan's steps that are not in the plan, by index."""
     sentences: tuple[str, ...]
     """The same in words."""
 
 
 def differences(*, plan: Mapping[str, Any], gold: Mapping[str, Any], resources: Mapping[str, str]) -> Differences:
-    """Compare two plans as multisets of tools and, where these agree, of what flows from tool to tool.
+    """Compare two plans as multisets of tools and, if these agree, of data flows.
 
     If one plan calls a tool more often than the other, the last calls count as extra or missing.
 
@@ -427,11 +420,11 @@ def differences(*, plan: Mapping[str, Any], gold: Mapping[str, Any], resources: 
         gold: `plan/1`.
         resources: those of the request, by name.
     """
-    mine, theirs = _tools(plan), _tools(gold)
-    extra, missing = _beyond(mine, theirs), _beyond(theirs, mine)
+    tools, gold_tools = ([str(step["tool"]) for step in steps.get("steps") or ()] for steps in (plan, gold))
+    extra, missing = _surplus(tools, gold_tools), _surplus(gold_tools, tools)
     if extra or missing:
-        found = _named("Missing", theirs, missing), _named("Not in the gold plan", mine, extra)
-        sentences = tuple(filter(None, found))
+        named = _named("Missing", gold_tools, missing), _named("Not in the gold plan", tools, extra)
+        sentences = tuple(filter(None, named))
     elif flows(plan, resources=resources) != flows(gold, resources=resources):
         sentences = ("The same steps as the gold plan, connected in another way.",)
     else:
@@ -440,7 +433,7 @@ def differences(*, plan: Mapping[str, Any], gold: Mapping[str, Any], resources: 
 
 
 def flows(plan: Mapping[str, Any], *, resources: Mapping[str, str]) -> Counter[tuple[str, str, str]]:
-    """The data flow of a plan: from a tool, a resource or any text, to an input of a tool or the answer."""
+    """Count the data flows of a plan: from a tool, a resource or a text to an input of a tool or the answer."""
     makers = {
         reference: str(step["tool"])
         for step in plan.get("steps") or ()
@@ -451,29 +444,25 @@ def flows(plan: Mapping[str, Any], *, resources: Mapping[str, str]) -> Counter[t
         name = value.removeprefix("$")
         return makers.get(value) or (f"${name}" if name in resources else "text")
 
-    found = Counter(
+    counts = Counter(
         (source(value), str(step["tool"]), argument)
         for step in plan.get("steps") or ()
         for argument, value in (step.get("inputs") or {}).items()
     )
-    found.update((source(value), "", "answer") for value in plan.get("answers") or ())
-    return found
+    counts.update((source(value), "", "answer") for value in plan.get("answers") or ())
+    return counts
 
 
-def _tools(plan: Mapping[str, Any]) -> list[str]:
-    return [str(step["tool"]) for step in plan.get("steps") or ()]
-
-
-def _beyond(tools: list[str], others: list[str]) -> list[int]:
-    """Places of the tools for which the others have no counterpart."""
+def _surplus(tools: list[str], others: list[str]) -> list[int]:
+    """Indices of the tools without a counterpart in the others."""
     left = Counter(others)
-    found = []
+    places = []
     for place, tool in enumerate(tools):
         if left[tool]:
             left[tool] -= 1
         else:
-            found.append(place)
-    return found
+            places.append(place)
+    return places
 
 
 def _named(words: str, tools: list[str], places: list[int]) -> str:

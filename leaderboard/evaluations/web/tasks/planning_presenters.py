@@ -1,4 +1,4 @@
-"""What the page of a task shows of a judged plan, and the notes of its planner."""
+"""The judged plan and the planner's notes on the page of a task."""
 
 import json
 import re
@@ -26,7 +26,7 @@ class IndicatorReason(NamedTuple):
 
 
 class GivenFile(NamedTuple):
-    """A file of the request and what it may be used as."""
+    """A file of the request with its possible types."""
 
     name: str
     types: str
@@ -42,7 +42,7 @@ class CallLine(NamedTuple):
 
 
 class PlanningPage(NamedTuple):
-    """The part of the task page that only suites that judge plans have."""
+    """The part of the task page for suites that judge plans."""
 
     shows_goal: bool
     """Whether the suite has goals."""
@@ -52,17 +52,17 @@ class PlanningPage(NamedTuple):
     goal: tuple[str, ...]
     uncovered: str
     files: tuple[GivenFile, ...] | None
-    """None where this release does not know the task as it was registered."""
+    """None if this release does not have the registered version of the task."""
     defects: tuple[Defect, ...]
     reasons: tuple[IndicatorReason, ...]
     nothing_judged: bool
-    """Whether there is no plan, which counts as the worst of each indicator."""
+    """Whether there is no plan, so that each indicator has its worst value."""
     pairs: tuple[TextPair, ...]
     """The texts on which the rules are undecided; empty for readers who may not see the goal."""
     by_rules: str
-    """What the rules alone say, where an arbiter was asked; else empty."""
+    """The verdict of the rules without the arbiter (`undecided`, `0` or `1`); empty without an arbiter."""
     arbiter: str
-    """Who was asked about the pairs; empty if nobody was."""
+    """The arbiter of the pairs; empty without one."""
     further: tuple[tuple[str, str], ...]
     calls: tuple[CallLine, ...]
     gold_calls: tuple[CallLine, ...]
@@ -72,54 +72,65 @@ def planning_page(
     *, task: Task, library: LibraryTask | None, defined: Sequence[Defect], record: ResultRecord | None, outcome: str,
     shows_gold: bool = True,
 ) -> PlanningPage:  # fmt: skip
-    """Gather it from the registered task and the record, if there is one.
+    """Assemble it from the registered task and the record, if any.
 
     Args:
-        library: the task in this release, for the types of its files; None if it is unknown or another one.
+        library: the task in this release, for the types of its files; None if it is unknown or has changed.
         defined: the defects that the suite describes.
-        outcome: the result's: an infrastructure fault that its owner accepted counts as the planner's.
+        outcome: of the result: an accepted infrastructure fault counts as the planner's.
     """
-    attributes = task.attributes if shows_gold else open_attributes(task.attributes, suite=task.suite)
+    suite = task.suite
+    attributes = task.attributes if shows_gold else open_attributes(task.attributes, suite=suite)
     parts = tuple(str(part) for part in attributes.get("parts") or ())
     plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
     indicators = record.indicators if record is not None else {}
+    explanations = record.explanations if record is not None else {}
+    files = None
+    if library is not None:
+        types = {name: " or ".join(sorted(kinds)) for name, kinds in library.types_given.items()}
+        files = tuple(GivenFile(*item) for item in types.items())
+    by_rules = ""
+    if record is not None and record.arbiter:
+        low, high = (indicators.get(key) for key in suite.ranking_column.by_rules or ("", ""))
+        by_rules = "" if low is None or high is None else "undecided" if low != high else f"{low:.0f}"
     return PlanningPage(
-        shows_goal=task.suite.has(Panel.GOAL),
+        shows_goal=suite.has(Panel.GOAL),
         shows_gold=shows_gold,
         goal=parts,
         uncovered=str(attributes.get("uncovered") or ""),
-        files=None if library is None else _files(library),
+        files=files,
         defects=defects(attributes.get("flags") or (), defined=defined),
-        reasons=_reasons(suite=task.suite, record=record, outcome=outcome, parts=parts),
+        reasons=tuple(
+            IndicatorReason(mark=mark, reasons=split_reasons(explanations.get(mark.name, ""), parts=parts))
+            for mark in marks(suite.columns, outcome=outcome, indicators=indicators)
+        ),
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
         pairs=tuple(record.pairs) if record is not None and shows_gold else (),
-        by_rules=_by_rules(suite=task.suite, record=record),
+        by_rules=by_rules,
         arbiter=arbiter_words(record.arbiter) if record is not None and record.arbiter else "",
-        further=further_figures(suite=task.suite, indicators=indicators),
+        further=further_figures(suite=suite, indicators=indicators),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
     )
 
 
 def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
-    """The indicators that are no marks of a task, with their names, in the order of the suite's columns."""
+    """Titles and values of the indicators that are not marks of a task, in the order of the suite's columns."""
+
+    def figure(column: Column) -> str:
+        value = indicators[column.key]
+        is_binary = column.interval is IntervalMethod.WILSON or column.key == EXACT
+        return ("yes" if value else "no") if is_binary else f"{value:.3f}"
+
     return tuple(
-        (column.title or column.label, _figure(column, indicators[column.key]))
+        (column.title or column.label, figure(column))
         for column in suite.shown_columns
         if column.ordered and not column.good and column.key in indicators
     )
 
 
-def _by_rules(*, suite: Suite, record: ResultRecord | None) -> str:
-    """The first column's range by the rules alone, where an arbiter was asked: `undecided`, `0` or `1`."""
-    if record is None or not record.arbiter:
-        return ""
-    low, high = (record.indicators.get(key) for key in suite.ranking_column.by_rules or ("", ""))
-    return "" if low is None or high is None else "undecided" if low != high else f"{low:.0f}"
-
-
 def defects(flags: Sequence[str], *, defined: Sequence[Defect]) -> tuple[Defect, ...]:
-    """The defects that a task is flagged with; one that this release does not know has no description."""
+    """The defects of a task; those that this release does not define have no description."""
     known = {defect.name: defect for defect in defined}
     return tuple(known.get(flag) or Defect(name=flag, description="") for flag in flags)
 
@@ -138,52 +149,32 @@ def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
 
 
 def step_problems(*, record: ResultRecord, suite: LibrarySuite) -> dict[str | None, StepProblem]:
-    """The steps that the explanation of an indicator's worse value names, by id: they are marked in the drawing."""
+    """The steps named in the explanations of indicators with the worst value, by id, to be marked in the drawing."""
     plan: dict[str, Any] = record.plan if isinstance(record.plan, dict) else {}
     ids = [step["id"] for step in plan.get("steps") or ()]
-    worse = {column.key: float(not column.higher_is_better) for column in suite.metrics}
-    found: dict[str | None, StepProblem] = {}
+    worst = {column.key: float(not column.higher_is_better) for column in suite.metrics}
+    problems: dict[str | None, StepProblem] = {}
     for problem in suite.step_problems:
-        if record.indicators.get(problem.indicator) == worse[problem.indicator]:
+        if record.indicators.get(problem.indicator) == worst[problem.indicator]:
             numbers = map(int, _STEP.findall(record.explanations.get(problem.indicator, "")))
-            found |= {ids[number - 1]: problem for number in numbers if 0 < number <= len(ids)}
-    return found
-
-
-def _figure(column: Column, value: float) -> str:
-    is_binary = column.interval is IntervalMethod.WILSON or column.key == EXACT
-    return ("yes" if value else "no") if is_binary else f"{value:.3f}"
-
-
-def _files(task: LibraryTask) -> tuple[GivenFile, ...]:
-    return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in task.types_given.items())
-
-
-def _reasons(
-    *, suite: Suite, record: ResultRecord | None, outcome: str, parts: Sequence[str]
-) -> tuple[IndicatorReason, ...]:
-    found = marks(suite.columns, outcome=outcome, indicators=record.indicators if record is not None else {})
-    explanations = record.explanations if record is not None else {}
-    return tuple(
-        IndicatorReason(mark=mark, reasons=split_reasons(explanations.get(mark.name, ""), parts=parts))
-        for mark in found
-    )
+            problems |= {ids[number - 1]: problem for number in numbers if 0 < number <= len(ids)}
+    return problems
 
 
 def split_reasons(text: str, *, parts: Sequence[str]) -> tuple[str, ...]:
-    """The reasons that the judge joined by semicolons: each begins with a step or with a part of the goal."""
+    """Split the judge's reasons at semicolons; each begins with a step or with a part of the goal."""
     begins = "|".join([r"step \d+ \(", *(re.escape(f"{part}:") for part in parts)])
-    found = (sentence.strip() for sentence in re.split(rf"; (?={begins})", text))
-    return tuple(sentence[:1].upper() + sentence[1:] for sentence in found if sentence)
+    sentences = (sentence.strip() for sentence in re.split(rf"; (?={begins})", text))
+    return tuple(sentence[:1].upper() + sentence[1:] for sentence in sentences if sentence)
 
 
 MAX_DEPTH = 5
-"""Levels of nesting that get blocks of their own; what is deeper is shown as JSON."""
+"""Maximum nesting of blocks; deeper values are shown as JSON."""
 MAX_ROWS = 200
 MAX_CELL = 400
 MAX_COLUMNS = 8
 SHORT = 120
-"""Characters up to which a text is a fact and not a block."""
+"""Maximum length of a text that is shown as a fact rather than a block."""
 
 TITLES = {
     "answer": "What the language model wrote",
@@ -199,11 +190,11 @@ TITLES = {
     "tool_scores": "Scores of tools",
     "unreadable": "Why it cannot be read",
 }
-"""What keys are called that strategies share; others are shown as words."""
+"""Titles of keys that strategies share; titles of others are derived from the key."""
 FIRST = ("id", "line", "tools", "names", "best", "score", "similarity", "log_probability", "description")
-"""Columns that come first, where a table has them; records keep no order of keys."""
+"""The first columns of a table, in this order, because records do not preserve the order of keys."""
 _CHAINS = frozenset({"tools", "names"})
-"""Lists under these keys are in the order of the plan."""
+"""Keys of lists in the order of the plan."""
 
 
 class NoteRow(NamedTuple):
@@ -211,7 +202,7 @@ class NoteRow(NamedTuple):
 
     cells: tuple[str, ...]
     tone: str
-    """`bad` for what led to nothing, else nothing."""
+    """`bad` for a failed mapping, else empty."""
 
 
 class NoteBlock(NamedTuple):
@@ -227,11 +218,11 @@ class NoteBlock(NamedTuple):
     rows: tuple[NoteRow, ...] = ()
     children: tuple["NoteBlock", ...] = ()
     left_out: int = 0
-    """How many rows or items are not shown."""
+    """Number of rows or items that are not shown."""
 
 
 def note_blocks(notes: Mapping[str, Any]) -> tuple[NoteBlock, ...]:
-    """The blocks of a record's `planner_notes`, facts first; none if there are no notes."""
+    """The blocks of a record's `planner_notes`, facts first."""
     return tuple(_blocks(notes, depth=0))
 
 
@@ -253,17 +244,26 @@ def _block(*, key: str, value: Any, depth: int, observations: Any = None) -> Not
         return NoteBlock(kind="text", title=title, text=_scalar(value))
     if depth >= MAX_DEPTH:
         return NoteBlock(kind="text", title=title, text=json.dumps(value, indent=2, ensure_ascii=False))
-    if isinstance(value, Mapping):
-        if _are_scores(value):
-            return _scores(title=title, value=value)
-        return NoteBlock(kind="group", title=title, children=tuple(_blocks(value, depth=depth + 1)))
-    return _sequence(key=key, title=title, values=list(value), depth=depth, observations=observations)
+    if isinstance(value, list):
+        return _sequence(key=key, title=title, values=value, depth=depth, observations=observations)
+    numbers = [isinstance(score, int | float) and not isinstance(score, bool) for score in value.values()]
+    if len(numbers) > 3 and all(numbers):
+        ordered = sorted(value.items(), key=lambda pair: (-pair[1], pair[0]))
+        facts = tuple((name, _scalar(score)) for name, score in ordered[:MAX_ROWS])
+        return NoteBlock(kind="scores", title=title, facts=facts, left_out=max(0, len(ordered) - MAX_ROWS))
+    return NoteBlock(kind="group", title=title, children=tuple(_blocks(value, depth=depth + 1)))
 
 
 def _sequence(*, key: str, title: str, values: list[Any], depth: int, observations: Any) -> NoteBlock:
     shown, left_out = values[:MAX_ROWS], max(0, len(values) - MAX_ROWS)
     if key == "completions" and all(isinstance(value, str) for value in shown):
-        return NoteBlock(kind="turns", title=title, rows=tuple(_turns(shown, observations)), left_out=left_out)
+        # Each completion with the observation that follows it, if any.
+        following = observations if isinstance(observations, list) else []
+        rows = tuple(
+            NoteRow(cells=(completion, str(following[index]) if index < len(following) else ""), tone="")
+            for index, completion in enumerate(shown)
+        )
+        return NoteBlock(kind="turns", title=title, rows=rows, left_out=left_out)
     if _is_table(shown):
         return _table(title=title, values=shown, left_out=left_out)
     if all(not isinstance(value, Mapping | list) for value in shown):
@@ -274,16 +274,9 @@ def _sequence(*, key: str, title: str, values: list[Any], depth: int, observatio
     return NoteBlock(kind="group", title=title, children=children, left_out=left_out)
 
 
-def _turns(completions: Sequence[str], observations: Any) -> Iterator[NoteRow]:
-    """Each completion with the observation that follows it, if there is one."""
-    told = observations if isinstance(observations, list) else []
-    for index, completion in enumerate(completions):
-        yield NoteRow(cells=(completion, str(told[index]) if index < len(told) else ""), tone="")
-
-
 def _table(*, title: str, values: Sequence[Mapping[str, Any]], left_out: int) -> NoteBlock:
-    found = list(dict.fromkeys(key for value in values for key in value))
-    keys = sorted(found, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST))
+    unique = dict.fromkeys(key for value in values for key in value)
+    keys = sorted(unique, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST))
     filled = [key for key in keys if any(value.get(key) not in (None, "", [], {}) for value in values)]
     rows = tuple(
         NoteRow(
@@ -295,21 +288,10 @@ def _table(*, title: str, values: Sequence[Mapping[str, Any]], left_out: int) ->
     return NoteBlock(kind="table", title=title, columns=tuple(map(_title, filled)), rows=rows, left_out=left_out)
 
 
-def _scores(*, title: str, value: Mapping[str, Any]) -> NoteBlock:
-    ordered = sorted(value.items(), key=lambda pair: (-pair[1], pair[0]))
-    facts = tuple((name, _scalar(score)) for name, score in ordered[:MAX_ROWS])
-    return NoteBlock(kind="scores", title=title, facts=facts, left_out=max(0, len(ordered) - MAX_ROWS))
-
-
 def _is_fact(value: Any) -> bool:
     if isinstance(value, str):
         return 0 < len(value) <= SHORT and "\n" not in value
     return isinstance(value, bool | int | float)
-
-
-def _are_scores(value: Mapping[str, Any]) -> bool:
-    numbers = [isinstance(score, int | float) and not isinstance(score, bool) for score in value.values()]
-    return len(numbers) > 3 and all(numbers)
 
 
 def _is_table(values: Sequence[Any]) -> bool:
@@ -317,14 +299,10 @@ def _is_table(values: Sequence[Any]) -> bool:
         return False
     keys = {key for value in values for key in value}
     return len(keys) <= MAX_COLUMNS and all(
-        _fits_a_cell(item) and len(_cell(key, item)) <= MAX_CELL for value in values for key, item in value.items()
+        all(map(_is_flat, item if isinstance(item, list) else [item])) and len(_cell(key, item)) <= MAX_CELL
+        for value in values
+        for key, item in value.items()
     )
-
-
-def _fits_a_cell(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(_is_flat(item) for item in value)
-    return _is_flat(value)
 
 
 def _is_flat(value: Any) -> bool:

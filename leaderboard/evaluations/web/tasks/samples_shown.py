@@ -1,4 +1,4 @@
-"""The samples of a task as its page shows them: inputs, outputs and times of each step, and scores."""
+"""The samples on the page of a task: inputs, outputs and times of each step, and scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -25,14 +25,14 @@ class ShownAnswer(NamedTuple):
     """One answer of a sample beside its reference."""
 
     number: int
-    """From 1; 0 where the request wants one answer."""
+    """From 1; 0 if the request expects a single answer."""
     score: float | None
     answer: Shown | None
     reference: Shown | None
 
 
 class ShownSample(NamedTuple):
-    """One sample with everything that the plan did to it."""
+    """One sample with the steps that ran on it."""
 
     number: int
     score: float | None
@@ -51,12 +51,12 @@ class SampleLink(NamedTuple):
 
 
 class SamplesPage(NamedTuple):
-    """Some of a record's samples, and the way to the others."""
+    """One page of a record's samples."""
 
     samples: tuple[ShownSample, ...]
     total: int
     pages: tuple[SampleLink, ...]
-    """Empty where one page holds all."""
+    """Empty if there is only one page."""
 
 
 class StepTotal(NamedTuple):
@@ -67,9 +67,9 @@ class StepTotal(NamedTuple):
     expert: str
     runs: int
     stored: int
-    """How many of them the store had already."""
+    """Runs whose result was already in the store."""
     seconds: float | None
-    """Mean over those that were executed; None if none was."""
+    """Mean over executed runs; None without one."""
     failed: int
     error: str
     """Error of the first run that failed."""
@@ -78,30 +78,48 @@ class StepTotal(NamedTuple):
 def samples_page(
     *, samples: Sequence[SampleResult], number: str | None, reading: Reading, catalogue: Catalogue | None
 ) -> SamplesPage:
-    """One page of samples; `number` is that of the query string, and what is no page of these is the first."""
-    count = max(1, -(-len(samples) // SAMPLES_PER_PAGE))
-    asked = int(number) if number and number.isascii() and number.isdigit() and len(number) < 9 else 1
-    page = asked if 1 <= asked <= count else 1
-    first = (page - 1) * SAMPLES_PER_PAGE
-    shown = [
+    """One page of samples. `number` comes from the query string; invalid numbers give the first page."""
+    starts = range(0, len(samples), SAMPLES_PER_PAGE)
+    page = int(number) if number and number.isascii() and number.isdigit() and len(number) < 9 else 1
+    page = page if 1 <= page <= len(starts) else 1
+    start = (page - 1) * SAMPLES_PER_PAGE
+    shown = tuple(
         _sample(sample=sample, reading=reading, catalogue=catalogue, is_open=place < OPEN_AT_FIRST)
-        for place, sample in enumerate(samples[first : first + SAMPLES_PER_PAGE])
-    ]
-    links = tuple(_link(place, total=len(samples), page=page) for place in range(1, count + 1))
-    return SamplesPage(samples=tuple(shown), total=len(samples), pages=links if count > 1 else ())
+        for place, sample in enumerate(samples[start : start + SAMPLES_PER_PAGE])
+    )
+    links = []
+    for place, before in enumerate(starts, start=1):
+        first, last = before + 1, min(before + SAMPLES_PER_PAGE, len(samples))
+        links.append(SampleLink(place, f"{first} to {last}" if first < last else str(first), place == page))
+    return SamplesPage(samples=shown, total=len(samples), pages=tuple(links) if len(links) > 1 else ())
 
 
 def step_totals(record: ResultRecord) -> tuple[StepTotal, ...]:
-    """The steps in the order in which they first ran, over all samples."""
-    runs: dict[str, list[StepRun]] = {}
+    """Totals of each step over all samples, in the order in which the steps first ran."""
+    by_step: dict[str, list[StepRun]] = {}
     for sample in record.samples:
         for run in sample.steps:
-            runs.setdefault(run.step, []).append(run)
-    return tuple(_total(found) for found in runs.values())
+            by_step.setdefault(run.step, []).append(run)
+    totals = []
+    for step, runs in by_step.items():
+        executed = [run.seconds for run in runs if not run.cached and run.error is None]
+        errors = [run.error for run in runs if run.error]
+        total = StepTotal(
+            id=step,
+            tool=runs[0].tool,
+            expert=runs[0].expert,
+            runs=len(runs),
+            stored=sum(run.cached for run in runs),
+            seconds=sum(executed) / len(executed) if executed else None,
+            failed=len(errors),
+            error=errors[0] if errors else "",
+        )
+        totals.append(total)
+    return tuple(totals)
 
 
 def score_in_words(record: ResultRecord) -> str:
-    """Where the score comes from, as a sentence; nothing where nothing was executed."""
+    """How the score follows from the samples, as a sentence; empty if no sample was scored."""
     scored = [(sample.score, sample.index + 1) for sample in record.samples if sample.score is not None]
     if not scored:
         return ""
@@ -114,36 +132,30 @@ def score_in_words(record: ResultRecord) -> str:
     return words if not without else f"{words} {without} more could not be scored."
 
 
-def _total(runs: Sequence[StepRun]) -> StepTotal:
-    executed = [run.seconds for run in runs if not run.cached and run.error is None]
-    errors = [run.error for run in runs if run.error]
-    return StepTotal(
-        id=runs[0].step,
-        tool=runs[0].tool,
-        expert=runs[0].expert,
-        runs=len(runs),
-        stored=sum(run.cached for run in runs),
-        seconds=sum(executed) / len(executed) if executed else None,
-        failed=len(errors),
-        error=errors[0] if errors else "",
-    )
-
-
-def _link(place: int, *, total: int, page: int) -> SampleLink:
-    first = (place - 1) * SAMPLES_PER_PAGE + 1
-    last = min(place * SAMPLES_PER_PAGE, total)
-    return SampleLink(place, f"{first} to {last}" if first < last else str(first), place == page)
-
-
 def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | None, is_open: bool) -> ShownSample:
     number = sample.index + 1
-
     below = _pictures_below(sample)
 
-    def show(name: str, reference: ArtefactReference, alt: str) -> Shown:
-        over = below.get(reference.digest)
-        return reading.show(name=name, reference=reference, alt=f"{alt}, sample {number}", over=over)
+    def show(name: str, value: ArtefactReference, alt: str) -> Shown:
+        over = below.get(value.digest)
+        return reading.show(name=name, reference=value, alt=f"{alt}, sample {number}", over=over)
 
+    pairs = [(sample.answer, sample.reference), *((further.answer, further.reference) for further in sample.further)]
+    # The first answer's score follows from the sample's, which is the mean of all.
+    scores: list[float | None] = [None] * len(pairs)
+    others = [further.score for further in sample.further if further.score is not None]
+    if sample.score is not None and len(others) == len(sample.further):
+        scores = [sample.score * (1 + len(others)) - sum(others), *others]
+    answers = []
+    for place, ((answer, reference), score) in enumerate(zip(pairs, scores, strict=True), start=1):
+        which = f" {place}" if len(pairs) > 1 else ""
+        shown = ShownAnswer(
+            number=place if len(pairs) > 1 else 0,
+            score=score,
+            answer=show("answer", answer, f"The plan's answer{which}") if answer else None,
+            reference=show("reference", reference, f"The reference{which}") if reference else None,
+        )
+        answers.append(shown)
     return ShownSample(
         number=number,
         score=sample.score,
@@ -151,15 +163,16 @@ def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | No
         steps=tuple(
             _step(run=run, number=number, reading=reading, catalogue=catalogue, below=below) for run in sample.steps
         ),
-        answers=_answers(sample=sample, reading=reading, below=below),
+        answers=tuple(answers),
         is_open=is_open,
     )
 
 
 def _pictures_below(sample: SampleResult) -> dict[str, ArtefactReference]:
-    """By digest of what was found in a picture, that picture: of the step that found it, or that it was selected from.
+    """The picture of each finding by digest: the input of the step that made the finding, or the picture of the finding
+    that it was selected from.
 
-    Where the request gives one picture, what nobody found belongs to it.
+    All other findings belong to the request's picture, if it has exactly one.
     """
     given = [value for value in sample.inputs.values() if value.media_type == MediaType.PNG]
     below: dict[str, ArtefactReference] = {}
@@ -169,65 +182,17 @@ def _pictures_below(sample: SampleResult) -> dict[str, ArtefactReference]:
         for value in run.outputs.values():
             if pictures and value.media_type == MediaType.FINDINGS:
                 below.setdefault(value.digest, pictures[0])
-    told = [value for value in (sample.reference, sample.answer, *sample.inputs.values()) if value is not None]
-    for value in told:
-        if len(given) == 1 and value.media_type == MediaType.FINDINGS:
-            below.setdefault(value.digest, given[0])
+    for other in (sample.reference, sample.answer, *sample.inputs.values()):
+        if other is not None and len(given) == 1 and other.media_type == MediaType.FINDINGS:
+            below.setdefault(other.digest, given[0])
     return below
-
-
-def _answers(
-    *, sample: SampleResult, reading: Reading, below: Mapping[str, ArtefactReference]
-) -> tuple[ShownAnswer, ...]:
-    pairs = [(sample.answer, sample.reference), *((one.answer, one.reference) for one in sample.further)]
-    several = len(pairs) > 1
-    return tuple(
-        _answer(
-            number=number if several else 0,
-            score=score,
-            pair=pair,
-            sample=sample.index + 1,
-            reading=reading,
-            below=below,
-        )
-        for number, (pair, score) in enumerate(zip(pairs, _scores_of_answers(sample), strict=True), start=1)
-    )
-
-
-def _scores_of_answers(sample: SampleResult) -> list[float | None]:
-    """The score of each answer. That of the first follows from the sample's, which is the mean of all."""
-    others = [one.score for one in sample.further if one.score is not None]
-    if sample.score is None or len(others) < len(sample.further):
-        return [None] * (1 + len(sample.further))
-    return [sample.score * (1 + len(others)) - sum(others), *others]
-
-
-def _answer(
-    *, number: int, score: float | None, pair: tuple[ArtefactReference | None, ArtefactReference | None], sample: int,
-    reading: Reading, below: Mapping[str, ArtefactReference],
-) -> ShownAnswer:  # fmt: skip
-    which = f" {number}" if number else ""
-
-    def show(name: str, value: ArtefactReference | None, alt: str) -> Shown | None:
-        if value is None:
-            return None
-        over = below.get(value.digest)
-        return reading.show(name=name, reference=value, alt=f"{alt}{which}, sample {sample}", over=over)
-
-    answer, reference = pair
-    return ShownAnswer(
-        number=number,
-        score=score,
-        answer=show("answer", answer, "The plan's answer"),
-        reference=show("reference", reference, "The reference"),
-    )
 
 
 def _step(
     *, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None, below: Mapping[str, ArtefactReference]
 ) -> ShownStep:
     where = f"step {run.step}, {run.tool}, sample {number}"
-    # Outputs that the tool does not declare come last: they explain the others.
+    # Outputs that the tool does not declare explain the others, so they come last.
     kinds = types_of(run.tool, "outputs", catalogue=catalogue)
     pictures = [value for value in run.inputs.values() if value.media_type.startswith("image/")]
     first = pictures[0] if pictures else None

@@ -1,4 +1,4 @@
-"""What the task page shows: the stored record of one task, with its plan drawn and its artefacts named."""
+"""Context of the task page: the stored record of one task, with its plan as a drawing and its artefacts."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -48,55 +48,54 @@ from leaderboard.evaluations.web.tasks.transcript_shown import (
 )
 
 MAX_RECEIVED = 20_000
-"""Characters of what the planner sent that the page shows; the record has it all."""
+"""Maximum number of characters of the planner's response on the page; the record has all of it."""
 FAILED_WHEN_RUN = "failed when run"
 _TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 
 
 class TaskPage(NamedTuple):
-    """Everything on the page that depends on the record."""
+    """The part of the page that depends on the record."""
 
     facts: tuple[tuple[str, str], ...]
     """Facts about the task: label and words."""
     record: ResultRecord | None
     record_missing: bool
-    """The row names a record, but the store cannot give it."""
+    """Whether the row names a record that the store does not have."""
     graph: Graph | None
-    """None where there is no plan, or nothing of it to draw."""
+    """None without a plan, or if there is nothing to draw."""
     no_steps: str
-    """A sentence in the place of the plan's steps, where it has none."""
+    """A sentence in place of the plan's steps, if it has none."""
     abstention_reason: str
     """Why the planner abstained, in its own words; empty if it did not, or gave no reason."""
     gold: Graph | None
     differences: Differences | None
-    """How the plan differs from the gold plan, where both are shown."""
+    """Differences from the gold plan, if both plans are shown."""
     samples: SamplesPage | None
     steps: tuple[StepTotal, ...]
-    """The steps over all samples."""
+    """Totals of the steps over all samples."""
     findings: tuple[Finding, ...] | None
-    """Why the task is below the gold score, as far as the reader may know it; None if not found yet, or if it has not
-    run."""
+    """Visible causes of a score below the gold score; None if they are unknown or the task has not run."""
     figures: tuple[tuple[str, str], ...]
-    """Of suites that execute plans: further figures of the plan, each with its name."""
+    """For suites that execute plans: names and values of further figures of the plan."""
     score_words: str
-    """Where the score comes from."""
+    """How the score follows from the samples."""
     received: str
     received_left_out: int
-    """Characters of what the planner sent that are not shown."""
+    """Number of characters of the planner's response that are not shown."""
     withheld: Withheld
     hides_plans: bool
-    """Whether plans are withheld because of the suite, and not because of the planner."""
+    """Whether plans are withheld because of the suite rather than the planner."""
     record_url: str
-    """Where the record is shown; nothing if it is withheld."""
+    """URL of the record; empty if it is withheld."""
     planning: PlanningPage | None
-    """Of suites that judge plans."""
+    """For suites that judge plans."""
     grids: GridsPage | None
-    """Of suites with grids."""
+    """For suites with grids."""
     transcripts: tuple[ShownTranscript, ...]
-    """Of suites in turns."""
+    """For suites in turns."""
     transcripts_left_out: int
     gold_solution: GoldSolution | None
-    """Of suites in turns, where the reader may see it."""
+    """For suites in turns, if the reader may see it."""
     notes: tuple[NoteBlock, ...]
     """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
 
@@ -104,35 +103,61 @@ class TaskPage(NamedTuple):
 def task_page(
     *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
 ) -> TaskPage:
-    """Gather the page without what is withheld or would reveal it: without the gold plan there are no goal, reasons of
-    the judge or differences, and without the data no scores of samples.
+    """Assemble the page without withheld parts and without anything that would reveal them: without the gold plan there
+    are no goal, reasons of the judge or differences, and without the data no scores of samples.
 
-    `samples` is the page of samples that the query string asks for.
+    Args:
+        samples: number of the page of samples from the query string.
     """
     digest = result.record_digest if result else ""
-    found = read_record(digest=digest, store=server_store(split=split)) if digest else None
-    record = found and found.model_copy(update=withheld.without())
+    stored = read_record(digest=digest, store=server_store(split=split)) if digest else None
+    record = stored and stored.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
     judged = task.suite.has(Panel.INDICATORS)
     library, library_task = known_task(task)
     drawing = _Drawing(suite=library, task=library_task, judged=judged)
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
-    received = _as_text(record.plan_received) if record else ""
-    reason = _abstention_reason(record) if record and not (withheld.data or withheld.plan) else None
+    received, no_steps, reason = "", "", None
+    figures: tuple[tuple[str, str], ...] = ()
+    if record is not None:
+        sent = record.plan_received
+        received = sent if isinstance(sent, str) else json.dumps(sent, indent=2, ensure_ascii=False)
+        if not (judged or withheld.gold):
+            figures = further_figures(suite=task.suite, indicators=record.indicators)
+        if isinstance(record.plan, dict):
+            if not (record.plan.get("steps") or withheld.data or withheld.plan):
+                # The reason of an abstention, perhaps empty; None if the planner did not abstain.
+                reason = reason_received(record.plan_received)
+            no_steps = sentence_in_place_of_steps(
+                plan=record.plan,
+                outcome=record.outcome or "",
+                judged=judged,
+                abstained=reason is not None,
+                is_right=record.metric == ABSTENTION,
+            )
+    sample_page = None
+    if open_record is not None and open_record.samples:
+        sample_page = samples_page(
+            samples=open_record.samples,
+            number=samples,
+            reading=Reading(store=server_store(split=split), split=split),
+            catalogue=library.catalogue if library else None,
+        )
+    ran = result is not None and result.outcome in RAN
     return TaskPage(
         facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
         record=record,
         record_missing=bool(digest) and record is None,
         graph=drawing.plan(record=record, differs=differs),
-        no_steps=_no_steps(record=record, judged=judged, abstained=reason is not None),
+        no_steps=no_steps,
         abstention_reason=reason or "",
         gold=drawing.gold(gold=gold, differs=differs),
         differences=differs,
-        samples=_samples(record=open_record, number=samples, split=split, library=library),
+        samples=sample_page,
         steps=step_totals(open_record) if open_record else (),
-        findings=_findings(result=result, withheld=withheld),
-        figures=_figures(task=task, record=record) if not (judged or withheld.gold) else (),
+        findings=read_findings(result.causes, withheld=withheld) if result is not None and ran else None,
+        figures=figures,
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
         received_left_out=max(0, len(received) - MAX_RECEIVED),
@@ -148,29 +173,8 @@ def task_page(
     )
 
 
-def _samples(
-    *, record: ResultRecord | None, number: str | None, split: str, library: LibrarySuite | None
-) -> SamplesPage | None:
-    if record is None or not record.samples:
-        return None
-    reading = Reading(store=server_store(split=split), split=split)
-    return samples_page(
-        samples=record.samples, number=number, reading=reading, catalogue=library.catalogue if library else None
-    )
-
-
-def _findings(*, result: TaskResult | None, withheld: Withheld) -> tuple[Finding, ...] | None:
-    if result is None or result.outcome not in RAN:
-        return None
-    return read_findings(result.causes, withheld=withheld)
-
-
-def _figures(*, task: Task, record: ResultRecord | None) -> tuple[tuple[str, str], ...]:
-    return () if record is None else further_figures(suite=task.suite, indicators=record.indicators)
-
-
 def task_grids(*, task: Task, record: ResultRecord | None, split: str, withheld: Withheld) -> GridsPage | None:
-    """The grids of a task and of its candidates. A hidden task has other grids than the public one of its key."""
+    """The grids of a task and of its candidates. A hidden task has different grids from the public one of its key."""
     if not task.suite.has(Panel.GRIDS) or withheld.data or withheld.plan:
         return None
     suite, known = known_task(task)
@@ -204,28 +208,8 @@ def _facts(*, task: Task, modality: str) -> Iterator[tuple[str, str]]:
             yield label, ", ".join([words[0], *map(str.lower, words[1:])])
 
 
-def _no_steps(*, record: ResultRecord | None, judged: bool, abstained: bool) -> str:
-    if record is None or not isinstance(record.plan, dict):
-        return ""
-    return sentence_in_place_of_steps(
-        plan=record.plan,
-        outcome=record.outcome or "",
-        judged=judged,
-        abstained=abstained,
-        is_right=record.metric == ABSTENTION,
-    )
-
-
-def _abstention_reason(record: ResultRecord) -> str | None:
-    """The reason of an abstention, perhaps empty; None where the planner did not abstain."""
-    # A record without a plan received nothing either, but says so otherwise.
-    if not isinstance(record.plan, dict) or record.plan.get("steps"):
-        return None
-    return reason_received(record.plan_received)
-
-
 def known_task(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
-    """Suite and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
+    """Suite and task of this release; None if it does not have the registered version."""
     try:
         suite = suite_of(task.suite.slug)
         return suite, suite.task(task.key) if suite.digest == task.suite.digest else None
@@ -254,15 +238,24 @@ class _Drawing:
         if record is None or not isinstance(record.plan, dict):
             return None
         judged = step_problems(record=record, suite=self._suite) if self._judged and self._suite else {}
+        # Steps, and None for the answer.
         conflicts = {step for step, problem in judged.items() if problem.is_type_conflict}
+        conflicts |= {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
+        problems = {step: problem.words for step, problem in judged.items()}
+        if not self._judged:
+            # The first problem of each step, and whether it failed when it was run.
+            for problem in record.problems:
+                problems.setdefault(problem.step, in_words(problem.code))
+            for sample in record.samples:
+                problems |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
         marks = Marks(
-            problems={step: problem.words for step, problem in judged.items()} if self._judged else _problems(record),
-            conflicts=frozenset(conflicts | _conflicts(record)),
+            problems=problems,
+            conflicts=frozenset(conflicts),
             differing=differs.extra if differs else {},
             expects=self._expects,
         )
-        drawn = self._draw(record.plan, marks=marks)
-        return drawn if drawn.nodes else None
+        graph = self._draw(record.plan, marks=marks)
+        return graph if graph.nodes else None
 
     def gold(self, *, gold: Mapping[str, Any] | None, differs: Differences | None) -> Graph | None:
         return self._draw(gold, marks=Marks(differing=differs.missing if differs else {})) if gold else None
@@ -275,22 +268,3 @@ class _Drawing:
             marks=marks,
             texts_inside=self._judged,
         )
-
-
-def _problems(record: ResultRecord) -> dict[str | None, str]:
-    """A few words on each failing step: the first of its problems, and where it failed when it was run."""
-    found: dict[str | None, str] = {}
-    for problem in record.problems:
-        found.setdefault(problem.step, in_words(problem.code))
-    for sample in record.samples:
-        found |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
-    return found
-
-
-def _conflicts(record: ResultRecord) -> set[str | None]:
-    """The steps, and None for the answer, that the checks of the plan found to get a value of a wrong type."""
-    return {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
-
-
-def _as_text(received: Any) -> str:
-    return received if isinstance(received, str) else json.dumps(received, indent=2, ensure_ascii=False)

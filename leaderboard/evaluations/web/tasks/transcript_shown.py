@@ -1,4 +1,4 @@
-"""The transcript of an episode as its task's page shows it: turn by turn, with what came of each action."""
+"""The transcript of an episode on the page of its task: turn by turn, with the result of each action."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from leaderboard.evaluations.web.tasks.grids_shown import CodeLine, code_lines
 MOST_TRANSCRIPTS = 8
 MOST_TURNS = 64
 MOST_ACTIONS = 128
-"""Of one turn. The record has all."""
+"""Maximum number of actions per turn; the record has all of them."""
 _STOPPED = {
     StopReason.ANSWERED: "The planner gave an answer.",
     StopReason.STOPPED: "The planner stopped; the last result is its answer.",
@@ -33,7 +33,7 @@ class ShownAction(NamedTuple):
     code: tuple[CodeLine, ...]
     """The lines of a program of several lines; else empty."""
     label: str
-    """What tells it apart from all others on the page."""
+    """Unique on the page."""
     results: tuple[tuple[str, ShownValue], ...]
     """Name and value of each result."""
     problem: str
@@ -47,18 +47,18 @@ class ShownTurn(NamedTuple):
 
     number: int
     subgoals: tuple[tuple[int, str], ...]
-    """Each with its number in the episode."""
+    """Subgoals with their numbers in the episode."""
     actions: tuple[ShownAction, ...]
     actions_left_out: int
     error: str
     is_cut: bool
     seconds: float
-    """That the planner took."""
+    """Time of the planner."""
     tool_seconds: float
     tries: int
-    """Requests to the planner, with those that were repeated."""
+    """Number of requests to the planner, including retries."""
     tokens: str
-    """Of the prompt and of the answer, in words; empty if they are not known."""
+    """Tokens of the prompt and of the answer, in words; empty if unknown."""
     received: tuple[str, ...]
 
 
@@ -66,18 +66,18 @@ class GoldStep(NamedTuple):
     """One step of a right solution."""
 
     subgoal: str
-    """Empty where subgoals and steps do not correspond."""
+    """Empty if subgoals and steps do not correspond."""
     action: str
-    """As it would be written; of a program in `code`, what stands before it."""
+    """In the planner's notation, without the program in `code`."""
     code: tuple[CodeLine, ...] = ()
     """The lines of a program of several lines; else empty."""
 
 
 class GoldSolution(NamedTuple):
-    """A right solution as the planner would have written it."""
+    """A right solution in the planner's notation."""
 
     subgoals: tuple[str, ...]
-    """Where they do not correspond to the steps."""
+    """Empty if they correspond to the steps."""
     steps: tuple[GoldStep, ...]
 
 
@@ -87,7 +87,7 @@ class ShownTranscript(NamedTuple):
     number: int
     """Of the sample, from 1."""
     label: str
-    """What tells it apart from others on the page, with a comma and a blank; empty where it is the only one."""
+    """Prefix of labels on the page, with a comma and a space; empty if it is the only episode."""
     turns: tuple[ShownTurn, ...]
     turns_left_out: int
     end: str
@@ -96,13 +96,13 @@ class ShownTranscript(NamedTuple):
     expected: ShownValue | None
     score: float | None
     is_right: bool | None
-    """None if it was not scored, or scored in between."""
+    """None if it was not scored or has partial credit."""
     totals: tuple[str, ...]
-    """How much of everything it took, in words."""
+    """Numbers of turns, actions and tokens, in words."""
 
 
 def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
-    """The first transcripts of a record; there is one for each sample."""
+    """The first transcripts of a record, which has one per sample."""
     several = len(record.transcripts) > 1
     return tuple(
         shown_transcript(transcript, label=f"Sample {transcript.sample + 1}, " if several else "")
@@ -111,38 +111,42 @@ def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
 
 
 def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:
-    """A gold plan `plan/1` of a suite in turns as a solution; None where there is none."""
+    """The solution of a suite in turns from its gold plan `plan/1`; None without a gold plan."""
     if not gold or not gold.get("steps"):
         return None
-    steps = [_gold_step(step) for step in gold["steps"]]
     subgoals = tuple(gold.get("subgoals") or ())
-    if len(subgoals) == len(steps):
-        named = (step._replace(subgoal=subgoal) for subgoal, step in zip(subgoals, steps, strict=True))
-        return GoldSolution((), tuple(named))
-    return GoldSolution(subgoals, tuple(steps))
-
-
-def _gold_step(step: Mapping[str, Any]) -> GoldStep:
-    arguments = ", ".join(map(str, step["inputs"].values()))
-    name = f"{', '.join(step['outputs'].values())} = {step['tool']}"
-    code = code_lines(arguments, message="")
-    return GoldStep("", name if code else f"{name}({arguments})", code)
+    correspond = len(subgoals) == len(gold["steps"])
+    steps = []
+    for place, step in enumerate(gold["steps"]):
+        arguments = ", ".join(map(str, step["inputs"].values()))
+        name = f"{', '.join(step['outputs'].values())} = {step['tool']}"
+        code = code_lines(arguments, message="")
+        action = name if code else f"{name}({arguments})"
+        steps.append(GoldStep(subgoals[place] if correspond else "", action, code))
+    return GoldSolution(() if correspond else subgoals, tuple(steps))
 
 
 def shown_transcript(transcript: Transcript, *, label: str) -> ShownTranscript:
-    """One transcript; `label` tells it apart from others on the page."""
-    score = transcript.score
+    """One transcript. `label` is the prefix of its labels."""
+    score, turns = transcript.score, transcript.turns
+    actions = [action for turn in turns for action in turn.actions]
+    failed = sum(action.problem is not None for action in actions)
+    totals = [
+        _count(len(turns), "turn"),
+        _count(len(actions), "action") + (f", {failed} without a result" if failed else ""),
+        _tokens(turns),
+    ]
     return ShownTranscript(
         number=transcript.sample + 1,
         label=label,
-        turns=tuple(_turns(transcript.turns[:MOST_TURNS], label=label)),
-        turns_left_out=max(0, len(transcript.turns) - MOST_TURNS),
+        turns=tuple(_turns(turns[:MOST_TURNS], label=label)),
+        turns_left_out=max(0, len(turns) - MOST_TURNS),
         end=_STOPPED[transcript.stop],
         answer=None if transcript.answer is None else shown_value(transcript.answer),
         expected=None if transcript.expected is None else shown_value(transcript.expected),
         score=score,
         is_right={0.0: False, 1.0: True}.get(score) if score is not None else None,
-        totals=tuple(_totals(transcript.turns)),
+        totals=tuple(filter(None, totals)),
     )
 
 
@@ -177,20 +181,11 @@ def _action(run: ActionRun, *, label: str) -> ShownAction:
     )
 
 
-def _totals(turns: Sequence[TurnRun]) -> Iterable[str]:
-    actions = [action for turn in turns for action in turn.actions]
-    failed = sum(action.problem is not None for action in actions)
-    yield _count(len(turns), "turn")
-    yield _count(len(actions), "action") + (f", {failed} without a result" if failed else "")
-    if tokens := _tokens(turns):
-        yield tokens
-
-
 def _tokens(turns: Iterable[TurnRun]) -> str:
-    told = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
-    if all(count is None for pair in told for count in pair):
+    reported = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
+    if all(count is None for pair in reported for count in pair):
         return ""
-    prompt, completion = (sum(count or 0 for count in counts) for counts in zip(*told, strict=True))
+    prompt, completion = (sum(count or 0 for count in counts) for counts in zip(*reported, strict=True))
     return f"{prompt:,} + {completion:,} tokens"
 
 

@@ -159,7 +159,7 @@ def test_boxes_are_frames_over_the_picture_in_its_shape(store: MemoryStore):
     shown = reading(store).show(name="object", reference=found, alt="Boxes", over=over)
     assert (shown.kind, shown.overlay.width, shown.overlay.height) == ("overlay", 256, 128)
     assert over.digest in shown.overlay.picture
-    drawn = shown.overlay.found
+    drawn = shown.overlay.outlines
     assert (drawn.width, drawn.height, drawn.left_out) == (64, 32, 0)
     assert [tuple(one) for one in drawn.items] == [(1, "red star", "0.90", "", "M1.5 2H20V30H1.5Z")]
 
@@ -168,7 +168,7 @@ def test_masks_are_regions_of_exactly_their_pixels(store: MemoryStore):
     found = keep(store, Masks((64, 32), (Mask("red star", PIXELS), Mask("", PIXELS & False))))
     shown = reading(store).show(name="mask", reference=found, alt="Masks")
     assert shown.overlay.picture == ""
-    drawn = shown.overlay.found
+    drawn = shown.overlay.outlines
     assert drawn.items[0].border.count("M") == 8  # two rectangles, and none between the rows of the first
     assert "M10 4h4" in drawn.items[0].border
     assert "M14 4v2" in drawn.items[0].border
@@ -179,12 +179,12 @@ def test_masks_are_regions_of_exactly_their_pixels(store: MemoryStore):
 def test_a_page_draws_a_limited_number(store: MemoryStore):
     many = Boxes((64, 32), (Box("a", 0, 0, 1, 1),) * (MOST_DRAWN + 7))
     shown = reading(store).show(name="object", reference=keep(store, many), alt="Boxes")
-    assert (len(shown.overlay.found.items), shown.overlay.found.left_out) == (MOST_DRAWN, 7)
+    assert (len(shown.overlay.outlines.items), shown.overlay.outlines.left_out) == (MOST_DRAWN, 7)
     chequered = (np.indices((400, 400)).sum(axis=0) % 2).astype(np.bool_)
     shown = reading(store).show(
         name="mask", reference=keep(store, Masks((400, 400), (Mask("a", chequered),))), alt="Masks"
     )
-    assert (len(shown.overlay.found.items), shown.overlay.found.left_out) == (0, 1)
+    assert (len(shown.overlay.outlines.items), shown.overlay.outlines.left_out) == (0, 1)
 
 
 def test_what_a_worker_sent_that_is_no_findings_is_a_file(store: MemoryStore):
