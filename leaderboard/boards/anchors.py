@@ -1,5 +1,5 @@
-"""Rows of bundled planners that others are read against: scores normalised by `no-op` and `gold`, and the baseline, the
-score of `majority`, which uses no tool. No database."""
+"""Reference rows of bundled planners: `no-op` and `gold` normalise the scores of a board, and `majority`, which uses no
+tool, is its baseline. No database access."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,12 +17,12 @@ GOLD, FLOOR, MAJORITY = "gold", "no-op", "majority"
 
 
 def normalised_scores(*, entries: Sequence[Entry], scores: BoardScores, suite: Suite) -> dict[str, Mapping[str, Any]]:
-    """What rows say as `normalised`, by evaluation; nothing for suites whose plans are not executed.
+    """The `normalised` field of rows, by evaluation; empty for suites whose plans are not executed.
 
     Args:
         entries: the rows of a board.
-        scores: of those with a value for the metric that the board ranks by.
-        suite: of all of them.
+        scores: of the entries with a value for the board's primary metric.
+        suite: of the board.
     """
     column = suite.ranking_column
     if not column.interval.over_scenes:
@@ -37,13 +37,13 @@ def normalised_scores(*, entries: Sequence[Entry], scores: BoardScores, suite: S
         latest = max(runs, key=lambda entry: (entry.finished, entry.evaluation), default=None)
         anchors[name] = latest.evaluation if latest else ""
     if missing := [name for name, evaluation in anchors.items() if not evaluation]:
-        why = {"missing": f"No published run of {' and '.join(missing)} under these conditions."}
-        return dict.fromkeys(scores.tables, why)
+        reason = {"missing": f"No published run of {' and '.join(missing)} under these conditions."}
+        return dict.fromkeys(scores.tables, reason)
     gold, floor = (np.round(scores.tables[anchors[name]].astype(float), DECIMALS) for name in (GOLD, FLOOR))
     scaled: dict[str, Mapping[str, Any]] = {}
     for evaluation, table in scores.tables.items():
         try:
-            made = normalised(
+            value = normalised(
                 scores=np.round(table.astype(float), DECIMALS), gold=gold, floor=floor, method=column.interval,
                 strata=scores.strata,
             )  # fmt: skip
@@ -51,23 +51,23 @@ def normalised_scores(*, entries: Sequence[Entry], scores: BoardScores, suite: S
             scaled[evaluation] = {"missing": str(error)}
             continue
         scaled[evaluation] = {
-            "mean": made.mean, "low": made.low, "high": made.high, "tasks": made.count,
+            "mean": value.mean, "low": value.low, "high": value.high, "tasks": value.count,
             "gold": anchors[GOLD], "no_op": anchors[FLOOR],
         }  # fmt: skip
     return scaled
 
 
 class Baseline(NamedTuple):
-    """A row that others are read against."""
+    """The reference row of a board."""
 
     evaluation: str
     planner: str
     value: float
-    """Of the metric that the board ranks by."""
+    """Mean of the board's primary metric."""
 
 
 def baseline_of(*, rows: Sequence[Mapping[str, Any]], metric: str) -> Baseline | None:
-    """The latest row of `majority` with a value; None where there is none."""
+    """The latest row of `majority` with a value, or None."""
     values = [
         (row, value)
         for row in rows

@@ -1,4 +1,4 @@
-"""The rows of boards. Snapshots never change: each is read from the database once per process."""
+"""The rows of boards, cached per process, since snapshots never change."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,33 +21,31 @@ from leaderboard.evaluations.results.filters import Index, index
 from leaderboard.platform.lru_cache import Mark, SharedCache
 
 _MOST = 24
-"""Cached boards. The rows of 600 planners with twelve metrics take about 5 MB."""
+"""Number of cached boards. The rows of 600 planners with twelve metrics take about 5 MB."""
 
 
 @dataclass(frozen=True)
 class BoardContent:
-    """Rows of a board in the order of their ranks, and what is computed from all of them."""
+    """Rows of a board by rank, and values derived from all of them."""
 
     rows: Sequence[Mapping[str, Any]]
-    """In the format of `ranking.py`. Shared by all requests: do not change them."""
+    """In the format of `ranking.py`. Shared by all requests: do not modify."""
     coverage: Mapping[str, int]
     mark: Mark = field(default_factory=Mark, compare=False)
-    """Stands for these rows in cache keys (`{% kept %}`)."""
+    """Identifies these rows in cache keys (`{% kept %}`)."""
 
     @cached_property
     def scales(self) -> Mapping[str, tuple[float, float] | None]:
-        """For each metric where its bars begin and end, on every page alike."""
+        """The range of each metric's bars, the same on every page."""
         keys = {key for row in self.rows for key in row["metrics"]}
         return {key: scale_of(rows=self.rows, metric=key) for key in keys}
 
     @cached_property
     def index(self) -> Index[Mapping[str, Any]]:
-        """The rows by the facets of boards."""
         return index(rows=self.rows, facets=FACETS)
 
     @cached_property
     def facts(self) -> tuple[str, ...]:
-        """The columns besides the metrics that some row has a value for."""
         return known_facts(self.rows)
 
 
@@ -57,11 +55,11 @@ class AllVersion(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     newest: datetime | None
     members: int | None
-    """Hash of all ids: if one replaces another, number and time may stay the same."""
+    """Hash of all ids: if one evaluation replaces another, count and time may stay the same."""
 
     @property
     def parts(self) -> list[object]:
-        """The same as JSON values, for an ETag."""
+        """As JSON values, for an ETag."""
         return [self.count, str(self.newest), self.members]
 
 
@@ -70,18 +68,18 @@ _all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCach
 
 
 def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
-    """The contents of snapshots by primary key: one query for those that are not cached, and one for each packed one
-    of several."""
-    wanted = {snapshot.pk: snapshot.digest for snapshot in snapshots}
-    found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
-    if missing := wanted.keys() - found.keys():
+    """The contents of snapshots by primary key: one query for those that are not cached, plus one for each packed
+    snapshot if there are several."""
+    digests = {snapshot.pk: snapshot.digest for snapshot in snapshots}
+    contents = {pk: cached for pk, digest in digests.items() if (cached := _snapshots.get((pk, digest))) is not None}
+    if missing := digests.keys() - contents.keys():
         several = Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "stored")
-        # `read_packed` reads whole ones too, so that one snapshot takes one query.
+        # `read_packed` also reads whole snapshots, so that a single one takes one query.
         for pk, stored in several if len(missing) > 1 else ((pk, None) for pk in missing):
             content = read_packed(pk) if stored is None else stored
-            found[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
-            _snapshots.put((pk, wanted[pk]), found[pk])
-    return found
+            contents[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
+            _snapshots.put((pk, digests[pk]), contents[pk])
+    return contents
 
 
 def content_of(snapshot: Snapshot) -> BoardContent:
@@ -92,32 +90,27 @@ def content_of(snapshot: Snapshot) -> BoardContent:
 def all_version(*, suite: Suite, snapshot: Snapshot) -> AllVersion:
     """The version of `all_content`, in one query that reads no summary."""
     ids = Func(F("pk"), function="uuid_hash", output_field=IntegerField())
-    found = ranked_evaluations(suite=suite, conditions=conditions_of(snapshot)).aggregate(
-        count=Count("pk"), newest=Max("finished"), members=BitXor(ids)
-    )
-    return AllVersion(**found)
+    evaluations = ranked_evaluations(suite=suite, conditions=conditions_of(snapshot))
+    return AllVersion(**evaluations.aggregate(count=Count("pk"), newest=Max("finished"), members=BitXor(ids)))
 
 
 def all_content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None = None) -> BoardContent:
-    """Every published evaluation of a snapshot's board, not only one of each planner, ranked among each other.
+    """Every published evaluation of a snapshot's board, not only one per planner, ranked together.
 
-    Ranks have no ranges: runs of one planner are no rivals, and paired tests among all of them would find less.
-
-    Args:
-        version: of the evaluations, if it is known already.
+    Ranks have no ranges: runs of one planner do not compete, and paired tests among all of them would lose power.
     """
     conditions = conditions_of(snapshot)
     key = suite.pk, conditions, version or all_version(suite=suite, snapshot=snapshot)
     coverage = content_of(snapshot).coverage
-    return _all.get_or_make(key, lambda: _all_content(suite=suite, conditions=conditions, coverage=coverage))
 
+    def make() -> BoardContent:
+        evaluations = ranked_evaluations(suite=suite, conditions=conditions).order_by("finished", "pk")
+        metric = primary_metric(suite)
+        ranked = rank_entries(
+            entries=entries_of(evaluations),
+            metric=metric["key"],
+            higher_is_better=bool(metric.get("higher_is_better", True)),
+        )
+        return BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage)
 
-def _all_content(*, suite: Suite, conditions: Conditions, coverage: Mapping[str, int]) -> BoardContent:
-    evaluations = ranked_evaluations(suite=suite, conditions=conditions).order_by("finished", "pk")
-    metric = primary_metric(suite)
-    ranked = rank_entries(
-        entries=entries_of(evaluations),
-        metric=metric["key"],
-        higher_is_better=bool(metric.get("higher_is_better", True)),
-    )
-    return BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage)
+    return _all.get_or_make(key, make)

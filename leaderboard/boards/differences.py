@@ -1,13 +1,13 @@
-"""The content of one snapshot as its difference from another's, losslessly. Pure.
+"""Lossless difference between the contents of two snapshots.
 
-Most of two successive contents is equal: the rows of a board of thousands of planners differ in a rank here and there.
-A difference is JSON, compressed by zlib:
+Successive contents are mostly equal: on a board of thousands of planners, a few ranks change. A difference is
+zlib-compressed JSON:
 
     {"top": {...}, "runs": [[first, count], ...], "rows": {position: row}, "set": {field: [[position, value], ...]},
      "unset": {field: [position, ...]}}
 
-`top` is everything but the rows. `runs` are positions in the other content's rows, in the order of this content; a
-first of -1 stands for so many rows of `rows`, which have no counterpart. `set` and `unset` change fields of these rows.
+`top` is everything but the rows. `runs` are ranges of positions in the base's rows, in the order of this content; a
+`first` of -1 means `count` rows from `rows`, which have no counterpart. `set` and `unset` then change single fields.
 """
 
 import json
@@ -20,7 +20,7 @@ _OWN = -1
 
 
 def pack(content: Content, *, base: Content | None) -> bytes:
-    """A content, as its difference from a base if there is one."""
+    """A content as its difference from a base, or whole without one."""
     rows: Sequence[Mapping[str, Any]] = content["rows"]
     others: Sequence[Mapping[str, Any]] = [] if base is None else base["rows"]
     position_of = {row["evaluation"]: position for position, row in enumerate(others)}
@@ -36,42 +36,42 @@ def pack(content: Content, *, base: Content | None) -> bytes:
                 changed.setdefault(field, []).append((number, value))
         for field in other.keys() - row.keys():
             unset.setdefault(field, []).append(number)
-    found = {
+    difference = {
         "top": {name: value for name, value in content.items() if name != "rows"},
         "runs": list(_runs(positions)),
         "rows": {number: row for number, row in enumerate(rows) if positions[number] == _OWN},
         "set": changed,
         "unset": unset,
     }
-    return zlib.compress(json.dumps(found, separators=(",", ":")).encode())
+    return zlib.compress(json.dumps(difference, separators=(",", ":")).encode())
 
 
 def unpack(packed: bytes, *, base: Content | None) -> dict[str, Any]:
-    """The content that `pack` was given, with the same base."""
-    found = json.loads(zlib.decompress(packed))
+    """The inverse of `pack`, with the same base."""
+    difference = json.loads(zlib.decompress(packed))
     others: Sequence[Mapping[str, Any]] = [] if base is None else base["rows"]
     rows: list[dict[str, Any]] = []
-    for first, count in found["runs"]:
+    for first, count in difference["runs"]:
         for number in range(count):
-            rows.append(dict(found["rows"][str(len(rows))] if first == _OWN else others[first + number]))
-    for field, values in found["set"].items():
+            rows.append(dict(difference["rows"][str(len(rows))] if first == _OWN else others[first + number]))
+    for field, values in difference["set"].items():
         for number, value in values:
             rows[number][field] = value
-    for field, numbers in found["unset"].items():
+    for field, numbers in difference["unset"].items():
         for number in numbers:
             del rows[number][field]
-    return {**found["top"], "rows": rows}
+    return {**difference["top"], "rows": rows}
 
 
-def _same(one: Any, other: Any) -> bool:
-    # 1, 1.0 and true are equal, and have different digests.
-    if type(one) is not type(other):
+def _same(a: Any, b: Any) -> bool:
+    # 1, 1.0 and true compare equal but have different digests.
+    if type(a) is not type(b):
         return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(value, b[name]) for name, value in a.items())
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b)
 
 
 def _runs(positions: Sequence[int]) -> Iterator[tuple[int, int]]:

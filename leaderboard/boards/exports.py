@@ -1,11 +1,11 @@
-"""Snapshots as files: CSV, JSON, BibTeX and Parquet. Pure."""
+"""Exports of snapshots: CSV, JSON, BibTeX and Parquet."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from evaluator.scoring import board_table
 from evaluator.scoring.board_table import BoardFacts, Kind, columns, lines
@@ -17,10 +17,6 @@ from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.platform.http.downloads import parquet
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 JSON_FORMAT = "planarena-board/1"
 _BIBTEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -29,25 +25,25 @@ _BIBTEX = {
 
 
 class Exported(NamedTuple):
-    """A snapshot with everything that its files name."""
+    """A snapshot with everything its files refer to."""
 
     snapshot: Snapshot
-    """With its suite. Its content may be another one than `rows` and `coverage`."""
+    """With its suite. Exports use `rows` and `coverage` instead of its content."""
     address: str
-    """Absolute address of the snapshot's page."""
+    """Absolute URL of the snapshot's page."""
     site: str
-    """Prefix of all other addresses, without a slash at its end."""
+    """Prefix of all other URLs, without a trailing slash."""
     rows: Sequence[Mapping[str, Any]]
     coverage: Mapping[str, int]
 
 
 def as_csv(board: Exported) -> str:
-    """The table of the snapshot (`evaluator.scoring.board_table`)."""
+    """The snapshot as a table (`evaluator.scoring.board_table`)."""
     return board_table.as_csv(facts=table_facts(board), rows=board.rows)
 
 
 def table_facts(board: Exported) -> BoardFacts:
-    """What every line of the table says of the snapshot."""
+    """The facts of the snapshot that are repeated in every line of the table."""
     snapshot, suite = board.snapshot, board.snapshot.suite
     return BoardFacts(
         columns=suite.columns,
@@ -67,13 +63,13 @@ def table_facts(board: Exported) -> BoardFacts:
 
 
 def as_json(board: Exported) -> str:
-    """The rows as they are kept (`ranking.py` documents them), with what they were measured under."""
+    """The stored rows (documented in `ranking.py`) with their conditions."""
     document = {**facts_of(board), "content": {"rows": list(board.rows), "coverage": dict(board.coverage)}}
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def facts_of(board: Exported) -> dict[str, Any]:
-    """What the rows were measured under, as JSON values."""
+    """Suite, conditions and snapshot of the rows, as JSON values."""
     snapshot, suite = board.snapshot, board.snapshot.suite
     return {
         "format": JSON_FORMAT,
@@ -106,7 +102,7 @@ def board_as_bibtex(board: Exported) -> str:
 
 
 def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
-    """An entry that cites one row: its author is who submitted the planner, or the team."""
+    """An entry that cites one row. Its author is the planner's owner or team."""
     suite, finished = board.snapshot.suite, datetime.fromisoformat(row["finished"])
     rank = "unranked" if row["rank"] is None else f"rank {row['rank']}"
     fields = {
@@ -142,8 +138,8 @@ def published_in(day: datetime) -> dict[str, str]:
 
 
 def bibtex_entry(*, key: str, fields: Mapping[str, str]) -> str:
-    """A BibTeX entry. Only `url` and `author`, which are made by the site and hold braces of their own, go in as they
-    are; `month` is a name that BibTeX knows."""
+    """A BibTeX entry. `url` and `author` are not escaped, since the site generates them with their own braces; `month`
+    is one of BibTeX's abbreviations."""
     lines = []
     for name, value in fields.items():
         if name == "month":
@@ -154,31 +150,18 @@ def bibtex_entry(*, key: str, fields: Mapping[str, str]) -> str:
 
 
 def bibtex_text(text: str) -> str:
-    """A text in which no character is a command."""
+    """The text with BibTeX's special characters escaped."""
     return "".join(_BIBTEX.get(character, character) for character in text)
 
 
 _READERS: Mapping[Kind, Callable[[Any], Any]] = MappingProxyType(
     {**{kind: kind for kind in (str, int, float, bool)}, datetime: datetime.fromisoformat}
 )
-"""From what snapshots keep to what a column holds."""
+"""Convert a stored value to the type of its column."""
 
 
 def as_parquet(board: Exported) -> bytes:
-    """The table of the CSV file with typed columns; what is missing is null, and times are UTC."""
-    kinds = columns(table_facts(board))
-    return b"".join(parquet(schema=_schema(kinds), rows=_rows(board, kinds=kinds), facts=facts_of(board)))
-
-
-def _rows(board: Exported, *, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]]:
-    for line in lines(facts=table_facts(board), rows=board.rows):
-        yield {
-            name: None if value in (None, "") else _READERS[kind](value)
-            for (name, kind), value in zip(kinds.items(), line, strict=True)
-        }
-
-
-def _schema(kinds: dict[str, Kind]) -> "pa.Schema":
+    """The table of the CSV file with typed columns; missing values are null, and times are UTC."""
     # Imported here: see `leaderboard.platform.http.downloads`.
     import pyarrow as pa
 
@@ -189,4 +172,13 @@ def _schema(kinds: dict[str, Kind]) -> "pa.Schema":
         bool: pa.bool_(),
         datetime: pa.timestamp("us", tz="UTC"),
     }
-    return pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+    kinds = columns(table_facts(board))
+    schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
+    rows = (
+        {
+            name: None if value in (None, "") else _READERS[kind](value)
+            for (name, kind), value in zip(kinds.items(), line, strict=True)
+        }
+        for line in lines(facts=table_facts(board), rows=board.rows)
+    )
+    return b"".join(parquet(schema=schema, rows=rows, facts=facts_of(board)))

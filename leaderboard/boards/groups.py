@@ -1,4 +1,4 @@
-"""Scores of a board's best planners by properties of the tasks. The arithmetic is pure; `best_by_group` reads."""
+"""Scores of a board's best planners by groups of tasks. Only `best_by_group` uses the database."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -28,14 +28,14 @@ from leaderboard.platform.lru_cache import SharedCache
 MOST_PLANNERS = 5
 _NUMBER = Column(key="", label="", description="")
 Intervals = Callable[[str, Sequence[int]], Interval | None]
-"""Of an evaluation's mean over tasks."""
+"""The interval of an evaluation's mean over tasks."""
 
 
 class Series(NamedTuple):
     """One planner of the plot."""
 
     number: int
-    """From 1; chooses shape and colour."""
+    """From 1; selects shape and colour."""
     planner: str
     owner: str
     evaluation: str
@@ -47,9 +47,8 @@ class GroupRow(NamedTuple):
     label: str
     tasks: int
     values: tuple[str, ...]
-    """The means of all planners with their intervals, for the table; a dash where no task of the group was scored."""
+    """Each planner's mean and interval as text; a dash if no task of the group was scored."""
     means: tuple[float | None, ...] = ()
-    """The same as numbers."""
 
 
 class GroupPlot(NamedTuple):
@@ -62,7 +61,7 @@ class GroupPlot(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Everything of a board."""
+    """All plots of a board."""
 
     series: tuple[Series, ...]
     plots: tuple[GroupPlot, ...]
@@ -72,8 +71,8 @@ _groups: SharedCache[tuple[int, str, int], Groups] = SharedCache(maxsize=16)
 
 
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
-    """The groups of a snapshot's best planners: computed once per process, since published results do not change."""
-    # While single tasks are withheld, groups of few tasks are, too.
+    """The groups of a snapshot's best planners; computed once per process, since published results do not change."""
+    # While single tasks are withheld, small groups are withheld too.
     least = LEAST_VALUES if withholds_tasks(reader=None, of=snapshot) else 1
     key = (snapshot.pk, snapshot.digest, least)
     make = partial(_best_by_group, suite=suite, content=content, samples=snapshot.samples, least=least)
@@ -81,39 +80,42 @@ def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) ->
 
 
 def _best_by_group(*, suite: Suite, content: BoardContent, samples: int, least: int) -> Groups:
+    best = [row for row in content.rows if row["rank"] is not None][:MOST_PLANNERS]
     series = tuple(
         Series(number, str(row["planner"]), str(row["owner"]), str(row["evaluation"]))
-        for number, row in enumerate((row for row in content.rows if row["rank"] is not None), start=1)
-        if number <= MOST_PLANNERS
+        for number, row in enumerate(best, start=1)
     )
     tasks = facts_of(suite)
-    found = packed_scores(
-        evaluations=[UUID(one.evaluation) for one in series],
+    packed = packed_scores(
+        evaluations=[UUID(planner.evaluation) for planner in series],
         tasks={task.pk: (task.key, task.metric) for task in tasks},
     )
-    results = {str(pk): {task: one for task, one in of.items() if one.score is not None} for pk, of in found.items()}
+    results = {
+        str(pk): {task: result for task, result in by_task.items() if result.score is not None}
+        for pk, by_task in packed.items()
+    }
     ranking = suite.ranking_column
     column = replace(_NUMBER, interval=ranking.interval, undecided=ranking.undecided)
 
     def interval(evaluation: str, members: Sequence[int]) -> Interval | None:
-        of = results[evaluation]
-        return _interval(column=column, results=[of[task] for task in members if task in of], samples=samples)
+        by_task = results[evaluation]
+        group = [by_task[task] for task in members if task in by_task]
+        return _interval(column=column, results=group, samples=samples)
 
-    scores = {pk: {task: float(one.score or 0.0) for task, one in of.items()} for pk, of in results.items()}
+    scores = {
+        pk: {task: float(result.score or 0.0) for task, result in by_task.items()} for pk, by_task in results.items()
+    }
     facets = suite.facets.named(suite.facets.plots)
     return groups(series=series, tasks=tasks, facets=facets, scores=scores, intervals=interval, least=least)
 
 
 def _interval(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
-    """As the pages of evaluations compute it: over the scenes where plans are executed, else over the tasks."""
+    """As on the pages of evaluations: over the scenes if plans are executed, otherwise over the tasks."""
     if not results:
         return None
-    if column.interval.over_scenes:
-        return interval_of(column=column, results=results, samples=samples)
-    binary = {one.score or 0.0 for one in results} <= {0.0, 1.0}
-    return interval_of(
-        column=replace(column, interval=IntervalMethod.WILSON) if binary else column, results=results, samples=samples
-    )
+    if not column.interval.over_scenes and {result.score or 0.0 for result in results} <= {0.0, 1.0}:
+        column = replace(column, interval=IntervalMethod.WILSON)
+    return interval_of(column=column, results=results, samples=samples)
 
 
 def groups(
@@ -125,21 +127,21 @@ def groups(
     intervals: Intervals = lambda _evaluation, _tasks: None,
     least: int = 1,
 ) -> Groups:
-    """Means over the tasks of each group that have a score, a planner's faults among them; groups with fewer than
-    `least` of any planner are left out, and so is a facet with less than two groups."""
+    """Means over the scored tasks of each group, including a planner's faults. Groups in which a planner has fewer than
+    `least` scores are left out, as are facets with fewer than two groups."""
     plots = []
     for facet in facets:
         members: dict[str, list[int]] = defaultdict(list)
-        named: dict[str, str] = {}
+        values: dict[str, str] = {}
         words = words_of(facet)
         for task in tasks:
             for value in task.facets.get(facet.name, ()):
                 members[words(value)].append(task.pk)
-                named[words(value)] = value
+                values[words(value)] = value
         drawn = _rows(groups=members, series=series, scores=scores, intervals=intervals, least=least)
         if len(drawn) > 1:
             key = facet.attribute or facet.name
-            queries = {label: written([(facet.name, value)]) for label, value in named.items()}
+            queries = {label: written([(facet.name, value)]) for label, value in values.items()}
             picture = _picture(key=key, label=facet.label, drawn=drawn, series=series, queries=queries)
             plots.append(GroupPlot(key, facet.label, picture, tuple(row for row, _ in drawn)))
     return Groups(series=tuple(series), plots=tuple(plots))
@@ -158,36 +160,29 @@ def _rows(
 ) -> list[tuple[GroupRow, _Means]]:
     rows: list[tuple[GroupRow, _Means]] = []
     for label, tasks in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        values = [
-            [of[task] for task in tasks if task in of] for one in series for of in (scores.get(one.evaluation, {}),)
-        ]
-        if not any(values) or any(0 < len(found) < least for found in values):
+        by_planner = [scores.get(planner.evaluation, {}) for planner in series]
+        values = [[by_task[task] for task in tasks if task in by_task] for by_task in by_planner]
+        if not any(values) or any(0 < len(own) < least for own in values):
             continue
-        means = tuple(
-            _mean(found, interval=intervals(one.evaluation, tasks)) for one, found in zip(series, values, strict=True)
-        )
+        means: list[Interval | None] = []
+        for planner, own in zip(series, values, strict=True):
+            interval = intervals(planner.evaluation, tasks)
+            ends = (None, None) if interval is None else (interval.low, interval.high)
+            means.append(Interval(sum(own) / len(own), *ends, len(own)) if own else None)
         row = GroupRow(
             label=label,
             tasks=max(map(len, values)),
             values=tuple(map(_in_words, means)),
-            means=tuple(None if one is None else one.mean for one in means),
+            means=tuple(None if mean is None else mean.mean for mean in means),
         )
-        rows.append((row, means))
+        rows.append((row, tuple(means)))
     return rows
 
 
-def _mean(values: Sequence[float], *, interval: Interval | None) -> Interval | None:
-    if not values:
-        return None
-    mean = sum(values) / len(values)
-    ends = (None, None) if interval is None else (interval.low, interval.high)
-    return Interval(mean, *ends, len(values))
-
-
-def _in_words(found: Interval | None) -> str:
-    if found is None:
+def _in_words(mean: Interval | None) -> str:
+    if mean is None:
         return score(None)
-    return score(found.mean) if found.ends is None else f"{score(found.mean)} ({found.in_words(form='.3f')})"
+    return score(mean.mean) if mean.ends is None else f"{score(mean.mean)} ({mean.in_words(form='.3f')})"
 
 
 def _picture(
@@ -208,10 +203,10 @@ def _picture(
                     mean.mean,
                     mean.low,
                     mean.high,
-                    f"{one.planner}, {row.label}: {_in_words(mean)}",
-                    f"{reverse('evaluations:detail', args=[one.evaluation])}{queries[row.label]}#results",
+                    f"{planner.planner}, {row.label}: {_in_words(mean)}",
+                    f"{reverse('evaluations:detail', args=[planner.evaluation])}{queries[row.label]}#results",
                 )
-                for one, mean in zip(series, means, strict=True)
+                for planner, mean in zip(series, means, strict=True)
             ),
         )
         for row, means in drawn
@@ -219,7 +214,7 @@ def _picture(
     return dot_plot(
         key=f"group-{key}",
         title=f"Mean score by {label.lower()}",
-        description="One line for each group and planner: the mean, and its 95 % interval. The number of tasks is in "
+        description="One line for each group and planner: the mean and its 95 % interval. The number of tasks is in "
         "brackets.",
         bands=bands,
     )

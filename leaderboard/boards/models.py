@@ -11,7 +11,7 @@ from leaderboard.evaluations.models import Evaluation
 
 
 class Snapshot(models.Model):
-    """One published state of a board. A new evaluation makes a new one; only names of deleted users ever change
+    """One published state of a board. Snapshots never change, except that names of deleted users are erased
     (`packing.py`)."""
 
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots")
@@ -23,16 +23,16 @@ class Snapshot(models.Model):
     season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="snapshots")
     number = models.PositiveIntegerField()
     stored = models.JSONField(null=True)
-    """The content, of the newest snapshot of a board; null where it is packed."""
+    """The content of a board's newest snapshot; null if packed."""
     packed = models.BinaryField(null=True)
-    """The content as its difference from the base's, or compressed without one (`differences.py`)."""
+    """The content as a compressed difference from the base's, or whole without a base (`differences.py`)."""
     base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="differences")
     links = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """How many older snapshots in a row are differences from each other, down from this one."""
+    """Length of the chain of older snapshots that are stored as differences from this one."""
     digest = models.CharField(max_length=64)
     """SHA-256 of the canonical JSON of `content`; part of every ETag."""
     task_order = models.BinaryField(null=True)
-    """The order of tasks in which similar ones are neighbours (`matrix.packed_order`); null in older snapshots."""
+    """The order of tasks that puts similar ones next to each other (`matrix.packed_order`); null in older snapshots."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -49,14 +49,12 @@ class Snapshot(models.Model):
 
     @property
     def content(self) -> dict[str, Any]:
-        """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`.
-
-        Takes one query if it is packed.
-        """
+        """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`. Takes one
+        query if it is packed."""
         if self.stored is None:
             self.stored = read_packed(self.pk)
-        found: dict[str, Any] = self.stored
-        return found
+        content: dict[str, Any] = self.stored
+        return content
 
     @content.setter
     def content(self, content: dict[str, Any]) -> None:
@@ -74,7 +72,7 @@ _CHAIN = """
 
 
 def read_packed(pk: int) -> dict[str, Any]:
-    """The content of a snapshot that is packed, in one query for it and all that it is a difference from."""
+    """The content of a packed snapshot, in one query for it and its chain of bases."""
     with connection.cursor() as cursor:
         cursor.execute(_CHAIN, [pk])
         chain = cursor.fetchall()
@@ -87,32 +85,32 @@ def read_packed(pk: int) -> dict[str, Any]:
 
 
 class TaskValues(models.Model):
-    """What each task counts in the column that boards rank by, in one completed evaluation (`task_values.py`)."""
+    """The value of each task in the ranking column, for one completed evaluation (`task_values.py`)."""
 
     evaluation = models.OneToOneField(Evaluation, primary_key=True, on_delete=models.CASCADE, related_name="+")
     column = models.CharField(max_length=64)
     """Digest of the column's definition."""
     packed = models.BinaryField()
-    """One little-endian 32-bit float for each task of the suite in its order, by zlib; NaN where none counts."""
+    """One little-endian 32-bit float for each task in the suite's order, zlib-compressed; NaN if it does not count."""
 
     def __str__(self) -> str:
         return f"values of {self.evaluation_id}"
 
 
 class SigningKey(models.Model):
-    """A public key that signs, or once signed, what this site publishes."""
+    """The public part of a current or former signing key of this site."""
 
     id = models.CharField(primary_key=True, max_length=32)
-    """The first 128 bits of its SHA-256, in hexadecimal."""
+    """The first 128 bits of the key's SHA-256, in hexadecimal."""
     public_key = models.CharField(max_length=44)
-    """Base64 of its 32 bytes."""
+    """The 32 bytes in Base64."""
     created = models.DateTimeField()
     retired = models.DateTimeField(null=True)
-    """When the next key took over; null for the present one."""
+    """When the next key replaced it; null for the current key."""
     introduction = models.JSONField(null=True)
-    """Envelope in which the key before introduces this one; null for the first key, or if the old one was lost."""
+    """Envelope in which the previous key introduces this one; null for the first key, or if the old one was lost."""
     listing = models.JSONField(null=True)
-    """Envelope in which this key signs the list of all keys up to it."""
+    """Envelope in which this key signs the list of all keys up to itself."""
 
     def __str__(self) -> str:
         return self.id
@@ -125,12 +123,12 @@ class SnapshotSignature(models.Model):
     key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, related_name="+")
     envelope = models.JSONField()
     statement_digest = models.CharField(max_length=64)
-    """How the next statement names this one."""
+    """By which the next statement refers to this one."""
     signed = models.DateTimeField()
     rows = models.JSONField()
-    """The digests that bind its rows, in their order (`evaluator.core.signatures.statements.RowDigests`)."""
+    """Digests of the rows, in order (`evaluator.core.signatures.statements.RowDigests`)."""
     salts = models.JSONField()
-    """By evaluation and field, the salts of the digests of the names in its row; without those of withdrawn names."""
+    """Salts of the digests of names, by evaluation and field; those of withdrawn names are deleted."""
 
     def __str__(self) -> str:
         return f"signature of {self.snapshot_id}"
@@ -144,7 +142,7 @@ class EvaluationSignature(models.Model):
     envelope = models.JSONField()
     tasks_digest = models.CharField(max_length=64)
     salt = models.CharField(max_length=64)
-    """Of the digests of its records."""
+    """Salt of the records' digests."""
     signed = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -152,11 +150,11 @@ class EvaluationSignature(models.Model):
 
 
 class Withdrawal(models.Model):
-    """Names or rows that were taken back from the boards of a suite
+    """Names or rows withdrawn from the boards of a suite
     (`evaluator.core.signatures.statements.WithdrawalStatement`)."""
 
     suite = models.SlugField()
-    """Slug, whatever the version."""
+    """Slug; covers all versions."""
     number = models.PositiveIntegerField()
     what = models.CharField(max_length=20)
     reason = models.CharField(max_length=40)
@@ -167,7 +165,7 @@ class Withdrawal(models.Model):
     created = models.DateTimeField()
     key = models.ForeignKey(SigningKey, null=True, on_delete=models.PROTECT, related_name="+")
     envelope = models.JSONField(null=True)
-    """Null until a process that has the key signs it."""
+    """Null until a process with the key signs it."""
     statement_digest = models.CharField(max_length=64, blank=True, default="")
 
     class Meta:

@@ -1,10 +1,9 @@
-"""Which runs of a planner its row shows, as the operator's policy says: the latest, or the mean of all. Never the best:
-the best of ten runs of a worse planner beats one run of a better one."""
+"""Which runs of a planner its row shows, by the operator's policy: the latest run, or the mean of all. Never the best,
+since the best of ten runs of a worse planner beats one run of a better planner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from statistics import stdev
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -27,19 +26,13 @@ class BoardPolicy(StrEnum):
     MEAN = "mean"
 
 
-def policy() -> BoardPolicy:
-    """The operator's choice."""
-    return BoardPolicy(settings.BOARD_POLICY)
-
-
 def shown_runs(*, evaluations: QuerySet[Evaluation], metric: str) -> dict[UUID, Runs]:
-    """The latest run of each planner, with what is known of all runs of its version, in one query.
-
-    Versions of a planner are one family, of which the one that ended last is shown.
+    """The latest run of each planner, with a summary of all runs of its version, in one query. Of several versions of a
+    planner, the one that finished last is shown.
 
     Args:
         evaluations: those that may be ranked on one board.
-        metric: key of the metric that it ranks by.
+        metric: key of the board's primary metric.
     """
     versions = (
         evaluations.order_by()
@@ -58,10 +51,10 @@ def shown_runs(*, evaluations: QuerySet[Evaluation], metric: str) -> dict[UUID, 
 
 
 def _runs(*, ids: Sequence[UUID], means: Sequence[float | None], different: int) -> Runs:
-    chosen, known = policy(), [mean for mean in means if mean is not None]
-    is_mean = chosen is BoardPolicy.MEAN and len(ids) > 1
+    policy, known = BoardPolicy(settings.BOARD_POLICY), [mean for mean in means if mean is not None]
+    is_mean = policy is BoardPolicy.MEAN and len(ids) > 1
     return Runs(
-        policy=chosen.value,
+        policy=policy.value,
         count=len(ids),
         sd=stdev(known) if len(known) > 1 else None,
         low=min(known, default=None),
@@ -72,21 +65,17 @@ def _runs(*, ids: Sequence[UUID], means: Sequence[float | None], different: int)
 
 
 def with_means(*, entries: Sequence[Entry], suite: Suite, samples: int) -> list[Entry]:
-    """Entries with the means over their runs, where the policy says so."""
+    """Entries with the means over their runs, if the policy asks for them."""
     if not any(entry.runs and entry.runs.evaluations for entry in entries):
         return list(entries)
     rows = Task.objects.filter(suite=suite).values_list("pk", "key", "metric")
     tasks = {pk: (key, metric) for pk, key, metric in rows}
-    return [_with_mean(entry=entry, suite=suite, samples=samples, tasks=tasks) for entry in entries]
-
-
-def _with_mean(*, entry: Entry, suite: Suite, samples: int, tasks: Mapping[int, tuple[str, str]]) -> Entry:
-    if entry.runs is None or not entry.runs.evaluations:
-        return entry
-    results = packed_scores(evaluations=[UUID(pk) for pk in entry.runs.evaluations], tasks=tasks)
-    found: dict[str, Any] = {
-        "metrics": metrics_of_runs(
-            columns=suite.columns, runs=[list(run.values()) for run in results.values()], samples=samples
-        )
-    }
-    return entry._replace(metrics=read_metrics(found))
+    averaged = []
+    for entry in entries:
+        if entry.runs is not None and entry.runs.evaluations:
+            results = packed_scores(evaluations=[UUID(pk) for pk in entry.runs.evaluations], tasks=tasks)
+            runs = [list(run.values()) for run in results.values()]
+            metrics = metrics_of_runs(columns=suite.columns, runs=runs, samples=samples)
+            entry = entry._replace(metrics=read_metrics({"metrics": metrics}))
+        averaged.append(entry)
+    return averaged

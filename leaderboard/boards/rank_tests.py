@@ -1,7 +1,7 @@
-"""The paired tests that rank ranges follow from: scores are read here, `evaluator.scoring.metrics.paired` tests them.
+"""Paired tests behind the rank ranges: this module reads the scores, `evaluator.scoring.metrics.paired` tests them.
 
-Scores of completed evaluations never change. Each process keeps those that it has read, so that a board with one more
-row reads one evaluation.
+Scores of completed evaluations never change, so each process caches them: a board with one more row reads one more
+evaluation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,18 @@ from leaderboard.platform.lru_cache import SharedCache
 
 Table = NDArray[np.float32]
 _MOST_BYTES = 256 * 2**20
-"""Of cached scores per process: 1,000 planners on a season of 2,000 requests and 32 samples."""
+"""Size of the cached scores per process: 1,000 planners on a season of 2,000 requests and 32 samples."""
 _READ_TOGETHER = 1_300_000
-"""Scores that are read in one query, and are in memory as Python's floats at once."""
+"""Scores per query, which bounds how many are in memory as Python floats."""
 Runs = Mapping[str, Sequence[str]]
-"""By the evaluation that a row names: the evaluations that it is the mean of."""
+"""By the evaluation that a row names, the evaluations that it averages."""
 
 
 class BoardScores(NamedTuple):
     """The scores of a board's rows."""
 
     tables: Mapping[str, Table]
-    """(tasks, samples) by the evaluation that a row names, as `tables_of` gives them."""
+    """(tasks, samples) by the evaluation that a row names; see `tables_of`."""
     upper: Mapping[str, Table]
     """The same with undecided tasks counted as the better value."""
     strata: Sequence[str]
@@ -42,9 +42,9 @@ class RankTests(NamedTuple):
     """The ranks that paired tests leave open on a board."""
 
     ranges: Mapping[str, RankRange]
-    """By evaluation; those that cannot be tested are left out."""
+    """By evaluation; evaluations that cannot be tested are left out."""
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
-    """Pairs that were tested, among which Holm's method adjusts."""
+    """Number of pairs tested, over which Holm's method adjusts."""
 
 
 _scores: SharedCache[tuple[str, Column, bool], Table] = SharedCache(
@@ -53,27 +53,27 @@ _scores: SharedCache[tuple[str, Column, bool], Table] = SharedCache(
 
 
 def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
-    """The scores of a board's rows in the metric that it ranks by.
+    """The scores of a board's rows in its primary metric.
 
     Args:
         runs: of the rows that have a value for this metric.
         suite: of all evaluations.
-        samples: of each task, as the board's conditions say.
+        samples: per task, by the board's conditions.
     """
     tasks = list(Task.objects.filter(suite=suite).order_by("position").values_list("pk", "key", "metric"))
-    evaluations = [one for parts in runs.values() for one in parts]
+    evaluations = [evaluation for members in runs.values() for evaluation in members]
     column = suite.ranking_column
-    found = tables_of(column=column, samples=samples, evaluations=evaluations, tasks=tasks)
-    tables = {row: _mean([found[one] for one in parts]) for row, parts in runs.items()}
-    upper = tables
-    if column.undecided:
-        found = tables_of(column=column, samples=samples, evaluations=evaluations, tasks=tasks, upper=True)
-        upper = {row: _mean([found[one] for one in parts]) for row, parts in runs.items()}
-    return BoardScores(tables, upper, [metric for _, _, metric in tasks])
+
+    def read(*, upper: bool) -> dict[str, Table]:
+        tables = tables_of(column=column, samples=samples, evaluations=evaluations, tasks=tasks, upper=upper)
+        return {row: _mean([tables[evaluation] for evaluation in members]) for row, members in runs.items()}
+
+    tables = read(upper=False)
+    return BoardScores(tables, read(upper=True) if column.undecided else tables, [metric for _, _, metric in tasks])
 
 
 def tests_of(*, scores: BoardScores, suite: Suite) -> RankTests:
-    """Test every pair of a board's rows in the metric that it ranks by."""
+    """Test every pair of a board's rows in its primary metric."""
     if not scores.tables:
         return RankTests({}, 0)
     column = suite.ranking_column
@@ -83,9 +83,8 @@ def tests_of(*, scores: BoardScores, suite: Suite) -> RankTests:
         strata=scores.strata,
         upper=np.stack(list(scores.upper.values())) if column.undecided else None,
     )
-    ranges = rank_ranges(tests, higher_is_better=column.higher_is_better)
-    found = {pk: one for pk, one in zip(scores.tables, ranges, strict=True) if one is not None}
-    return RankTests(found, tests.count)
+    ranges = zip(scores.tables, rank_ranges(tests, higher_is_better=column.higher_is_better), strict=True)
+    return RankTests({pk: span for pk, span in ranges if span is not None}, tests.count)
 
 
 def tables_of(
@@ -96,39 +95,39 @@ def tables_of(
     tasks: Sequence[tuple[int, str, str]],
     upper: bool = False,
 ) -> dict[str, Table]:
-    """What each task counts in a column on each sample, by evaluation: cached, or read now.
+    """The values of a column by task and sample for each evaluation, cached per process.
 
     Args:
         column: of the suite.
-        samples: of each executed task.
+        samples: per executed task.
         evaluations: completed ones.
         tasks: primary key, key and metric of each of the suite's tasks, in order.
         upper: whether undecided tasks count as the better value instead of 0.
 
     Returns:
-        (tasks, samples), one sample where plans are judged; NaN where a task does not count, and everywhere where plans
-        were executed on another number of samples.
+        (tasks, samples), with a single sample if plans are judged. NaN for tasks that do not count, and for all tasks
+        if plans were executed on a different number of samples.
     """
-    tables = {pk: kept for pk in evaluations if (kept := _scores.get((pk, column, upper))) is not None}
+    tables = {pk: cached for pk in evaluations if (cached := _scores.get((pk, column, upper))) is not None}
     missing = [pk for pk in evaluations if pk not in tables]
     width = samples if column.interval.over_scenes else 1
     together = max(1, _READ_TOGETHER // max(1, len(tasks) * width))
-    places = {task: place for place, (task, _, _) in enumerate(tasks)}
-    named = {task: (key, metric) for task, key, metric in tasks}
+    positions = {task: position for position, (task, _, _) in enumerate(tasks)}
+    names = {task: (key, metric) for task, key, metric in tasks}
     for start in range(0, len(missing), together):
         part = [UUID(pk) for pk in missing[start : start + together]]
-        for pk, results in packed_scores(evaluations=part, tasks=named).items():
+        for pk, results in packed_scores(evaluations=part, tasks=names).items():
             table = np.full((len(tasks), width), np.nan, dtype=np.float32)
-            found = table_of(column=column, results=list(results.values()), samples=samples, upper=upper)
-            if found is not None and results:
-                table[[places[task] for task in results]] = found
+            values = table_of(column=column, results=list(results.values()), samples=samples, upper=upper)
+            if values is not None and results:
+                table[[positions[task] for task in results]] = values
             tables[str(pk)] = table
             _scores.put((str(pk), column, upper), table)
     return tables
 
 
 def _mean(tables: Sequence[Table]) -> Table:
-    """What a task counts in a row of several runs: its mean over them, of the scores as they were published."""
+    """The mean over the runs of a row, of the scores as published."""
     if len(tables) == 1:
         return tables[0]
     wide = [np.round(table.astype(np.float64), DECIMALS) for table in tables]

@@ -16,25 +16,24 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": true,      (of the language model, if known)
      "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2},       (US dollars per task, if known)
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
-     "declared": true}                               (only if the five facts before are what the planner's owner says)
+     "declared": true}                               (only if the planner's owner declared the model facts and prices)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
 `rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.paired`): `rank_low` is 1 plus the
 number of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by
-Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. All three ranks are null for a row
-without the primary metric; such rows come last. Over too few tasks or scenes (`crossed.are_enough`) there is no test:
-the row's `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and it leaves the ranks of the
-others open.
+Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. Rows without the primary metric come
+last, and their ranks are null. Rows with too few tasks or scenes (`crossed.are_enough`) are not tested: their
+`rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and they do not narrow the ranges of others.
 
-`normalised`, where plans are executed, is the primary score between those of the board's rows of `no-op` (0) and `gold`
-(1), with its interval; `{"missing": "a sentence"}` if there is no such row.
+`normalised`, where plans are executed, is the primary score on a scale from the board's row of `no-op` (0) to that of
+`gold` (1), with its interval; `{"missing": "a sentence"}` if either row is missing.
 
-`runs` are the published runs of the same planner under the board's conditions: a row shows the latest of them (policy
-`latest`), or the mean over all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are
+`runs` summarises the published runs of the same planner under the board's conditions: a row shows the latest (policy
+`latest`), or the mean of all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are
 the standard deviation and the range of the runs' primary means; they and `identical` are absent for a single run.
 
-A metric that no task measured is left out of `metrics`, or null. Only rows that the planner's owner measured with a
-worker of their own, and a worker of this site has verified, have `"run_by_owner": true`.
+A metric that no task measured is left out of `metrics`, or null. Only rows measured on the owner's self-hosted worker
+and verified by a worker of this site have `"run_by_owner": true`.
 """
 
 from bisect import bisect_right
@@ -46,8 +45,6 @@ from evaluator.scoring.metrics.paired import RankRange
 from leaderboard.evaluations.results.filters import sort_by
 from leaderboard.reliability.columns import RELIABILITY, reliability_of
 
-_MILLION = 1_000_000
-
 
 class MetricValue(NamedTuple):
     """One metric of one evaluation with its 95 % interval, in the metric's own unit."""
@@ -56,24 +53,24 @@ class MetricValue(NamedTuple):
     low: float | None = None
     high: float | None = None
     tasks: int | None = None
-    """Number of tasks that it was measured on."""
+    """Number of tasks measured."""
 
 
 class Runs(NamedTuple):
-    """The published runs of one version of a planner on a board, in the metric that it ranks by."""
+    """The published runs of one version of a planner on a board, in the board's primary metric."""
 
     policy: str = "latest"
-    """Which of them the row shows: `latest`, or the `mean` of all."""
+    """What the row shows: the `latest` run, or the `mean` of all."""
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     sd: float | None = None
-    """Standard deviation of the runs' means; None over fewer than two."""
+    """Standard deviation of the runs' means; None for fewer than two."""
     low: float | None = None
-    """The least of them; None where none was measured."""
+    """Lowest mean; None if no run was measured."""
     high: float | None = None
     identical: bool = False
-    """Whether all figures of all runs are equal, as those of a deterministic planner."""
+    """Whether all figures of all runs are equal, as for a deterministic planner."""
     evaluations: tuple[str, ...] = ()
-    """The runs that the row is the mean of; empty where it shows one."""
+    """The runs that the row averages; empty if it shows a single run."""
 
 
 class Entry(NamedTuple):
@@ -89,36 +86,34 @@ class Entry(NamedTuple):
     """ISO 8601 with offset."""
     samples: int
     version: str = ""
-    """Of the planner, in its submitter's words; empty if none was named."""
+    """Version of the planner as its submitter named it, or empty."""
     team: str = ""
-    """Name of the team that it was submitted for, if it was for one."""
+    """Name of the team it was submitted for, or empty."""
     run_by_owner: bool = False
-    """Measured by its owner's own worker, and verified."""
+    """Measured on its owner's self-hosted worker, and verified."""
     strategy: str = ""
-    """The bundled strategy, perhaps with its model after a colon; empty if it is not known."""
+    """The bundled strategy, optionally with its model after a colon; empty if unknown."""
     usage: Mapping[str, float] = MappingProxyType({})
-    """Means per task of what the planner took: `seconds`, `prompt_tokens`, `completion_tokens`, if known."""
+    """Means per task: `seconds`, `prompt_tokens`, `completion_tokens`, as far as known."""
     model_name: str = ""
-    """The language model; empty if it is not known."""
+    """The language model; empty if unknown."""
     parameters: int | None = None
     """Number of the language model's parameters."""
     open_weights: bool | None = None
     """Whether the language model's weights are public."""
     prices: tuple[float, float] | None = None
-    """US dollars for a million tokens of prompts and of answers, if the owner declared both."""
+    """US dollars per million prompt and completion tokens, if the owner declared both."""
     declared: bool = False
-    """Whether the owner declared the four facts before; else they were read from the model itself."""
+    """Whether the owner declared the model facts and prices; otherwise they were read from the model."""
     runs: Runs | None = None
-    """None in rows from before runs were counted."""
+    """None in rows that predate run counts."""
     normalised: Mapping[str, Any] | None = None
-    """As the row says it; None where plans are not executed."""
+    """As in the row; None where plans are not executed."""
     reliability: Mapping[str, Any] = MappingProxyType({})
-    """As the row says it; empty without a profile."""
+    """As in the row; empty without a profile."""
 
 
 class RankedEntry(NamedTuple):
-    """An entry and its place."""
-
     entry: Entry
     rank: int | None
     rank_low: int | None
@@ -132,13 +127,10 @@ def rank_entries(
     higher_is_better: bool = True,
     ranges: Mapping[str, RankRange] = MappingProxyType({}),
 ) -> list[RankedEntry]:
-    """Entries in the order of the board: by `metric`, ties by finishing time and id, those without it last.
+    """Entries in board order: by `metric`, ties by finishing time and id, entries without the metric last.
 
     Args:
-        entries: to be ranked among each other.
-        metric: the key of the metric.
-        higher_is_better: its direction.
-        ranges: of ranks that paired tests leave open, by evaluation.
+        ranges: the ranks that paired tests leave open, by evaluation.
     """
     sign = 1 if higher_is_better else -1
     measured = [(sign * entry.metrics[metric].mean, entry) for entry in entries if metric in entry.metrics]
@@ -163,34 +155,28 @@ def rank_entries(
 
 
 def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
-    """The metrics of an evaluation's summary; those that nothing measured are left out."""
-    read = {}
-    for key, value in (summary.get("metrics") or {}).items():
-        if value and value.get("mean") is not None:
-            read[key] = MetricValue(
-                mean=float(value["mean"]), low=value.get("low"), high=value.get("high"), tasks=value.get("tasks")
-            )
-    return read
+    """The metrics of an evaluation's summary that have a mean."""
+    return {
+        key: MetricValue(float(value["mean"]), value.get("low"), value.get("high"), value.get("tasks"))
+        for key, value in (summary.get("metrics") or {}).items()
+        if value and value.get("mean") is not None
+    }
 
 
 def runs_of(entry: Entry) -> tuple[str, ...]:
-    """The evaluations that an entry is the mean of: usually itself."""
+    """The evaluations that an entry averages: usually itself alone."""
     return (entry.runs and entry.runs.evaluations) or (entry.evaluation,)
 
 
 def read_runs(row: Mapping[str, Any]) -> Runs | None:
     """The runs of a row of a snapshot."""
-    found = row.get("runs")
-    return None if found is None else Runs(**{**found, "evaluations": tuple(found.get("evaluations", ()))})
+    runs = row.get("runs")
+    return None if runs is None else Runs(**{**runs, "evaluations": tuple(runs.get("evaluations", ()))})
 
 
 def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
-    """The row of a snapshot, as the module's docstring describes it.
-
-    Args:
-        ranked: the entry with its ranks.
-        tests: pairs of the board that were tested; None where none were meant to be.
-    """
+    """The row of a snapshot, as described in the module docstring. `tests` is the number of pairs tested on the board,
+    or None if ranks are not tested."""
     entry = ranked.entry
     return {
         "rank": ranked.rank,
@@ -205,50 +191,49 @@ def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
         "samples": entry.samples,
         "metrics": {key: value._asdict() for key, value in entry.metrics.items()},
         "outcomes": dict(entry.outcomes),
-        # Left out where there is none, so that boards without versions and teams keep their digests.
+        # Empty fields are left out, so that boards without versions and teams keep their digests.
         **({"version": entry.version} if entry.version else {}),
         **({"team": entry.team} if entry.team else {}),
         **({"run_by_owner": True} if entry.run_by_owner else {}),
         **({"normalised": dict(entry.normalised)} if entry.normalised else {}),
         **({"runs": _runs(entry.runs)} if entry.runs else {}),
         **({"reliability": dict(entry.reliability)} if entry.reliability else {}),
-        **_known(entry),
+        **_facts(entry),
     }
 
 
 def _runs(runs: Runs) -> dict[str, Any]:
-    told = {"policy": runs.policy, "count": runs.count}
-    if runs.count > 1:
-        told |= {"sd": runs.sd, "low": runs.low, "high": runs.high, "identical": runs.identical}
-    return {**told, "evaluations": list(runs.evaluations)} if runs.evaluations else told
+    spread = {"sd": runs.sd, "low": runs.low, "high": runs.high, "identical": runs.identical}
+    return {
+        "policy": runs.policy,
+        "count": runs.count,
+        **(spread if runs.count > 1 else {}),
+        **({"evaluations": list(runs.evaluations)} if runs.evaluations else {}),
+    }
 
 
-def _known(entry: Entry) -> dict[str, Any]:
+def _facts(entry: Entry) -> dict[str, Any]:
+    """What is known of the planner and its model, with the cost per task at the declared prices."""
+    usage, cost = entry.usage, None
+    if entry.prices is not None and usage.keys() >= {"prompt_tokens", "completion_tokens"}:
+        prompt, completion = entry.prices
+        usd = (usage["prompt_tokens"] * prompt + usage["completion_tokens"] * completion) / 1_000_000
+        cost = {"usd": round(usd, 9), "prompt_price": prompt, "completion_price": completion}
     facts = {
         "strategy": entry.strategy or None,
-        "usage": dict(entry.usage) or None,
+        "usage": dict(usage) or None,
         "model_name": entry.model_name or None,
         "parameters": entry.parameters,
         "open_weights": entry.open_weights,
-        "cost": _cost(entry),
+        "cost": cost,
     }
     known = {name: fact for name, fact in facts.items() if fact is not None}
     declared = known.keys() & {"model_name", "parameters", "open_weights", "cost"}
     return {**known, "declared": True} if entry.declared and declared else known
 
 
-def _cost(entry: Entry) -> dict[str, float] | None:
-    """The cost of a task at the declared prices; None unless the planner reported tokens of prompts and answers."""
-    usage = entry.usage
-    if entry.prices is None or "prompt_tokens" not in usage or "completion_tokens" not in usage:
-        return None
-    prompt, completion = entry.prices
-    usd = (usage["prompt_tokens"] * prompt + usage["completion_tokens"] * completion) / _MILLION
-    return {"usd": round(usd, 9), "prompt_price": prompt, "completion_price": completion}
-
-
 def tokens_of(row: Mapping[str, Any]) -> float | None:
-    """Tokens per task, of prompts and answers together; None unless both are known."""
+    """Prompt and completion tokens per task; None unless both are known."""
     usage = row.get("usage") or {}
     if "prompt_tokens" not in usage or "completion_tokens" not in usage:
         return None
@@ -256,13 +241,12 @@ def tokens_of(row: Mapping[str, Any]) -> float | None:
 
 
 def cost_of(row: Mapping[str, Any]) -> float | None:
-    """US dollars per task; None if it is not known."""
-    cost = row.get("cost") or {}
-    return cost.get("usd")
+    """US dollars per task; None if unknown."""
+    return (row.get("cost") or {}).get("usd")
 
 
 def value_of(row: Mapping[str, Any], key: str) -> Any:
-    """What rows are sorted by: a metric's mean, or a fact of the row. None if the row has none."""
+    """The sort value of a row: a metric's mean, or a fact. None if the row has none."""
     if key in {"planner", "owner", "strategy", "model_name", "kind"}:
         return str(row.get(key) or "").casefold() or None
     if key in {"rank", "finished", "parameters"}:
@@ -281,5 +265,5 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
 
 
 def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
-    """Rows ordered by a metric or another key of `value_of`; rows without a value always last."""
+    """Rows ordered by a key of `value_of`; rows without a value always come last."""
     return sort_by(rows=rows, key=lambda row: value_of(row, key), descending=descending)

@@ -1,4 +1,4 @@
-"""The rows and columns of a board that its address selects. No database."""
+"""The rows and columns of a board that a query string selects. No database access."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -25,7 +25,6 @@ Row = Mapping[str, Any]
 
 PER_PAGE = 50
 PAGE_SIZES = (20, 50, 100)
-DEFAULT_SORT = "rank"
 HIDE = "hide"
 BILLION = 10**9
 SIZES = (
@@ -35,7 +34,7 @@ SIZES = (
     ("large", "10 B to 100 B", 10 * BILLION, 100 * BILLION),
     ("huge", "100 B and more", 100 * BILLION, None),
 )
-"""Ranges of the number of a model's parameters: value, words, lower end, and upper end, which is outside."""
+"""Ranges of parameter counts: value, label, lower end (inclusive) and upper end (exclusive)."""
 WEIGHTS = {"open": "Open", "closed": "Closed"}
 KINDS = {kind.value: kind.label for kind in PlannerKind}
 FACTS = (
@@ -54,34 +53,28 @@ FACTS = (
 """Columns besides the metrics, in their order."""
 UNSORTED = frozenset({"weights", "tasks"})
 USUAL_COLUMNS = "usual_columns"
-"""Sent by the form: the columns that an address need not name."""
+"""Sent by the form: the default columns, which a URL need not name."""
 
 
 class Parameters(Protocol):
     """A query string, such as Django's `QueryDict`."""
 
-    def get(self, name: str, default: str, /) -> Any:
-        """The last value of a name."""
-        ...
+    def get(self, name: str, default: str, /) -> Any: ...
 
-    def getlist(self, name: str, /) -> list[str]:
-        """All values of a name."""
-        ...
+    def getlist(self, name: str, /) -> list[str]: ...
 
-    def lists(self) -> Iterable[tuple[str, list[str]]]:
-        """All names with their values."""
-        ...
+    def lists(self) -> Iterable[tuple[str, list[str]]]: ...
 
 
 class Selection(NamedTuple):
-    """What an address asks for, by the names of its parameters."""
+    """The values of a query string by parameter."""
 
     rows: str = ""
-    """`all`: all published evaluations instead of one row for each planner."""
+    """`all`: all published evaluations instead of one row per planner."""
     sort: str = ""
     q: str = ""
     own: str = ""
-    """`1`: only the reader's."""
+    """`1`: only the reader's own."""
     kind: str = ""
     strategy: str = ""
     model: str = ""
@@ -89,9 +82,9 @@ class Selection(NamedTuple):
     weights: str = ""
     since: str = ""
     until: str = ""
-    """Days, as 2026-11-20."""
+    """Days, such as 2026-11-20."""
     column: tuple[str, ...] = ()
-    """Keys of the chosen columns; empty: the usual ones."""
+    """Keys of the selected columns; empty: the default columns."""
     page: str = "1"
     per_page: int = PER_PAGE
     reference: str = ""
@@ -99,7 +92,7 @@ class Selection(NamedTuple):
 
     @property
     def every(self) -> bool:
-        """Whether all published evaluations are shown instead of one row for each planner."""
+        """Whether all published evaluations are shown instead of one row per planner."""
         return self.rows == "all"
 
     @property
@@ -109,7 +102,7 @@ class Selection(NamedTuple):
 
     @property
     def has_more(self) -> bool:
-        """Whether something is chosen in the part of the form that can be folded away."""
+        """Whether the collapsible part of the form has values."""
         return any((*self._folded, self.column)) or self.per_page != PER_PAGE
 
     @property
@@ -119,7 +112,6 @@ class Selection(NamedTuple):
 
     @property
     def _folded(self) -> tuple[str, ...]:
-        """The filters of that part."""
         return (*self.chosen.values(), self.since, self.until)
 
 
@@ -134,11 +126,11 @@ def _size(row: Row) -> str:
 
 
 def _weights(row: Row) -> tuple[str, ...]:
-    declared = row.get("open_weights")
-    return () if declared is None else ("open",) if declared else ("closed",)
+    is_open = row.get("open_weights")
+    return () if is_open is None else ("open",) if is_open else ("closed",)
 
 
-def _one(name: str) -> Callable[[Row], tuple[str, ...]]:
+def _field(name: str) -> Callable[[Row], tuple[str, ...]]:
     return lambda row: (str(row[name]),) if row.get(name) else ()
 
 
@@ -149,36 +141,35 @@ def _facet(
     words: Mapping[str, str],
     is_shown: Callable[[Sequence[Choice]], bool] = filters.tells_apart,
 ) -> Facet[Row]:
-    """A facet whose values come in the order of their words, then those without words by name."""
-    places = {value: place for place, value in enumerate(words)}
+    """A facet whose values are sorted as in `words`, followed by unlabelled ones by name."""
+    positions = {value: position for position, value in enumerate(words)}
     return Facet(
         name=name,
         label=label,
         values=values,
         words=lambda value: words.get(value, value),
-        sort_key=lambda value: (places.get(value, len(places)), value),
+        sort_key=lambda value: (positions.get(value, len(positions)), value),
         is_shown=is_shown,
     )
 
 
-def _has_sizes(choices: Sequence[Choice]) -> bool:
-    return any(choice.value != "none" for choice in choices)
-
-
 FACETS = (
-    _facet("kind", "Kind", _one("kind"), KINDS),
-    _facet("strategy", "Strategy", _one("strategy"), {}),
-    _facet("model", "Language model", _one("model_name"), {}),
-    _facet("size", "Model size", lambda row: (_size(row),), {value: words for value, words, *_ in SIZES}, _has_sizes),
+    _facet("kind", "Kind", _field("kind"), KINDS),
+    _facet("strategy", "Strategy", _field("strategy"), {}),
+    _facet("model", "Language model", _field("model_name"), {}),
+    _facet(
+        "size",
+        "Model size",
+        lambda row: (_size(row),),
+        {value: words for value, words, *_ in SIZES},
+        lambda choices: any(choice.value != "none" for choice in choices),
+    ),
     _facet("weights", "Weights", _weights, WEIGHTS, bool),
 )
 
 
-_MOST_DIGITS = 8
-
-
 def _page_number(text: str) -> str:
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) >= 1):
+    if not (text.isascii() and text.isdecimal() and len(text) <= 8 and int(text) >= 1):
         raise ValueError("Give the number of a page, from 1.")
     return text
 
@@ -223,10 +214,10 @@ def read_selection(parameters: Parameters, *, metrics: Collection[str] = (), str
     """Read the query string of a board with these metrics.
 
     Args:
-        strict: False: wrong values are ignored, so that an old link still shows the board.
+        strict: whether invalid values are errors. Otherwise they are ignored, so that old links keep working.
 
     Raises:
-        FieldErrors: a parameter has a value that it cannot have, and `strict` is set.
+        FieldErrors: a parameter has an invalid value, and `strict` is set.
     """
     declared = (*_PARAMETERS, Parameter("sort", _sort(metrics), is_kept=True))
     reading = read(parameters=parameters, declared=declared)
@@ -235,8 +226,7 @@ def read_selection(parameters: Parameters, *, metrics: Collection[str] = (), str
 
 
 def tidied(parameters: Parameters) -> str | None:
-    """The query string without what the form sends although nothing was chosen; None if it did not come from the
-    form."""
+    """The query string without the empty and default fields that the form sends; None if the form did not send it."""
     if not (usual := parameters.getlist(USUAL_COLUMNS)):
         return None
     is_usual = sorted(usual[-1].split()) == sorted(parameters.getlist("column"))
@@ -247,36 +237,30 @@ def tidied(parameters: Parameters) -> str | None:
 def select_rows(
     *, indexed: Index[Row], selection: Selection, metrics: Collection[str], reader: str
 ) -> filters.Selection[Row]:
-    """The rows that the selection leaves, in its order, and the filters with how many rows of the whole board each
-    choice has. `reader` is the user's name, empty if nobody is signed in."""
+    """The selected rows in the selected order, and the filters with the number of rows of the whole board for each
+    choice. `reader` is the username, or empty for anonymous readers."""
     words = selection.q.casefold().split()
-    within = [
-        place
-        for place, row in enumerate(indexed.rows)
-        if _is_wanted(row=row, selection=selection, words=words, reader=reader)
+    matching = [
+        position
+        for position, row in enumerate(indexed.rows)
+        if _matches(row=row, selection=selection, words=words, reader=reader)
     ]
-    found = select(indexed=indexed, chosen=selection.chosen, within=indexed.at(within), count_alone=True)
+    selected = select(indexed=indexed, chosen=selection.chosen, within=indexed.at(matching), count_alone=True)
     key, descending = read_sort(sort=selection.sort, metrics=metrics)
-    return found._replace(rows=sort_rows(rows=found.rows, key=key, descending=descending))
+    return selected._replace(rows=sort_rows(rows=selected.rows, key=key, descending=descending))
 
 
-def _is_wanted(*, row: Row, selection: Selection, words: Sequence[str], reader: str) -> bool:
+def _matches(*, row: Row, selection: Selection, words: Sequence[str], reader: str) -> bool:
     day = str(row["finished"])[:10]
-    return (
-        (not selection.since or day >= selection.since)
-        and (not selection.until or day <= selection.until)
-        and (not selection.own or (bool(reader) and row["owner"] == reader))
-        and (not words or _holds(text=_text(row), words=words))
-    )
-
-
-def _holds(*, text: str, words: Sequence[str]) -> bool:
+    if (selection.since and day < selection.since) or (selection.until and day > selection.until):
+        return False
+    if selection.own and (not reader or row["owner"] != reader):
+        return False
+    if not words:
+        return True
+    names = (row["planner"], row["owner"], row.get("team"), row.get("strategy"), row.get("model_name"), row["kind"])
+    text = " ".join(str(name) for name in names if name).casefold()
     return all(word in text for word in words)
-
-
-def _text(row: Row) -> str:
-    named = (row["planner"], row["owner"], row.get("team"), row.get("strategy"), row.get("model_name"), row["kind"])
-    return " ".join(str(name) for name in named if name).casefold()
 
 
 def _sortable(metrics: Collection[str]) -> set[str]:
@@ -284,18 +268,18 @@ def _sortable(metrics: Collection[str]) -> set[str]:
 
 
 def read_sort(*, sort: str, metrics: Collection[str]) -> Sort:
-    """What rows are sorted by."""
-    return Sort.read(sort, known=_sortable(metrics), default=DEFAULT_SORT)
+    """The sort order of rows; by rank if the parameter is empty or unknown."""
+    return Sort.read(sort, known=_sortable(metrics), default="rank")
 
 
 def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    """The default columns: all metrics, and each known fact except strategy and language model, which are below the
-    planner's name, and two of reliability."""
+    """The default columns: all metrics, and each known fact except strategy and language model, which are shown below
+    the planner's name, and two of reliability."""
     return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name", *CHOSEN}))
 
 
 def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The columns besides the metrics that some row has a value for."""
+    """The columns besides the metrics for which some row has a value."""
     tests: dict[str, Callable[[Mapping[str, Any]], Any]] = {
         "strategy": lambda row: row.get("strategy"),
         "model_name": lambda row: row.get("model_name"),

@@ -1,4 +1,4 @@
-"""Publishing boards and finding what was published."""
+"""Publishing boards and reading what was published."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -32,15 +32,15 @@ from leaderboard.queue.publishing import Changed
 from leaderboard.reliability.columns import dimensions_of
 
 NOT_SHOWN = ("stored", "packed", "task_order", "signature__envelope", "signature__rows", "signature__salts")
-"""Fields of a snapshot and its signature that are large, and that pages do not read."""
+"""Large fields of a snapshot and its signature that pages do not read."""
 
 
 def publish(evaluation: Evaluation) -> Snapshot | None:
     """Publish the board that a completed evaluation belongs to.
 
-    Post-condition: the newest snapshot of the board holds a row of every planner with a completed evaluation that may
-    be ranked, as the operator's policy says (`policy.py`); None if there never was any. If that is what it held before,
-    nothing was written. Concurrent calls for one suite wait for each other.
+    Post-condition: the newest snapshot of the board has a row for every planner with a completed evaluation that may be
+    ranked, by the operator's policy (`policy.py`); None if there never was one. If the rows are unchanged, nothing is
+    written. Concurrent calls for a suite are serialised.
     """
     with transaction.atomic():
         lock_board(evaluation.suite.slug)
@@ -48,7 +48,7 @@ def publish(evaluation: Evaluation) -> Snapshot | None:
 
 
 def publish_locked(evaluation: Evaluation) -> Snapshot | None:
-    """`publish` where the suite is locked."""
+    """`publish` for callers that have locked the suite."""
     suite = evaluation.suite
     conditions = conditions_of_board(evaluation)
     content = _content(suite=suite, conditions=conditions)
@@ -61,10 +61,10 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         # An empty board would reveal that something private was run here.
         return None
     last = Snapshot.objects.filter(suite__slug=suite.slug).aggregate(last=Max("number"))["last"]
-    named = (pk for row in content["rows"] for pk in (row["evaluation"], *evaluations_of(row)))
-    ranked = list(dict.fromkeys(map(UUID, named)))
+    evaluations = (pk for row in content["rows"] for pk in (row["evaluation"], *evaluations_of(row)))
+    ranked = list(dict.fromkeys(map(UUID, evaluations)))
     keep_values(suite=suite, evaluations=ranked)
-    made = Snapshot.objects.create(
+    snapshot = Snapshot.objects.create(
         suite=suite,
         profile=evaluation.profile,
         season_id=evaluation.season_id,
@@ -75,18 +75,16 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         **conditions._asdict(),
     )
     if newest is not None:
-        withdraw_rows(before=newest, after=made)
-    pack_predecessor(made)
-    sign_when_possible(snapshot=made)
+        withdraw_rows(before=newest, after=snapshot)
+    pack_predecessor(snapshot)
+    sign_when_possible(snapshot=snapshot)
     Evaluation.runs.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
-    return made
+    return snapshot
 
 
 def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Snapshot | None:
-    """The newest snapshot of a board; without conditions, of the board that this installation evaluates for.
-
-    Its content, which is large, is only read when somebody asks for it (`contents.py` keeps it).
-    """
+    """The newest snapshot of a board; without conditions, of the board that this installation evaluates for. Its
+    content is deferred (`contents.py` caches it)."""
     if conditions is not None:
         of_board = Snapshot.objects.filter(suite=suite, **conditions._asdict())
         return of_board.select_related("signature").order_by("-number").defer(*NOT_SHOWN).first()
@@ -128,13 +126,12 @@ def newest_of_seasons(slug: str) -> QuerySet[Snapshot]:
 
 
 def conditions_of(snapshot: Snapshot) -> Conditions:
-    """What the evaluations of a snapshot share."""
+    """The conditions that the evaluations of a snapshot share."""
     return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples, snapshot.data_digest)
 
 
 def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
-    """Evaluations that are under way or wait for their owner, oldest first, of those that the reader sees. They have
-    no rank yet."""
+    """Unranked evaluations that the reader can see, oldest first: in progress, or waiting for their owner."""
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
         visible_evaluations(reader)
@@ -151,8 +148,8 @@ def ranked_evaluations(*, suite: Suite, conditions: Conditions) -> QuerySet[Eval
 
 
 def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
-    """What was published on the boards of these suites under any conditions, the newest first: `published` says when
-    it was, which is after its end if it was not public then."""
+    """Evaluations published on the boards of these suites under any conditions, newest first, annotated with the time
+    of publication as `published`: when they finished, or when they became public if that was later."""
     return (
         published()
         .filter(suite__in=list(suites), finished__isnull=False)
@@ -164,7 +161,7 @@ def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
 
 def published() -> QuerySet[Evaluation]:
     """Every evaluation that may be ranked on any board: completed, public now, and not hidden by an operator."""
-    # What its owner's own worker measured is ranked when a worker of this site has verified it.
+    # Results of a self-hosted worker are ranked once a worker of this site has verified them.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
     return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED)
 
@@ -174,26 +171,23 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     better = bool(metric.get("higher_is_better", True))
     runs = shown_runs(evaluations=ranked_evaluations(suite=suite, conditions=conditions), metric=metric["key"])
     shown = Evaluation.runs.filter(pk__in=list(runs)).order_by("finished", "pk")
-    found = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
-    entries = with_means(entries=found, suite=suite, samples=conditions.samples)
-    tested = {one.evaluation: runs_of(one) for one in entries if metric["key"] in one.metrics}
+    entries = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
+    entries = with_means(entries=entries, suite=suite, samples=conditions.samples)
+    tested = {entry.evaluation: runs_of(entry) for entry in entries if metric["key"] in entry.metrics}
     scores = scores_of(runs=tested, suite=suite, samples=conditions.samples)
     tests = tests_of(scores=scores, suite=suite)
-    told = normalised_scores(entries=entries, scores=scores, suite=suite)
-    entries = [entry._replace(normalised=told.get(entry.evaluation)) for entry in entries]
+    normalised = normalised_scores(entries=entries, scores=scores, suite=suite)
+    entries = [entry._replace(normalised=normalised.get(entry.evaluation)) for entry in entries]
     ranked = rank_entries(entries=entries, metric=metric["key"], higher_is_better=better, ranges=tests.ranges)
-    return {"rows": [to_row(row, tests=tests.count) for row in ranked], "coverage": _coverage(shown.first())}
-
-
-def _coverage(evaluation: Evaluation | None) -> dict[str, int]:
-    """Numbers of tasks that can run and of all tasks. Equal for all evaluations of a board."""
-    if evaluation is None:
-        return {"run": 0, "total": 0}
-    return {"run": evaluation.tasks_total - evaluation.tasks_not_run, "total": evaluation.tasks_total}
+    coverage = {"run": 0, "total": 0}
+    # Equal for all evaluations of a board.
+    if (first := shown.first()) is not None:
+        coverage = {"run": first.tasks_total - first.tasks_not_run, "total": first.tasks_total}
+    return {"rows": [to_row(row, tests=tests.count) for row in ranked], "coverage": coverage}
 
 
 class _Source(NamedTuple):
-    """What a row of a board is made from, by the names that the database reads it under."""
+    """The source of a row of a board. Field names are lookup paths of the query."""
 
     pk: UUID
     finished: datetime | None
@@ -217,18 +211,17 @@ class _Source(NamedTuple):
 
 
 def entries_of(evaluations: QuerySet[Evaluation]) -> list[Entry]:
-    """Completed evaluations as they are ranked, in the order of the query. Only what rows need is read, and no model
-    is made of it: for thousands of rows that takes most of the time."""
+    """Completed evaluations as entries, in the order of the query. Reads only the needed columns and creates no model
+    instances, which would take most of the time for thousands of rows."""
     return [_entry(_Source(*values)) for values in evaluations.values_list(*_Source._fields)]
 
 
 def entry_of(evaluation: Evaluation) -> Entry:
-    """One of them."""
+    """The entry of a single evaluation."""
     return entries_of(Evaluation.runs.filter(pk=evaluation.pk))[0]
 
 
 def _entry(source: _Source) -> Entry:
-    """Unknown facts (model, tokens, prices) stay empty."""
     finished = source.finished or source.state_since
     prompt, completion = source.submission__planner__prompt_price, source.submission__planner__completion_price
     return Entry(
@@ -256,7 +249,7 @@ def _entry(source: _Source) -> Entry:
 
 
 def publish_changed(event: Changed) -> None:
-    """Publish boards that the queue has changed, and sign the evaluations that it has completed."""
+    """Publish the boards that the queue has changed, and sign the evaluations it has completed."""
     sign_when_possible(evaluation_ids=event.completed)
     for evaluation in event.boards:
         publish_locked(evaluation)

@@ -1,4 +1,4 @@
-"""The place that an unpublished evaluation would have on its board. Never published."""
+"""The rank that an unpublished evaluation would have on its board. Never published."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,26 +19,27 @@ from leaderboard.platform.lru_cache import SharedCache
 
 MOST_UNPUBLISHED = 20
 MOST_TESTED = 5_000_000
-"""Scores of a board up to which the ranks of an unpublished evaluation are tested: about two seconds of reading."""
+"""Number of scores on a board up to which the ranks of an unpublished evaluation are tested: reading them takes about
+two seconds."""
 
 
 class Standing(NamedTuple):
-    """A place among the other planners of a snapshot."""
+    """A rank among the other planners of a snapshot."""
 
     rank: int | None
-    """None without a value for the metric that the board is ranked by."""
+    """None without a value for the board's primary metric."""
     rank_low: int | None
-    """None, as is `rank_high`, where the ranks were not tested."""
+    """None, as is `rank_high`, if the ranks were not tested."""
     rank_high: int | None
     planners: int
-    """This one among them."""
+    """Number of planners, including this one."""
     snapshot: int
-    """Its number."""
+    """Number of the snapshot."""
 
 
 def standing_of(evaluation: Evaluation) -> Standing | None:
-    """The place of a completed evaluation on the newest snapshot of its board, in at most three queries and those that
-    read scores; None if it is not completed or there is no snapshot."""
+    """The standing of a completed evaluation on the newest snapshot of its board, in at most three queries besides
+    those that read scores; None if it is not completed or there is no snapshot."""
     if evaluation.state != EvaluationState.COMPLETED or not evaluation.is_submitted:
         return None
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
@@ -49,30 +50,28 @@ _standings: SharedCache[tuple[UUID, int, str], Standing] = SharedCache(maxsize=1
 
 
 def _standing(*, evaluation: Evaluation, snapshot: Snapshot) -> Standing:
-    # Neither a snapshot nor what a completed evaluation measured ever changes.
-    key = evaluation.pk, snapshot.pk, snapshot.digest
-    return _standings.get_or_make(key, lambda: _make_standing(evaluation=evaluation, snapshot=snapshot))
+    def make() -> Standing:
+        metric = primary_metric(evaluation.suite)
+        entry = entry_of(evaluation)
+        others = others_of(entry=entry, rows=content_of(snapshot).rows)
+        return standing_among(
+            entry=entry,
+            others=others,
+            metric=metric["key"],
+            higher_is_better=bool(metric.get("higher_is_better", True)),
+            snapshot=snapshot.number,
+            ranges=_ranges(entries=[*others, entry], evaluation=evaluation),
+        )
+
+    # Snapshots and the results of completed evaluations never change.
+    return _standings.get_or_make((evaluation.pk, snapshot.pk, snapshot.digest), make)
 
 
-def _make_standing(*, evaluation: Evaluation, snapshot: Snapshot) -> Standing:
-    metric = primary_metric(evaluation.suite)
-    entry, rows = entry_of(evaluation), content_of(snapshot).rows
-    others = others_of(entry=entry, rows=rows)
-    return standing_among(
-        entry=entry,
-        others=others,
-        metric=metric["key"],
-        higher_is_better=bool(metric.get("higher_is_better", True)),
-        snapshot=snapshot.number,
-        ranges=_ranges(entry=entry, others=others, evaluation=evaluation),
-    )
-
-
-def _ranges(*, entry: Entry, others: Sequence[Entry], evaluation: Evaluation) -> Mapping[str, RankRange]:
-    """The ranks that paired tests leave open; none on boards that are too large to be tested for one reader."""
+def _ranges(*, entries: Sequence[Entry], evaluation: Evaluation) -> Mapping[str, RankRange]:
+    """The ranks that paired tests leave open; empty on boards that are too large to test for a single reader."""
     suite = evaluation.suite
     key = primary_metric(suite)["key"]
-    runs = {one.evaluation: runs_of(one) for one in [*others, entry] if key in one.metrics}
+    runs = {entry.evaluation: runs_of(entry) for entry in entries if key in entry.metrics}
     values = evaluation.tasks_total * evaluation.samples * sum(map(len, runs.values()))
     if values > MOST_TESTED:
         return {}
@@ -80,20 +79,20 @@ def _ranges(*, entry: Entry, others: Sequence[Entry], evaluation: Evaluation) ->
 
 
 def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) -> list[Evaluation]:
-    """The reader's completed evaluations under these conditions that are not public, the newest first, in one query."""
+    """The reader's non-public completed evaluations under these conditions, newest first, in one query."""
     if reader.pk is None:
         return []
     own = Evaluation.objects.filter(acted_on_by(reader, prefix=OF_EVALUATION), ~public_now(prefix=OF_EVALUATION))
-    found = own.filter(suite=suite, state=EvaluationState.COMPLETED)
+    own = own.filter(suite=suite, state=EvaluationState.COMPLETED)
     if conditions is not None:
-        found = found.filter(**conditions._asdict())
+        own = own.filter(**conditions._asdict())
     related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
-    return list(found.select_related(*related).order_by("-finished", "pk")[:MOST_UNPUBLISHED])
+    return list(own.select_related(*related).order_by("-finished", "pk")[:MOST_UNPUBLISHED])
 
 
 def unpublished_rows(*, evaluations: Sequence[Evaluation], snapshot: Snapshot | None) -> list[dict[str, Any]]:
-    """These evaluations with their places on a snapshot of their board, as JSON values for the page's ETag."""
-    return [_unpublished_row(evaluation=one, snapshot=snapshot) for one in evaluations]
+    """These evaluations with their standings on a snapshot of their board, as JSON values for the page's ETag."""
+    return [_unpublished_row(evaluation=evaluation, snapshot=snapshot) for evaluation in evaluations]
 
 
 def _unpublished_row(*, evaluation: Evaluation, snapshot: Snapshot | None) -> dict[str, Any]:
@@ -112,8 +111,22 @@ def _unpublished_row(*, evaluation: Evaluation, snapshot: Snapshot | None) -> di
 
 
 def others_of(*, entry: Entry, rows: Sequence[Mapping[str, Any]]) -> list[Entry]:
-    """The rows that an entry would stand among; the row of the same planner makes room for it."""
-    return [_entry(row) for row in rows if (row["owner"], row["planner"]) != (entry.owner, entry.planner)]
+    """The rows that an entry is ranked among: all but that of the same planner, which it replaces."""
+    return [
+        Entry(
+            planner=row["planner"],
+            kind=row["kind"],
+            owner=row["owner"],
+            evaluation=row["evaluation"],
+            metrics=read_metrics(row),
+            outcomes=row["outcomes"],
+            finished=row["finished"],
+            samples=row["samples"],
+            runs=read_runs(row),
+        )
+        for row in rows
+        if (row["owner"], row["planner"]) != (entry.owner, entry.planner)
+    ]
 
 
 def standing_among(
@@ -125,21 +138,7 @@ def standing_among(
     snapshot: int,
     ranges: Mapping[str, RankRange],
 ) -> Standing:
-    """The place of an entry among others, with the range of ranks that was found for it."""
+    """The standing of an entry among others. `ranges` are those of paired tests, by evaluation."""
     ranked = rank_entries(entries=[*others, entry], metric=metric, higher_is_better=higher_is_better, ranges=ranges)
-    own = next(one for one in ranked if one.entry.evaluation == entry.evaluation)
+    own = next(other for other in ranked if other.entry.evaluation == entry.evaluation)
     return Standing(own.rank, own.rank_low, own.rank_high, len(ranked), snapshot)
-
-
-def _entry(row: Mapping[str, Any]) -> Entry:
-    return Entry(
-        planner=row["planner"],
-        kind=row["kind"],
-        owner=row["owner"],
-        evaluation=row["evaluation"],
-        metrics=read_metrics(row),
-        outcomes=row["outcomes"],
-        finished=row["finished"],
-        samples=row["samples"],
-        runs=read_runs(row),
-    )

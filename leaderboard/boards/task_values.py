@@ -1,7 +1,7 @@
-"""What each task counts in the column that a board ranks by, kept as one small row for each evaluation.
+"""Task values in the ranking column of a board, stored as one compact row per evaluation.
 
 Results of completed evaluations never change, and many snapshots share an evaluation: 2,500 tasks take 10 kB instead of
-the megabytes of their results. A row is written when its evaluation is published, and goes with the evaluation.
+the megabytes of their results. A row is written when its evaluation is published, and deleted with it.
 """
 
 import zlib
@@ -23,13 +23,13 @@ from leaderboard.platform.lru_cache import SharedCache
 
 Values = NDArray[np.float32]
 MOST_AT_ONCE = 100
-"""Evaluations whose rows one publication writes. After a change of the column, a board is caught up with in several."""
+"""Evaluations whose rows one publication writes. After a change of the column, a board catches up over several."""
 _TYPE = np.dtype("<f4")
 _SUITES_KEPT = 8
 
 
 class TaskFact(NamedTuple):
-    """What a matrix shows and counts of a task."""
+    """The columns of a task that a matrix uses."""
 
     pk: int
     key: str
@@ -51,55 +51,51 @@ def task_facts(suite: Suite) -> tuple[TaskFact, ...]:
 
 
 def keep_values(*, suite: Suite, evaluations: Sequence[UUID]) -> int:
-    """Write the rows that completed evaluations of a suite lack, and return how many. Some are left for the next call
-    if there are more than `MOST_AT_ONCE`."""
-    digest = _digest(_column(suite))
-    there = set(TaskValues.objects.filter(pk__in=evaluations, column=digest).values_list("pk", flat=True))
-    missing = [pk for pk in evaluations if pk not in there][:MOST_AT_ONCE]
-    made = _computed(suite=suite, evaluations=missing)
+    """Write the missing rows of completed evaluations of a suite, at most `MOST_AT_ONCE` per call. Returns how many
+    were written."""
+    digest = canonical_json.digest(_column(suite).to_json())
+    present = set(TaskValues.objects.filter(pk__in=evaluations, column=digest).values_list("pk", flat=True))
+    missing = [pk for pk in evaluations if pk not in present][:MOST_AT_ONCE]
+    computed = _computed(suite=suite, evaluations=missing)
     rows = [
         TaskValues(evaluation_id=pk, column=digest, packed=zlib.compress(values.astype(_TYPE).tobytes()))
-        for pk, values in made.items()
+        for pk, values in computed.items()
     ]
     TaskValues.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["evaluation"], update_fields=["column", "packed"]
     )
-    return len(made)
+    return len(computed)
 
 
 def values_of(*, suite: Suite, evaluations: Sequence[UUID]) -> dict[UUID, Values]:
-    """What each task counts in each evaluation; from its results where no row is kept. Nothing is written.
+    """The value of each task in each evaluation, computed from its results if no row is stored. Writes nothing.
 
     Returns:
-        (tasks,) in the suite's order by evaluation: the mean over the task's samples; NaN where it does not count.
+        By evaluation, (tasks,) in the suite's order: the mean over the task's samples; NaN if it does not count.
     """
-    rows = TaskValues.objects.filter(pk__in=evaluations, column=_digest(_column(suite))).values_list("pk", "packed")
-    found = {pk: np.frombuffer(zlib.decompress(packed), dtype=_TYPE) for pk, packed in rows}
-    missing = [pk for pk in evaluations if pk not in found]
-    return {**found, **_computed(suite=suite, evaluations=missing)}
+    digest = canonical_json.digest(_column(suite).to_json())
+    rows = TaskValues.objects.filter(pk__in=evaluations, column=digest).values_list("pk", "packed")
+    stored = {pk: np.frombuffer(zlib.decompress(packed), dtype=_TYPE) for pk, packed in rows}
+    missing = [pk for pk in evaluations if pk not in stored]
+    return {**stored, **_computed(suite=suite, evaluations=missing)}
 
 
 def _column(suite: Suite) -> Column:
-    # In a weighted mean of metrics tasks count more or less than their score.
+    # In a weighted mean of metrics, a task's weight would distort its value.
     return replace(suite.ranking_column, weights={})
 
 
-def _digest(column: Column) -> str:
-    """Changes when an upgrade defines the column otherwise."""
-    return canonical_json.digest(column.to_json())
-
-
 def _computed(*, suite: Suite, evaluations: Sequence[UUID]) -> dict[UUID, Values]:
-    """From the results, in one query."""
+    """Computed from the results, in one query."""
     if not evaluations:
         return {}
     column, tasks = _column(suite), task_facts(suite)
-    found = packed_values(
+    results = packed_values(
         evaluations=evaluations,
         tasks={task.pk: (task.key, task.metric) for task in tasks},
         indicator=column.key if column.indicator else "",
     )
-    return {pk: _counted(column=column, results=found[pk], tasks=tasks) for pk in evaluations}
+    return {pk: _counted(column=column, results=results[pk], tasks=tasks) for pk in evaluations}
 
 
 def _counted(*, column: Column, results: Mapping[int, TaskScore], tasks: Sequence[TaskFact]) -> Values:

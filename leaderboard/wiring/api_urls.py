@@ -4,7 +4,7 @@ from django.urls import path, re_path
 
 from leaderboard.boards.web import api as boards
 from leaderboard.boards.web import signing_api as proofs
-from leaderboard.boards.web.task_values_api import BoardTasksView
+from leaderboard.boards.web.api import BoardTasksView
 from leaderboard.catalog.web import api as catalog
 from leaderboard.causes.web import api as causes
 from leaderboard.causes.web.api import BoardCausesView

@@ -1,10 +1,9 @@
-"""Values with intervals below each other: a band for each label, in it a line for each series. No database."""
+"""Dot plot: a band for each label, with a value and interval for each series. No database access."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from leaderboard.boards.drawing.picture import (
-    Axis,
     Item,
     Line,
     Link,
@@ -23,44 +22,40 @@ _BELOW = 22.0
 """Height of a line of text below the bands."""
 _LETTERS = 30
 _LEAST = 0.2
-"""Range of scores."""
+"""Minimum range of the axis."""
 
 
 class Value(NamedTuple):
-    """One mean."""
-
     mean: float
     low: float | None
     high: float | None
-    """Ends of the interval; None where there is none."""
+    """Ends of the interval, or None."""
     words: str
     address: str = ""
-    """Where it leads; empty: nowhere."""
+    """Target of its link, or empty."""
 
 
 class Band(NamedTuple):
-    """One group."""
-
     label: str
     values: tuple[Value | None, ...]
-    """By series; None where it has none."""
+    """By series."""
 
 
 class Scale(NamedTuple):
-    """What the axis has besides the values."""
+    """Options of the axis."""
 
     label: str = ""
     holds: tuple[float, ...] = ()
-    """Values that are on it whatever is drawn."""
+    """Values that the axis always covers."""
     baseline: tuple[float, str] | None = None
-    """A value that others are read against, and what it means."""
+    """A reference value and its label."""
 
 
 PLAIN = Scale()
 
 
 def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band], scale: Scale = PLAIN) -> Picture:
-    """The picture; at least one band has a value. Series differ in colour, shape and order."""
+    """The plot of bands of which at least one has a value. Series differ in colour, shape and order."""
     values = [value for band in bands for value in band.values if value is not None]
     ends = [end for value in values for end in (value.low, value.mean, value.high) if end is not None]
     held = (*scale.holds, *(() if scale.baseline is None else scale.baseline[:1]))
@@ -70,8 +65,16 @@ def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band], s
     items: list[Item] = []
     for tick in ticks_of(x, unit=Unit("")):
         items += [Line("grid", ((tick.at, TOP), (tick.at, bottom))), Text("tick", tick.at, 20, tick.text, "middle")]
-    below = _below(scale, x=x, bottom=bottom)
-    items += below
+    below = bottom
+    if scale.baseline is not None:
+        at = x.at(scale.baseline[0])
+        anchor = "end" if at > (LEFT + WIDTH - RIGHT) / 2 else "start"
+        below += _BELOW
+        items.append(Line("baseline", ((at, TOP), (at, bottom + 6))))
+        items.append(Text("tick", at, below - 4, scale.baseline[1], anchor))
+    if scale.label:
+        below += _BELOW
+        items.append(Text("label", (LEFT + WIDTH - RIGHT) / 2, below - 4, scale.label, "middle"))
     y = TOP
     for band, height in zip(bands, heights, strict=True):
         items.append(Line("grid", ((8, y), (WIDTH - RIGHT, y))))
@@ -85,19 +88,4 @@ def dot_plot(*, key: str, title: str, description: str, bands: Sequence[Band], s
                     Link(value.address, value.words, (Mark(f"series-{number}", x.at(value.mean), at, number),))
                 )
         y += height
-    lines = sum(isinstance(item, Text) for item in below)
-    return Picture(key, title, description, WIDTH, bottom + BOTTOM + _BELOW * lines, tuple(items))
-
-
-def _below(scale: Scale, *, x: Axis, bottom: float) -> list[Item]:
-    """The line through all bands with its meaning, and the label of the axis."""
-    items: list[Item] = []
-    y = bottom + _BELOW - 4
-    if scale.baseline is not None:
-        at = x.at(scale.baseline[0])
-        anchor = "end" if at > (LEFT + WIDTH - RIGHT) / 2 else "start"
-        items += [Line("baseline", ((at, TOP), (at, bottom + 6))), Text("tick", at, y, scale.baseline[1], anchor)]
-        y += _BELOW
-    if scale.label:
-        items.append(Text("label", (LEFT + WIDTH - RIGHT) / 2, y, scale.label, "middle"))
-    return items
+    return Picture(key, title, description, WIDTH, below + BOTTOM, tuple(items))

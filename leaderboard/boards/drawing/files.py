@@ -1,5 +1,5 @@
-"""Pictures as files: SVG with attributes in the place of a style sheet and absolute links, and PNG, drawn from the same
-shapes, since no library that a site has reads SVG."""
+"""Pictures as files: SVG with attributes instead of a style sheet and with absolute links, and PNG, drawn from the same
+shapes, since the site's libraries do not render SVG."""
 
 import io
 import re
@@ -31,11 +31,11 @@ PAPER, SOFT, FAINT, RULE, STRONG = "#ffffff", "#46524d", "#5f6a65", "#d9dcd4", "
 ACCENT, SUNKEN = "#0b5f54", "#f0f1ec"
 SERIES = ("#0b5f54", "#a8480f", "#2a5b94", "#8a2f74", "#5b6110")
 SCALE = 2
-"""Pixels of a PNG in a unit of the picture."""
-_FINER = 2
-"""Shapes are drawn so many times larger and then reduced, since Pillow draws hard edges."""
+"""Pixels of a PNG per unit of the picture."""
+_OVERSAMPLING = 2
+"""Factor by which shapes are drawn larger and then reduced, since Pillow does not anti-alias."""
 _MOST_PIXELS = 12_000_000
-"""Above this, pictures are drawn at their own size, so that memory stays bounded."""
+"""Larger pictures are not oversampled, to bound memory."""
 _SHADES = 10
 _RADIUS = 5
 _CORNERS = {
@@ -43,15 +43,15 @@ _CORNERS = {
     3: ((0, -6), (6, 5), (-6, 5)),
     4: ((0, -6.5), (6.5, 0), (0, 6.5), (-6.5, 0)),
 }
-"""Of the shapes of marks between circle and cross."""
+"""Polygons of square, triangle and diamond."""
 _CROSS = 2.5
-"""Width of its lines."""
+"""Line width of the cross."""
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Style(NamedTuple):
-    """Colours as `#rrggbb`, empty where nothing is drawn; lengths in units of the picture. A text's stroke is behind
+    """Colours as `#rrggbb`, or empty for none; lengths in units of the picture. The stroke of a text is painted behind
     its letters."""
 
     fill: str = ""
@@ -62,7 +62,7 @@ class Style(NamedTuple):
 
 
 def _mixed(share: float) -> str:
-    """A shade between white and the accent."""
+    """A shade between white (0) and the accent (1)."""
     parts = (int(ACCENT[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(255 + (part - 255) * share):02x}" for part in parts)
 
@@ -87,17 +87,12 @@ STYLES = {
     **{f"whisker-{number}": Style(stroke=color, width=1.5) for number, color in enumerate(SERIES, start=1)},
     **{f"series-{number}": Style(fill=color, stroke=color) for number, color in enumerate(SERIES, start=1)},
 }
-"""By role: the site's light colours on white. Areas that can be clicked are not drawn."""
+"""By role: the site's light colours on white. Clickable areas are not drawn."""
 _NO_STYLE = Style()
 
 
 def svg_file(picture: Picture, *, absolute: Callable[[str], str]) -> str:
-    """The picture as the text of a file.
-
-    Args:
-        picture: what is drawn.
-        absolute: makes the address of a link absolute.
-    """
+    """The picture as an SVG document. `absolute` makes the URL of a link absolute."""
     size = f'width="{number(picture.width)}" height="{number(picture.height)}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{picture.box}" {size} font-family="sans-serif">',
@@ -150,21 +145,21 @@ def _shape(item: Line | Cells | Mark | Text | Area) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped, without what XML cannot hold."""
+    """Escaped, with characters that XML does not allow replaced."""
     return escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def png_file(picture: Picture) -> bytes:
-    """The picture as the bytes of a file."""
+    """The picture as a PNG file."""
     pixels = picture.width * picture.height * SCALE**2
-    finer = _FINER if pixels * _FINER**2 <= _MOST_PIXELS else 1
-    scale = SCALE * finer
+    factor = _OVERSAMPLING if pixels * _OVERSAMPLING**2 <= _MOST_PIXELS else 1
+    scale = SCALE * factor
     image = Image.new("RGB", (round(picture.width * scale), round(picture.height * scale)), PAPER)
     canvas = ImageDraw.Draw(image)
     for item in flat(picture.items):
         _draw(item, canvas=canvas, scale=scale)
     file = io.BytesIO()
-    (image.reduce(finer) if finer > 1 else image).save(file, "PNG", optimize=True)
+    (image.reduce(factor) if factor > 1 else image).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
@@ -210,7 +205,7 @@ def _draw(item: Line | Cells | Mark | Text | Area, *, canvas: ImageDraw.ImageDra
 def _dashes(
     start: tuple[float, float], end: tuple[float, float], *, length: float
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Every second part of a line; the whole line without a length."""
+    """The dashes of a line; the whole line if `length` is 0."""
     (x, y), whole = start, dist(start, end)
     if not length or whole <= length:
         yield *start, *end
@@ -221,7 +216,4 @@ def _dashes(
         yield x + first * dx, y + first * dy, x + last * dx, y + last * dy
 
 
-@cache
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The font that Pillow brings with it."""
-    return ImageFont.load_default(size)
+_font = cache(ImageFont.load_default)

@@ -1,4 +1,4 @@
-"""The heat map of a whole board as one picture: a row for each planner, tasks to the right."""
+"""The heat map of a board as one picture: a row for each planner, tasks from left to right."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from leaderboard.boards.drawing.picture import Area, Cells, Item, Line, Link, Pi
 from leaderboard.boards.matrix import Band, Solved, TaskMatrix, Values
 
 LEVELS = 10
-"""Shades above the lowest."""
+"""Number of shades above the lowest."""
 LEFT, RIGHT, TOP, BOTTOM = 190.0, 8.0, 40.0, 10.0
 ROW = 16.0
 _WIDEST, _CELL = 1000.0, 24.0
-"""Width of all tasks together, and most of one task."""
+"""Maximum width of all tasks together, and of one task."""
 _LETTERS = 26
 BAND_WORDS = {
     Solved.NONE: "Solved by no planner",
@@ -25,17 +25,17 @@ BAND_WORDS = {
 
 
 class Block(NamedTuple):
-    """Tasks that are neighbours in the picture, and lead to one page."""
+    """Adjacent tasks that link to one page of the table."""
 
     address: str
     words: str
     first: int
-    """Place in the order of the picture."""
+    """Position in the order of the picture."""
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
 
 
 def level_of(value: float, *, low: float, high: float) -> int:
-    """The shade of a value: 0 for the lowest to `LEVELS` for the highest."""
+    """The shade of a value, from 0 (lowest) to `LEVELS` (highest)."""
     share = (value - low) / (high - low) if high > low else 0.0
     return round(min(max(share, 0.0), 1.0) * LEVELS)
 
@@ -49,42 +49,42 @@ def heat_map(
     blocks: Sequence[Block],
     title: str,
 ) -> Picture:
-    """The picture. Where there are more tasks than pixels, neighbours share one with their mean.
+    """The picture. If there are more tasks than pixels, adjacent tasks share one with their mean.
 
     Args:
         matrix: the scores.
-        bands: all tasks in their order.
-        columns: places of the planners in their order.
-        addresses: where the names of the planners lead, by place.
+        bands: all tasks in display order.
+        columns: positions of the planners in display order.
+        addresses: links of the planners' names, by position.
         blocks: of tasks, each a link.
+        title: of the picture.
     """
-    order = [place for band in bands for place in band.tasks]
-    shown = matrix.values[np.ix_(order, list(columns))].T
+    order = [task for band in bands for task in band.tasks]
+    values = matrix.values[np.ix_(order, list(columns))].T
     together = -(-len(order) // int(_WIDEST))
-    merged = _merged(shown, together=together)
     cell = min(_CELL, _WIDEST * together / max(1, len(order)))
-    width, height = LEFT + len(order) * cell / together + RIGHT, TOP + ROW * len(columns) + BOTTOM
-    items: list[Item] = [*_cells(merged, matrix=matrix, cell=cell)]
-    for row, place in enumerate(columns):
-        name = shortened(matrix.planners[place].planner, most=_LETTERS)
-        text = Text("tick", LEFT - 8, TOP + ROW * (row + 0.5) + 4, name, "end")
-        words = f"{matrix.planners[place].planner} by {matrix.planners[place].owner}"
-        items.append(Link(addresses[place], words, (text,)))
-    items += _band_heads(bands, each=cell / together, bottom=height - BOTTOM)
     each = cell / together
+    width, height = LEFT + len(order) * each + RIGHT, TOP + ROW * len(columns) + BOTTOM
+    items: list[Item] = [*_cells(_merged(values, together=together), matrix=matrix, cell=cell)]
+    for row, position in enumerate(columns):
+        planner = matrix.planners[position]
+        name = shortened(planner.planner, most=_LETTERS)
+        text = Text("tick", LEFT - 8, TOP + ROW * (row + 0.5) + 4, name, "end")
+        items.append(Link(addresses[position], f"{planner.planner} by {planner.owner}", (text,)))
+    items += _band_heads(bands, each=each, bottom=height - BOTTOM)
     for block in blocks:
         area = Area("block", LEFT + block.first * each, TOP, block.count * each, height - BOTTOM - TOP)
         items.append(Link(block.address, block.words, (area,)))
     description = (
-        f"{len(matrix.tasks):,} tasks to the right, {len(matrix.planners)} planners downwards; the stronger the "
-        f"colour, the higher the score. {matrix.solved.count(Solved.NONE):,} tasks are solved by no planner, "
+        f"{len(matrix.tasks):,} tasks from left to right, {len(matrix.planners)} planners from top to bottom; stronger "
+        f"colours are higher scores. {matrix.solved.count(Solved.NONE):,} tasks are solved by no planner, "
         f"{matrix.solved.count(Solved.ALL):,} by all. {matrix.rule}"
     )
     return Picture("tasks", title, description, max(width, LEFT + 260), height, tuple(items))
 
 
 def _merged(values: Values, *, together: int) -> Values:
-    """(planners, pixels): means of so many neighbours."""
+    """(planners, pixels): means of `together` adjacent tasks."""
     if together == 1:
         return values
     missing = -values.shape[1] % together
@@ -99,7 +99,7 @@ def _merged(values: Values, *, together: int) -> Values:
 
 
 def _cells(values: Values, *, matrix: TaskMatrix, cell: float) -> list[Cells]:
-    """One item for each shade, with neighbours of one shade as one rectangle."""
+    """One item per shade; adjacent cells of a shade form one rectangle."""
     span = matrix.high - matrix.low or 1.0
     known = ~np.isnan(values)
     shares = np.clip((np.where(known, values, 0.0) - matrix.low) / span, 0.0, 1.0)
@@ -123,7 +123,7 @@ def _band_heads(bands: Sequence[Band], *, each: float, bottom: float) -> list[It
         x = LEFT + first * each
         if band.solved is not None:
             words = f"{BAND_WORDS[band.solved]} ({len(band.tasks):,})"
-            # A narrow band has no room for its words; the table has them.
+            # Narrow bands have no room for their heading, which the table repeats.
             if x >= end:
                 items.append(Text("tick", x, TOP - 12, words))
                 end = x + text_width(words) + 8

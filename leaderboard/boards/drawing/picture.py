@@ -1,7 +1,7 @@
-"""Marks and scales: a picture is a list of shapes with roles, placed by axes with round ticks. No database.
+"""Marks and scales: a picture is a list of shapes with roles, positioned by axes with round ticks. No database access.
 
-Pages, files of SVG and PNGs are made from the same list.
-Lengths are in the units of the picture, which are CSS pixels at its full size; x grows to the right, y downwards.
+Pages, SVG files and PNG files are generated from the same list. Lengths are in units of the picture, which are CSS
+pixels at full size; x grows to the right, y downwards.
 """
 
 import math
@@ -10,34 +10,34 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 LETTER = 0.56
-"""Mean width of a letter of the site's font, as a share of the font's size."""
+"""Mean width of a letter of the site's font, as a fraction of the font size."""
 TEXT, SMALL = 13.0, 12.0
-"""Sizes of labels, and of ticks and names of marks."""
+"""Font sizes of labels, and of ticks and names of marks."""
 
 
 class Line(NamedTuple):
-    """A line through points."""
+    """A polyline."""
 
     role: str
     points: tuple[tuple[float, float], ...]
 
     @property
     def path(self) -> str:
-        """As the `d` of a path."""
+        """The `d` attribute of a path."""
         return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in self.points)
 
 
 class Cells(NamedTuple):
-    """Rectangles of one height and colour."""
+    """Rectangles of equal height and colour."""
 
     role: str
     height: float
     runs: tuple[tuple[float, float, float], ...]
-    """Left end, middle line and width of each."""
+    """Left end, vertical centre and width of each."""
 
     @property
     def path(self) -> str:
-        """Their middle lines as the `d` of a path, whose stroke is as wide as the cells are high."""
+        """The centre lines as the `d` attribute of a path whose stroke width is the height of the cells."""
         return "".join(f"M{number(x)} {number(y)}h{number(width)}" for x, y, width in self.runs)
 
 
@@ -52,7 +52,7 @@ class Mark(NamedTuple):
 
     @property
     def place(self) -> str:
-        """As a `transform`."""
+        """The `transform` attribute."""
         return f"translate({number(self.x)} {number(self.y)})"
 
 
@@ -62,19 +62,19 @@ class Text(NamedTuple):
     role: str
     x: float
     y: float
-    """Of its baseline."""
+    """Position of the baseline."""
     text: str
     anchor: str = "start"
     """`start`, `middle` or `end`."""
 
     @property
     def place(self) -> str:
-        """As a `transform`."""
+        """The `transform` attribute."""
         return f"translate({number(self.x)} {number(self.y)})"
 
 
 class Area(NamedTuple):
-    """A rectangle that can be clicked, and is drawn only then."""
+    """A clickable rectangle, invisible unless hovered or focused."""
 
     role: str
     x: float
@@ -84,17 +84,17 @@ class Area(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Shapes that lead somewhere, or are only named."""
+    """Shapes with a link, a label, or both."""
 
     address: str
-    """Empty: they lead nowhere."""
+    """Empty: no link."""
     words: str
-    """What it is called, for screen readers and tooltips."""
+    """Label for screen readers and tooltips."""
     items: tuple["Line | Mark | Text | Area", ...]
 
     @property
     def is_named(self) -> bool:
-        """Whether a text in it names it."""
+        """Whether it contains a visible text."""
         return any(isinstance(item, Text) for item in self.items)
 
 
@@ -102,20 +102,18 @@ Item = Line | Cells | Mark | Text | Area | Link
 
 
 class Picture(NamedTuple):
-    """One picture."""
-
     key: str
-    """Names it among the pictures of a page, and its files."""
+    """Identifies it on its page, and in file names."""
     title: str
     description: str
-    """What can be seen in it, as sentences."""
+    """Text alternative, in sentences."""
     width: float
     height: float
     items: tuple[Item, ...]
 
     @property
     def box(self) -> str:
-        """As a `viewBox`."""
+        """The `viewBox` attribute."""
         return f"0 0 {number(self.width)} {number(self.height)}"
 
 
@@ -125,12 +123,12 @@ def number(value: float) -> str:
 
 
 def text_width(text: str) -> float:
-    """About how wide a small text is."""
+    """Approximate width of a small text."""
     return LETTER * SMALL * len(text)
 
 
 def shortened(text: str, *, most: int) -> str:
-    """A text of at most so many characters."""
+    """The text, cut to at most `most` characters with an ellipsis."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
@@ -140,9 +138,9 @@ def flat(items: Sequence[Item]) -> list["Line | Cells | Mark | Text | Area"]:
 
 
 PADDING = 0.06
-"""Of the range of the values, at each end of an axis."""
+"""Padding at each end of an axis, as a fraction of the range of values."""
 _TICKS, _TIMES = 6, 5
-"""At most about so many on an axis of numbers, and of times."""
+"""Approximate maximum number of ticks on an axis of numbers, and of times."""
 _LEAST_RANGE = 1e-9
 _DAY = 86_400.0
 _SPANS = [
@@ -153,34 +151,32 @@ _SPANS = [
 
 
 class Unit(NamedTuple):
-    """What a value is written in."""
+    """The display unit of an axis."""
 
     name: str
-    """In the label of the axis."""
+    """Label of the axis."""
     factor: float = 1.0
-    """A value in its own unit, divided by this, is in this one."""
+    """Values are divided by this factor."""
     prefix: str = ""
 
 
 class Tick(NamedTuple):
-    """A mark on an axis."""
-
     at: float
     text: str
 
 
 class Axis(NamedTuple):
-    """Places of values between two ends of the picture."""
+    """Maps values to positions between `low` and `high` in the picture."""
 
     start: float
-    """Value at `low`; of a logarithmic axis, its logarithm to base 10."""
+    """Value at `low`; on a logarithmic axis, its logarithm to base 10."""
     end: float
     low: float
     high: float
     is_log: bool = False
 
     def at(self, value: float) -> float:
-        """The place of a value."""
+        """The position of a value."""
         position = math.log10(value) if self.is_log else value
         return self.low + (self.high - self.low) * (position - self.start) / (self.end - self.start)
 
@@ -194,21 +190,21 @@ def axis(
     floor: float | None = None,
     least_range: float = 0.0,
 ) -> Axis:
-    """An axis that holds all values with room at both ends.
+    """An axis that covers all values with padding at both ends.
 
     Args:
         values: at least one; positive if the axis is logarithmic.
-        low: where the axis begins in the picture.
-        high: where it ends.
+        low: position of the axis' start in the picture.
+        high: position of its end.
         is_log: whether it is logarithmic.
-        floor: a value that is on the axis too, such as 0.
-        least_range: of values on the axis, so that small differences look small.
+        floor: an additional value on the axis, such as 0.
+        least_range: minimum range of the axis, so that small differences look small.
     """
     positions = [math.log10(value) for value in values] if is_log else [*values, *(() if floor is None else (floor,))]
     least, most = min(positions), max(positions)
     if most - least < _LEAST_RANGE and not least_range:
         room = abs(most) / 2 or 0.5
-        # A floor is one because values below it are impossible.
+        # Values below the floor are impossible, so the range grows upwards.
         least, most = (least - room, most + room) if floor is None else (least, most + 2 * room)
     if (short := least_range - (most - least)) > 0:
         least, most = least - short / 2, most + short / 2
@@ -217,9 +213,9 @@ def axis(
 
 
 def ticks_of(scale: Axis, *, unit: Unit) -> tuple[Tick, ...]:
-    """Round values on an axis, as texts in a unit."""
+    """Ticks at round values, labelled in a unit."""
     if scale.is_log:
-        # Powers of ten, with 2 and 5 times them where the axis has few.
+        # Powers of ten, with their multiples by 2 and 5 if the axis spans few.
         powers = range(math.floor(scale.start) - 1, math.ceil(scale.end) + 1)
         factors = (1, 2, 5) if scale.end - scale.start < 2.5 else (1,)
         logs = [10.0**power * factor for power in powers for factor in factors]
@@ -243,7 +239,7 @@ def ticks_of(scale: Axis, *, unit: Unit) -> tuple[Tick, ...]:
 
 
 def time_ticks(scale: Axis) -> tuple[Tick, ...]:
-    """Round times on an axis of seconds since 1970, in UTC."""
+    """Ticks at round times on an axis of seconds since 1970, in UTC."""
     span = scale.end - scale.start
     step = next((step for step in _SPANS if span / step <= _TIMES), _SPANS[-1] * math.ceil(span / _SPANS[-1] / _TIMES))
     layout = "%H:%M:%S" if step < 60 else "%H:%M" if span < _DAY else "%d %b %H:%M" if step < _DAY else "%Y-%m-%d"
@@ -255,18 +251,18 @@ def time_ticks(scale: Axis) -> tuple[Tick, ...]:
 
 
 def unit_of(values: Sequence[float], *, units: Sequence[tuple[float, Unit]]) -> Unit:
-    """The unit in which values are easy to read: the first whose limit is above the largest value.
+    """The first unit whose limit is above the largest value.
 
     Args:
         values: at least one.
-        units: limit and unit, by growing limits; the last one is for all others.
+        units: limit and unit, in ascending order; the last is the fallback.
     """
     most = max(abs(value) for value in values)
     return next((unit for limit, unit in units if most < limit), units[-1][1])
 
 
 def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
-    """The tenths around all intervals of a metric: the ends of its bars."""
+    """The tenths that enclose all intervals of a metric: the range of its bars."""
     ends: list[float] = []
     for row in rows:
         value = row["metrics"].get(metric) or {}
@@ -275,10 +271,10 @@ def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, 
 
 
 def tenths(ends: Sequence[float]) -> tuple[float, float] | None:
-    """The tenths around some values; None if there are none."""
+    """The tenths that enclose the values; None if there are none."""
     if not ends:
         return None
-    # Rounded first: 0.7 is 0.7000000000000001 after some arithmetic, and would open another tenth.
+    # Rounded first: 0.7 may be 0.7000000000000001 after arithmetic, which would add another tenth.
     low, high = math.floor(round(min(ends) * 10, 6)), math.ceil(round(max(ends) * 10, 6))
     if low == high:
         low, high = (low - 1, high) if high >= 10 else (low, high + 1)

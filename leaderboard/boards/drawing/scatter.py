@@ -1,4 +1,4 @@
-"""Values against values as a picture: whiskers, names, links, and a step line over the best. No database."""
+"""Scatter plot with whiskers, names, links, and a step line through the best values. No database access."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -20,24 +20,15 @@ from leaderboard.boards.drawing.picture import (
 )
 
 RADIUS = 5.0
-"""Of a mark."""
+"""Radius of a mark."""
 APART = 13.0
-"""Between the middles of neighbours."""
+"""Minimum distance between the centres of marks."""
 _RINGS = 9
 _GAP = 4.0
 
 
-class Frame(NamedTuple):
-    """Where marks may be."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
 class Box(NamedTuple):
-    """A rectangle that something takes up."""
+    """A rectangle: the frame of the plot, or the extent of a shape."""
 
     left: float
     top: float
@@ -45,33 +36,33 @@ class Box(NamedTuple):
     bottom: float
 
     def overlaps(self, other: "Box") -> bool:
-        """Whether both cover the same place."""
+        """Whether the boxes intersect."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
 
 def box_of(text: Text) -> Box:
-    """What a text takes up."""
+    """The extent of a text."""
     width = text_width(text.text)
     left = text.x - {"start": 0.0, "middle": width / 2, "end": width}[text.anchor]
     return Box(left, text.y - SMALL * 0.8, left + width, text.y + SMALL * 0.25)
 
 
 def boxes_of(line: Line) -> list[Box]:
-    """What the parts of a line take up."""
+    """The extents of the segments of a line."""
     return [
         Box(min(x, right) - 1, min(y, bottom) - 1, max(x, right) + 1, max(y, bottom) + 1)
         for (x, y), (right, bottom) in pairwise(line.points)
     ]
 
 
-def moved_apart(points: Sequence[tuple[float, float]], *, frame: Frame) -> list[tuple[float, float]]:
-    """Places at which no mark covers another: a mark goes to the nearest free place, sideways first.
+def moved_apart(points: Sequence[tuple[float, float]], *, frame: Box) -> list[tuple[float, float]]:
+    """Positions at which no mark covers another: each mark moves to the nearest free position, preferably sideways.
 
     Args:
-        points: x and y, the most important first, which stay where they are.
-        frame: that marks do not leave.
+        points: x and y in descending priority; earlier marks displace later ones.
+        frame: limits of the positions.
     """
     placed: list[tuple[float, float]] = []
     for x, y in points:
@@ -87,13 +78,13 @@ def moved_apart(points: Sequence[tuple[float, float]], *, frame: Frame) -> list[
 
 
 def _offsets() -> Iterator[tuple[float, float]]:
-    """Places around a point: as it is, to both sides, then above and below, ring by ring."""
+    """Offsets around a point, ring by ring: sideways first, then above and below."""
     yield 0.0, 0.0
     for ring in range(1, _RINGS):
         around = [
             (dx, dy) for dx in range(-ring, ring + 1) for dy in range(-ring, ring + 1) if max(abs(dx), abs(dy)) == ring
         ]
-        for dx, dy in sorted(around, key=lambda place: (abs(place[1]), -place[0], place[1])):
+        for dx, dy in sorted(around, key=lambda offset: (abs(offset[1]), -offset[0], offset[1])):
             yield dx * APART, dy * APART
 
 
@@ -101,72 +92,70 @@ def named(
     *,
     marks: Sequence[tuple[float, float]],
     names: Sequence[str],
-    frame: Frame,
+    frame: Box,
     taken: Sequence[Box] = (),
     lines: Sequence[Box] = (),
     must: int = 0,
 ) -> list[Text | None]:
-    """The names of marks beside them, where there is room: right, left, above or below.
+    """The names of marks next to them, where there is room: right, left, above or below.
 
     Args:
-        marks: middles, the most important first.
-        names: one for each mark; empty: none.
-        frame: that names do not leave.
-        taken: places of other texts.
-        lines: places that names leave free if they can.
-        must: so many of the first names may cover lines.
+        marks: centres, in descending priority.
+        names: one per mark; empty for none.
+        frame: limits of the names.
+        taken: extents of other texts.
+        lines: extents that names avoid if possible.
+        must: number of first names that may cover lines.
 
     Returns:
-        For each mark the text, or None where it would cover a mark or another text. Where there is no room beside a
-        mark, its name continues that of a neighbour.
+        For each mark its text, or None if it would cover a mark or another text. If there is no room next to a mark,
+        its name is appended to that of a neighbour.
     """
     boxes = [Box(x - RADIUS - 1, y - RADIUS - 1, x + RADIUS + 1, y + RADIUS + 1) for x, y in marks]
-    texts = list(taken)
-    found: list[Text | None] = []
-    for place, ((x, y), name) in enumerate(zip(marks, names, strict=True)):
-        others = [*boxes[:place], *boxes[place + 1 :], *texts]
-        beside = [one for one in _beside(name, x=x, y=y) if name and _is_free(one[1], frame=frame, others=others)]
-        clear = [one for one in beside if _is_free(one[1], frame=frame, others=lines)]
-        chosen = next(iter(clear or (beside if place < must else ())), None)
-        found.append(None if chosen is None else chosen[0])
-        if chosen is not None:
-            texts.append(chosen[1])
-    for place, name in enumerate(names):
-        if name and found[place] is None:
-            listed = _listed(name, texts=_near(marks[place], marks=marks, texts=found))
-            free = (one for one in listed if _is_free(one[1], frame=frame, others=[*boxes, *texts, *lines]))
-            if (chosen := next(free, None)) is not None:
-                found[place] = chosen[0]
-                texts.append(chosen[1])
-    return found
+    occupied = list(taken)
+    texts: list[Text | None] = []
+    for number, ((x, y), name) in enumerate(zip(marks, names, strict=True)):
+        others = [*boxes[:number], *boxes[number + 1 :], *occupied]
+        beside = [text for text in _beside(name, x=x, y=y) if name and _is_free(text, frame=frame, others=others)]
+        clear = [text for text in beside if _is_free(text, frame=frame, others=lines)]
+        text = next(iter(clear or (beside if number < must else ())), None)
+        texts.append(text)
+        if text is not None:
+            occupied.append(box_of(text))
+    for number, (mark, name) in enumerate(zip(marks, names, strict=True)):
+        if name and texts[number] is None:
+            appended = _appended(name, mark=mark, marks=marks, texts=texts)
+            others = [*boxes, *occupied, *lines]
+            free = (text for text in appended if _is_free(text, frame=frame, others=others))
+            if (text := next(free, None)) is not None:
+                texts[number] = text
+                occupied.append(box_of(text))
+    return texts
 
 
-def _near(
-    mark: tuple[float, float], *, marks: Sequence[tuple[float, float]], texts: Sequence[Text | None]
-) -> list[Text]:
-    """The names of marks so near that they were moved apart, the nearest first."""
-    found = [((x - mark[0]) ** 2 + (y - mark[1]) ** 2, text) for (x, y), text in zip(marks, texts, strict=True) if text]
-    return [text for far, text in sorted(found, key=lambda one: one[0]) if far <= (2 * APART) ** 2]
-
-
-def _listed(name: str, *, texts: Sequence[Text]) -> Iterator[tuple[Text, Box]]:
-    """A name after each of these names, or before it where that ends at its mark, as in a list."""
-    for text in texts:
-        box = box_of(text)
+def _appended(
+    name: str, *, mark: tuple[float, float], marks: Sequence[tuple[float, float]], texts: Sequence[Text | None]
+) -> Iterator[Text]:
+    """The name after those of nearby marks, nearest first, or before them if they end at their mark, as in a list."""
+    near = [((x - mark[0]) ** 2 + (y - mark[1]) ** 2, text) for (x, y), text in zip(marks, texts, strict=True) if text]
+    for distance, text in sorted(near, key=lambda pair: pair[0]):
+        # Only marks so close that they were moved apart.
+        if distance > (2 * APART) ** 2:
+            break
         if text.anchor == "start":
-            after = Text("name", box.right, text.y, f", {name}")
+            yield Text("name", box_of(text).right, text.y, f", {name}")
         elif text.anchor == "end":
-            after = Text("name", box.left, text.y, f"{name},", "end")
-        else:
-            continue
-        yield after, box_of(after)
+            yield Text("name", box_of(text).left, text.y, f"{name},", "end")
 
 
-def _is_free(box: Box, *, frame: Frame, others: Sequence[Box]) -> bool:
-    return _inside(box, frame) and not any(box.overlaps(other) for other in others)
+def _is_free(text: Text, *, frame: Box, others: Sequence[Box]) -> bool:
+    box = box_of(text)
+    if box.left < frame.left or box.right > frame.right or box.top < frame.top or box.bottom > frame.bottom:
+        return False
+    return not any(box.overlaps(other) for other in others)
 
 
-def _beside(name: str, *, x: float, y: float) -> Iterator[tuple[Text, Box]]:
+def _beside(name: str, *, x: float, y: float) -> Iterator[Text]:
     away = RADIUS + _GAP
     for text_x, text_y, anchor in (
         (x + away, y + 4, "start"),
@@ -178,21 +167,16 @@ def _beside(name: str, *, x: float, y: float) -> Iterator[tuple[Text, Box]]:
         (x - away + 2, y - away + 2, "end"),
         (x - away + 2, y + away + 6, "end"),
     ):
-        text = Text("name", text_x, text_y, name, anchor)
-        yield text, box_of(text)
-
-
-def _inside(box: Box, frame: Frame) -> bool:
-    return box.left >= frame.left and box.right <= frame.right and box.top >= frame.top and box.bottom <= frame.bottom
+        yield Text("name", text_x, text_y, name, anchor)
 
 
 WIDTH, HEIGHT = 640.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 14.0, 32.0, 54.0
 MOST_LINKED = 120
-"""Marks that are links, with whiskers and names; the others are small dots."""
+"""Number of marks with links, whiskers and names; the others are small dots."""
 _MOST_WHISKERS = 60
 _LETTERS = 24
-FRAME = Frame(LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
+FRAME = Box(LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
 
 
 class Dot(NamedTuple):
@@ -203,18 +187,16 @@ class Dot(NamedTuple):
     """Both in units of the axes."""
     name: str
     words: str
-    """What is said of it: its name with both values."""
+    """Label: its name with both values."""
     address: str
     low: float | None = None
     high: float | None = None
-    """Ends of the interval of `y`; None where there is none."""
+    """Ends of the interval of `y`, or None."""
     is_best: bool = False
     """Whether it is on the step line."""
 
 
 class Axes(NamedTuple):
-    """Axes with their ticks and labels."""
-
     x: Axis
     y: Axis
     x_ticks: tuple[Tick, ...]
@@ -224,7 +206,7 @@ class Axes(NamedTuple):
 
 
 def linked(dots: Sequence[Dot], *, better: int) -> list[Dot]:
-    """The dots that are links: those on the line, then the best ones. `better` is 1 if more is better, else -1."""
+    """The dots with links: those on the line, then the best of the rest. `better` is 1 if higher is better, else -1."""
     return sorted(dots, key=lambda dot: (not dot.is_best, -better * dot.y, dot.x))[:MOST_LINKED]
 
 
@@ -242,14 +224,14 @@ def scatter(
     """The picture.
 
     Args:
-        key: names it and its files.
+        key: identifies the picture.
         title: of the picture.
-        description: what can be seen in it.
-        axes: that hold all dots.
+        description: its text alternative.
+        axes: that cover all dots.
         dots: in any order.
-        better: 1 if more of y is better, else -1.
+        better: 1 if higher y is better, else -1.
         until: x at which the step line ends; None: at its last dot.
-        baseline: a value of y that others are read against, and its name.
+        baseline: a reference value of y and its label.
     """
     first = linked(dots, better=better)
     chosen = set(map(id, first))
@@ -283,10 +265,10 @@ def _axes(axes: Axes) -> list[Item]:
 
 
 def _line(*, axes: Axes, dots: Sequence[Dot], until: float | None) -> list[Line]:
-    """Steps through the best, each level until the next one; only where there are data."""
-    placed = [(axes.x.at(dot.x), axes.y.at(dot.y)) for dot in sorted(dots, key=lambda dot: dot.x)]
+    """Steps through the best dots, each level until the next one."""
     points: list[tuple[float, float]] = []
-    for x, y in placed:
+    for dot in sorted(dots, key=lambda dot: dot.x):
+        x, y = axes.x.at(dot.x), axes.y.at(dot.y)
         if points:
             points.append((x, points[-1][1]))
         points.append((x, y))

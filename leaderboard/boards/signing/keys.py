@@ -1,7 +1,7 @@
-"""The key that this process signs with, and the public keys that the site has had.
+"""The signing key of this process, and the site's current and former public keys.
 
-The secret comes from `PLANARENA_SIGNING_KEY`; a process without it (a web process, if the operator wants) publishes
-unsigned snapshots, which the queue's processes sign within seconds (`signing.tasks`).
+The secret comes from `PLANARENA_SIGNING_KEY`. A process without it (optionally the web processes) publishes unsigned
+snapshots, which the queue's processes sign within seconds (`signing.tasks`).
 """
 
 import logging
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 
 def signing_key() -> PrivateKey | None:
-    """The key to sign with now; None if this process has none, or only one that has been replaced.
+    """The current signing key; None if this process has none, or only a replaced one.
 
     Before: within a transaction.
-    After: the key is among the site's public keys.
+    After: the key is registered among the site's public keys.
     """
     if not settings.SIGNING_KEYS:
         return None
@@ -34,7 +34,7 @@ def signing_key() -> PrivateKey | None:
         row = _register(key)
     if row.retired is not None:
         logger.warning(
-            "nothing is signed: key %s was replaced at %s; restart this process with the present PLANARENA_SIGNING_KEY",
+            "nothing is signed: key %s was replaced at %s; restart this process with the current PLANARENA_SIGNING_KEY",
             row.pk, row.retired,
         )  # fmt: skip
         return None
@@ -42,32 +42,32 @@ def signing_key() -> PrivateKey | None:
 
 
 def first_signed_at() -> datetime | None:
-    """When this site began to sign; None if it never did."""
+    """When this site first signed anything, or None."""
     return SigningKey.objects.order_by("created").values_list("created", flat=True).first()
 
 
 def _register(key: PrivateKey) -> SigningKey:
-    """Make a new key the present one, introduced by the one before it where its secret is at hand."""
-    # Of two processes that start with a new key, the second finds it there.
+    """Make a new key the current one, introduced by the previous key if its secret is available."""
+    # Two processes may start with a new key; the second finds it registered.
     lock_until_commit(Lock.SIGNING_KEYS)
-    there = SigningKey.objects.filter(pk=key.public.id).first()
+    row = SigningKey.objects.filter(pk=key.public.id).first()
     now = database_now()
-    if there is None:
+    if row is None:
         before = SigningKey.objects.filter(retired=None).first()
         introduction = None if before is None else _introduction(key=key, before=before, created=now)
         SigningKey.objects.filter(retired=None).update(retired=now)
-        there = SigningKey.objects.create(
+        row = SigningKey.objects.create(
             id=key.public.id, public_key=key.public.text, created=now, introduction=introduction
         )
-    if there.listing is None and there.retired is None:
-        statement = KeysStatement(key=there.pk, keys=digested_keys(key_entries()), signed=now)
-        there.listing = seal(statement=statement, key=key).model_dump(mode="json")
-        there.save(update_fields=["listing"])
-    return there
+    if row.listing is None and row.retired is None:
+        statement = KeysStatement(key=row.pk, keys=digested_keys(key_entries()), signed=now)
+        row.listing = seal(statement=statement, key=key).model_dump(mode="json")
+        row.save(update_fields=["listing"])
+    return row
 
 
 def key_entries() -> list[KeyEntry]:
-    """The public keys of this site as they are served, the newest first."""
+    """The public keys of this site, newest first."""
     return [
         KeyEntry(
             id=key.pk,

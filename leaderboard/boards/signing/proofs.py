@@ -1,4 +1,4 @@
-"""What a site serves to verifiers: its keys, and what the statements of snapshots and results bind."""
+"""Documents for verifiers: the site's keys, and proofs of snapshots, results and withdrawals."""
 
 from evaluator.core.signatures.documents import EvaluationProof, KeysDocument, SnapshotProof, WithdrawalsDocument
 from evaluator.core.signatures.envelope import Envelope
@@ -10,13 +10,13 @@ from leaderboard.evaluations.models import Evaluation
 
 
 def keys_document() -> KeysDocument:
-    """The public keys of this site, the newest first."""
+    """The public keys of this site, newest first."""
     newest = SigningKey.objects.order_by("-created", "pk").first()
     return KeysDocument(keys=key_entries(), signature=_envelope(newest and newest.listing))
 
 
 def withdrawals_document(suite: str) -> WithdrawalsDocument:
-    """What was taken back from the boards of a suite, as far as it is signed."""
+    """The signed withdrawals from the boards of a suite."""
     signed = Withdrawal.objects.filter(suite=suite, envelope__isnull=False).order_by("number")
     return WithdrawalsDocument(
         suite=suite, withdrawals=list(map(Envelope.model_validate, signed.values_list("envelope", flat=True)))
@@ -24,7 +24,7 @@ def withdrawals_document(suite: str) -> WithdrawalsDocument:
 
 
 def snapshot_proof(snapshot: Snapshot) -> SnapshotProof:
-    """A snapshot's rows as they are kept, with what its statement binds."""
+    """The stored rows of a snapshot, with the digests that its statement covers."""
     signature = SnapshotSignature.objects.filter(pk=snapshot.pk).first()
     return SnapshotProof(
         suite=snapshot.suite.slug,
@@ -38,14 +38,14 @@ def snapshot_proof(snapshot: Snapshot) -> SnapshotProof:
 
 
 def evaluation_proof(*, evaluation: Evaluation, shows_records: bool, shows_tasks: bool) -> EvaluationProof:
-    """The results of an evaluation's tasks, with what its statement binds.
+    """The results of an evaluation's tasks, with the digests that its statement covers.
 
     Args:
         evaluation: completed or not.
-        shows_records: whether the reader may know the digests of its records. Otherwise they get only salted ones,
-            which the signature covers, and not the salt.
-        shows_tasks: whether the reader may know how single tasks went. Otherwise they get the statement only, which
-            binds the results until they are shown.
+        shows_records: whether the proof contains the digests of records. Otherwise it has only their salted digests,
+            which the signature covers, without the salt.
+        shows_tasks: whether the proof contains the results of tasks. Otherwise it is the statement alone, which commits
+            to the results until they are published.
     """
     signature = EvaluationSignature.objects.filter(pk=evaluation.pk).first()
     if signature is None:
@@ -63,5 +63,5 @@ def evaluation_proof(*, evaluation: Evaluation, shows_records: bool, shows_tasks
     )
 
 
-def _envelope(kept: object) -> Envelope | None:
-    return None if kept is None else Envelope.model_validate(kept)
+def _envelope(stored: object) -> Envelope | None:
+    return None if stored is None else Envelope.model_validate(stored)

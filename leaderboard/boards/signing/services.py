@@ -1,6 +1,6 @@
 """Signing evaluations, snapshots, withdrawals and the announcements of seasons. Idempotent: signatures never change.
 
-A process without the key, or a site before it has one, publishes unsigned; `sign_unsigned` signs that later.
+Processes and sites without a key publish unsigned; `sign_unsigned` signs later.
 """
 
 import base64
@@ -68,35 +68,32 @@ _TASK_COLUMNS = {
     "prompt_tokens": "prompt_tokens",
     "completion_tokens": "completion_tokens",
 }
-"""Columns of results by the fields of `TaskEntry`."""
+"""Columns of results by field of `TaskEntry`."""
 
 
 def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
     """Sign the results of completed evaluations that are not signed yet.
 
-    Before: within a transaction; the evaluations are completed, so that their results change no more.
+    Before: within a transaction; the evaluations are completed, so their results are final.
     After: each of them has a signature, if this process has a key.
     """
-    wanted = set(evaluation_ids)
-    wanted -= set(EvaluationSignature.objects.filter(pk__in=wanted).values_list("pk", flat=True))
-    key = signing_key() if wanted else None
+    unsigned = set(evaluation_ids)
+    unsigned -= set(EvaluationSignature.objects.filter(pk__in=unsigned).values_list("pk", flat=True))
+    key = signing_key() if unsigned else None
     if key is None:
         return
-    unsigned = Evaluation.runs.filter(pk__in=wanted).select_related("suite").order_by("pk")
+    evaluations = Evaluation.runs.filter(pk__in=unsigned).select_related("suite").order_by("pk")
     EvaluationSignature.objects.bulk_create(
-        # Whoever else signs one of them at this moment does as well.
-        [_evaluation_signature(evaluation=evaluation, key=key) for evaluation in unsigned], ignore_conflicts=True
+        # A signature that another process creates at the same time is as good.
+        [_evaluation_signature(evaluation=evaluation, key=key) for evaluation in evaluations], ignore_conflicts=True
     )  # fmt: skip
 
 
 def sign_when_possible(
     *, snapshot: Snapshot | None = None, evaluation_ids: Sequence[UUID] = (), withdrawals_from: str = ""
 ) -> None:
-    """Sign within the transaction that publishes or withdraws, which goes on where that fails.
-
-    What cannot be signed must not keep a board from being published: the log has the reason, and the next sweep tries
-    again (`sign_unsigned`).
-    """
+    """Sign within the transaction that publishes or withdraws. A failure to sign must not block publication: it is
+    logged, and the next sweep tries again (`sign_unsigned`)."""
     try:
         with transaction.atomic():
             sign_evaluations(evaluation_ids)
@@ -113,19 +110,19 @@ def sign_when_possible(
 
 
 def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
-    """Sign a snapshot, and those of its evaluations that are not signed yet.
+    """Sign a snapshot and its evaluations that are not signed yet.
 
-    Before: within the transaction that made it, or with its suite locked as `boards.services.lock_board` does.
+    Before: within the transaction that created it, or with its suite locked as `lock_board` does.
     After: it has a signature; None if this process has no key.
     """
-    if (there := SnapshotSignature.objects.filter(pk=snapshot.pk).first()) is not None:
-        return there
+    if (signature := SnapshotSignature.objects.filter(pk=snapshot.pk).first()) is not None:
+        return signature
     key = signing_key()
     if key is None:
         return None
     if snapshot.season is not None:
         sign_announcement(snapshot.season)
-    # As PostgreSQL keeps it, which is how it is served: `jsonb` rewrites some numbers.
+    # As PostgreSQL stores and the site serves it: `jsonb` rewrites some numbers.
     content = Snapshot.objects.get(pk=snapshot.pk).content
     salts = {
         row["evaluation"]: {field: secrets.token_hex(_SALT_BYTES) for field in NAMES if field in row}
@@ -160,15 +157,15 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
 
 
 def signature_of(snapshot: Snapshot) -> SnapshotSignature | None:
-    """The signature of a snapshot that was read with it."""
+    """The signature of a snapshot that was read with `select_related`, or None."""
     return getattr(snapshot, "signature", None)
 
 
 def sign_withdrawals(suite: str, *, key: PrivateKey) -> Withdrawals:
-    """Sign the withdrawals of a suite that are not signed yet, in their order.
+    """Sign the unsigned withdrawals of a suite, in order. Returns the reference to them for the next snapshot.
 
     Before: within a transaction; the suite is locked as `lock_board` does.
-    After: all of them are signed. Returns what the next snapshot says of them.
+    After: all of them are signed.
     """
     newest = Withdrawals(count=0, statement=None)
     for withdrawal in Withdrawal.objects.filter(suite=suite).order_by("number").select_for_update():
@@ -185,11 +182,11 @@ def withdraw(
     *, suite: str, what: str, reason: str, evaluations: Sequence[str], through: int, placeholder: str | None = None,
     contents: Mapping[str, str] = MappingProxyType({}),
 ) -> None:  # fmt: skip
-    """State that names or rows are taken back from the boards of a suite, as `WithdrawalStatement` describes.
+    """Record the withdrawal of names or rows from the boards of a suite (see `WithdrawalStatement`).
 
     Before: within a transaction; the suite is locked as `lock_board` does.
-    After: the statements wait to be signed, by `sign_when_possible` or the next sweep. A site that never signed
-    anything makes none.
+    After: the statements are to be signed by `sign_when_possible` or the next sweep. A site that has never signed
+    anything records none.
     """
     if first_signed_at() is None:
         return
@@ -204,21 +201,20 @@ def withdraw(
 
 
 def withdraw_rows(*, before: Snapshot, after: Snapshot) -> None:
-    """State which rows a new snapshot no longer has, though no later run of the same planner replaced them.
+    """Record which rows a new snapshot dropped without a later run of the same planner replacing them.
 
-    Before: within the transaction that made it; the suite is locked.
+    Before: within the transaction that created it; the suite is locked.
     """
     left = rows_that_left(before=before.content["rows"], after=after.content["rows"])
     hidden = Evaluation.runs.filter(pk__in=left, hidden_at__isnull=False).values_list("pk", flat=True)
     by_operator = {str(pk) for pk in hidden}
     for reason, is_hidden in (("hidden by an operator", True), ("not ranked any more", False)):
-        if evaluations := [one for one in left if (one in by_operator) is is_hidden]:
+        if evaluations := [evaluation for evaluation in left if (evaluation in by_operator) is is_hidden]:
             withdraw(suite=after.suite.slug, what="row", reason=reason, evaluations=evaluations, through=before.number)
 
 
 def forget_salts(*, snapshot: Snapshot, field: str, evaluations: Collection[str]) -> None:
-    """Forget the salts of a name in these rows of a snapshot, so that nobody can confirm a guess of it by the
-    signature."""
+    """Delete the salts of a name in these rows of a snapshot, so that the signature cannot confirm a guessed name."""
     signature = SnapshotSignature.objects.select_for_update().filter(pk=snapshot.pk).first()
     if signature is None:
         return
@@ -230,15 +226,14 @@ def forget_salts(*, snapshot: Snapshot, field: str, evaluations: Collection[str]
 
 
 def bound_by_content(suite: str) -> set[int]:
-    """Numbers of the snapshots that the statement after them names by their content, since they were not signed."""
+    """Numbers of the unsigned snapshots that the next statement refers to by content digest."""
     envelopes = SnapshotSignature.objects.filter(snapshot__suite__slug=suite).values_list("envelope", flat=True)
     named = (json.loads(base64.b64decode(envelope["payload"]))["previous"] for envelope in envelopes)
     return {previous["number"] for previous in named if previous is not None and previous["content"] is not None}
 
 
 def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Mapping[str, str]]:
-    """The results of an evaluation's tasks in the suite's order, as they are signed, and the digests of its records by
-    task."""
+    """The signed form of an evaluation's results in the suite's order, and the digests of its records by task."""
     entries, records = list[TaskEntry](), dict[str, str]()
     results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position")
     for *figures, digest in results.values_list(*_TASK_COLUMNS.values(), "record_digest"):
@@ -251,7 +246,7 @@ def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Ma
 
 
 def suite_facts(suite: Suite) -> SuiteFacts:
-    """What a statement says of a suite."""
+    """The description of a suite in statements."""
     primary = primary_metric(suite)
     return SuiteFacts(
         slug=suite.slug,
@@ -278,16 +273,16 @@ def suite_facts(suite: Suite) -> SuiteFacts:
     )
 
 
-def _conditions(found: Snapshot | Evaluation) -> Conditions:
-    season = found.season_id or ""
+def _conditions(subject: Snapshot | Evaluation) -> Conditions:
+    season = subject.season_id or ""
     return Conditions(
-        profile=found.profile,
-        profile_digest=found.profile_digest,
-        split=found.split,
-        samples=found.samples,
-        data_digest=found.data_digest,
+        profile=subject.profile,
+        profile_digest=subject.profile_digest,
+        split=subject.split,
+        samples=subject.samples,
+        data_digest=subject.data_digest,
         season=season,
-        commitment=commitment_of(season=season, suite=found.suite.slug) if season else "",
+        commitment=commitment_of(season=season, suite=subject.suite.slug) if season else "",
     )
 
 
@@ -316,7 +311,7 @@ def _evaluation_signature(*, evaluation: Evaluation, key: PrivateKey) -> Evaluat
 
 
 def _withdrawal(withdrawal: Withdrawal, *, key: PrivateKey, previous: str | None) -> WithdrawalStatement:
-    concerned = SnapshotSignature.objects.filter(
+    signatures = SnapshotSignature.objects.filter(
         snapshot__suite__slug=withdrawal.suite, snapshot__number=withdrawal.through
     )
     fields = ("number", "what", "reason", "evaluations", "placeholder", "through", "contents", "created")
@@ -325,7 +320,7 @@ def _withdrawal(withdrawal: Withdrawal, *, key: PrivateKey, previous: str | None
         "suite": withdrawal.suite,
         "key": key.public.id,
         "previous": previous,
-        "snapshot": concerned.values_list("statement_digest", flat=True).first(),
+        "snapshot": signatures.values_list("statement_digest", flat=True).first(),
     })  # fmt: skip
 
 
@@ -349,43 +344,39 @@ def _row_digests(*, rows: Sequence[Mapping[str, Any]], salts: Mapping[str, Mappi
 
 def _previous(snapshot: Snapshot) -> Previous | None:
     before = Snapshot.objects.filter(suite__slug=snapshot.suite.slug, number__lt=snapshot.number)
-    found = before.order_by("-number").values("number", "digest", "signature__statement_digest").first()
-    if found is None:
+    previous = before.order_by("-number").values("number", "digest", "signature__statement_digest").first()
+    if previous is None:
         return None
-    statement = found["signature__statement_digest"]
-    return Previous(number=found["number"], statement=statement, content=None if statement else found["digest"])
+    statement = previous["signature__statement_digest"]
+    return Previous(number=previous["number"], statement=statement, content=None if statement else previous["digest"])
 
 
 def sign_unsigned(*, everything: bool = False) -> tuple[int, int]:
-    """Sign snapshots and evaluations that have no signature, oldest first. Returns how many of each there were.
+    """Sign snapshots and evaluations that have no signature, oldest first. Returns the numbers of both.
 
-    Before: nothing; several processes may do it at once.
-    After: what was published since the site first signed anything is signed, if this process has a key.
+    Before: nothing; concurrent runs are safe.
+    After: everything published since the site first signed anything is signed, if this process has a key.
 
     Args:
-        everything: also what was published before that. Its statements say when they were signed.
+        everything: also sign what was published before that. The statements contain the time of signing.
     """
     with transaction.atomic():
-        # Registers the key of a site that has not published anything since it was given one.
+        # Registers the key of a site that has published nothing since the key was configured.
         if signing_key() is None:
             return 0, 0
         for season in Season.objects.filter(closed=None).order_by("announced"):
             sign_announcement(season)
     since = None if everything else first_signed_at()
-    _withdrawals()
-    snapshots = _snapshots(Q() if since is None else Q(created__gte=since))
-    return snapshots, _evaluations(Q() if since is None else Q(finished__gte=since))
-
-
-def _withdrawals() -> None:
     for slug in sorted(set(Withdrawal.objects.filter(envelope=None).values_list("suite", flat=True))):
         with transaction.atomic():
             lock_board(slug)
             sign_when_possible(withdrawals_from=slug)
+    snapshots = _snapshots(Q() if since is None else Q(created__gte=since))
+    return snapshots, _evaluations(Q() if since is None else Q(finished__gte=since))
 
 
-def _snapshots(wanted: Q) -> int:
-    unsigned = Snapshot.objects.filter(wanted, signature=None)
+def _snapshots(selected: Q) -> int:
+    unsigned = Snapshot.objects.filter(selected, signature=None)
     signed = 0
     for slug in sorted(set(unsigned.order_by().values_list("suite__slug", flat=True))):
         numbers = unsigned.filter(suite__slug=slug).order_by("number").values_list("pk", flat=True)
@@ -399,9 +390,9 @@ def _snapshots(wanted: Q) -> int:
     return signed
 
 
-def _evaluations(wanted: Q) -> int:
-    """Those that no snapshot holds: private ones, and worse ones of a planner."""
-    completed = Evaluation.objects.filter(wanted, state=EvaluationState.COMPLETED, signature=None)
+def _evaluations(selected: Q) -> int:
+    """Evaluations outside all snapshots: private ones, and superseded runs."""
+    completed = Evaluation.objects.filter(selected, state=EvaluationState.COMPLETED, signature=None)
     ids = list(completed.order_by("finished").values_list("pk", flat=True))
     for start in range(0, len(ids), _EVALUATIONS_AT_ONCE):
         sign_when_possible(evaluation_ids=ids[start : start + _EVALUATIONS_AT_ONCE])

@@ -6,9 +6,9 @@ from leaderboard.platform.celery import task
 
 @task
 def sign_unsigned() -> None:
-    """Sign what a process without the key has published.
+    """Sign what processes without the key have published.
 
-    Before: nothing; it may run twice at once.
+    Before: nothing; concurrent runs are safe.
     After: every snapshot since the site first signed one has a signature, if this process has the key.
     """
     services.sign_unsigned()

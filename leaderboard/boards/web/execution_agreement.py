@@ -1,4 +1,4 @@
-"""Whether SE predicts what plans produce, over the rows of a board whose plans are executed and judged."""
+"""Agreement of SE with execution, over the rows of a board whose plans are both executed and judged."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,8 +19,7 @@ _SE, _UNDECIDED = "SE", "undecided"
 
 
 def agreement_on(*, suite: Suite, rows: Sequence[Mapping[str, Any]], samples: int) -> AgreementReport | None:
-    """SE and execution, over every plan of a board that was executed; those of `gold` aside, with which scores are
-    compared.
+    """Agreement of SE with execution over all executed plans of a board, except those of `gold`, the reference.
 
     Args:
         suite: of the board.
@@ -28,7 +27,7 @@ def agreement_on(*, suite: Suite, rows: Sequence[Mapping[str, Any]], samples: in
         samples: of each task.
 
     Returns:
-        None where plans are not both judged and executed, or none is there with SE = 1, or none with SE = 0.
+        None if plans are not both judged and executed, or if no plan has SE = 1 or none has SE = 0.
     """
     columns = {column.key: column for column in suite.columns if column.key in (_SE, RELATIVE, _UNDECIDED)}
     if len(columns) < 3:
@@ -36,14 +35,14 @@ def agreement_on(*, suite: Suite, rows: Sequence[Mapping[str, Any]], samples: in
     tasks = list(Task.objects.filter(suite=suite).order_by("position").values_list("pk", "key", "metric"))
     own = [row["evaluation"] for row in rows if not (is_bundled(row["kind"]) and row.get("strategy") == GOLD)]
     tables = {
-        # Without the faults of planners, which count as 0 in both.
+        # Without planner faults, which count as 0 in both.
         key: tables_of(column=replace(column, fault=None), samples=samples, evaluations=own, tasks=tasks)
         for key, column in columns.items()
     }
     keys = [key for _, key, _ in tasks]
-    found = [plan for one in own for plan in _plans({name: table[one] for name, table in tables.items()}, keys)]
+    plans = [plan for pk in own for plan in _plans({name: table[pk] for name, table in tables.items()}, keys)]
     try:
-        return agreement_of(suite=suite.slug, found=found)
+        return agreement_of(suite=suite.slug, found=plans)
     except ValueError:
         return None
 
@@ -60,32 +59,28 @@ def _plans(tables: Mapping[str, Any], keys: Sequence[str]) -> Iterator[ExecutedP
         )
 
 
-class AgreementShown(NamedTuple):
-    """Whether SE predicts what plans produce."""
+class AgreementFigures(NamedTuple):
+    """The figures of an agreement report, as text."""
 
     plans: str
     threshold: str
-    """From which share of the gold plan's score on a result is good."""
+    """Minimum share of the gold plan's score at which a result is good."""
     rows: tuple[tuple[str, str, str], ...]
-    """What a figure is, the figure, and its interval."""
+    """Label, value and interval of each figure."""
 
 
-_shown: SharedCache[tuple[Mark, str], tuple[AgreementShown | None]] = SharedCache(maxsize=50)
+_figures: SharedCache[tuple[Mark, str], tuple[AgreementFigures | None]] = SharedCache(maxsize=50)
 """By the rows of a board and the suite."""
 
 
-def agreement_shown_on(*, suite: Suite, content: BoardContent, samples: int) -> AgreementShown | None:
-    """The figures of a board, worked out once in each process; None as in `agreement_on`."""
+def agreement_figures(*, suite: Suite, content: BoardContent, samples: int) -> AgreementFigures | None:
+    """The figures of a board, cached per process; None as in `agreement_on`."""
 
-    def make() -> tuple[AgreementShown | None]:
-        return (agreement_shown(agreement_on(suite=suite, rows=content.rows, samples=samples)),)
+    def make() -> tuple[AgreementFigures | None]:
+        report = agreement_on(suite=suite, rows=content.rows, samples=samples)
+        if report is None:
+            return (None,)
+        rows = tuple((words, f"{mean.mean:.3f}", mean.in_words(form=".3f")) for words, mean in report.figures())
+        return (AgreementFigures(plans=f"{report.plans:,}", threshold=f"{GOOD:.0%}".replace("%", " %"), rows=rows),)
 
-    return _shown.get_or_make((content.mark, suite.digest), make)[0]
-
-
-def agreement_shown(report: AgreementReport | None) -> AgreementShown | None:
-    """The figures of a board on which plans are judged and executed."""
-    if report is None:
-        return None
-    rows = tuple((words, f"{found.mean:.3f}", found.in_words(form=".3f")) for words, found in report.figures())
-    return AgreementShown(plans=f"{report.plans:,}", threshold=f"{GOOD:.0%}".replace("%", " %"), rows=rows)
+    return _figures.get_or_make((content.mark, suite.digest), make)[0]

@@ -1,4 +1,4 @@
-"""Snapshots as files, and feeds of what is published."""
+"""Snapshots as files, and feeds of published evaluations."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ from leaderboard.platform.lru_cache import SharedCache
 
 MOST_ENTRIES = 30
 BIBTEX = "text/plain; charset=utf-8"
-"""Shown by every browser, so that it can be copied."""
+"""Browsers display it, so that it can be copied."""
 _FORMATS: Mapping[str, tuple[str, Callable[[Exported], str | bytes]]] = MappingProxyType(
     {
         "csv": ("text/csv; charset=utf-8", as_csv),
@@ -38,7 +38,7 @@ _FORMATS: Mapping[str, tuple[str, Callable[[Exported], str | bytes]]] = MappingP
 )
 
 _SAVED = frozenset({"csv", "parquet"})
-"""Forms that browsers save instead of showing them."""
+"""Formats that browsers save instead of displaying."""
 
 _texts: SharedCache[tuple[int, str, str, str], str | bytes] = SharedCache(maxsize=12)
 """600 planners with twelve metrics take 50 ms and 1 MB as JSON."""
@@ -63,7 +63,7 @@ def newest_file(request: HttpRequest, suite: str, extension: str) -> HttpRespons
 
 @require_safe
 def row_file(request: HttpRequest, suite: str, number: int, evaluation: UUID) -> HttpResponse:
-    """One row of a snapshot, to be cited."""
+    """One row of a snapshot as a BibTeX entry."""
     snapshot = find_snapshot(suite=suite, number=number)
     row = next((row for row in content_of(snapshot).rows if row["evaluation"] == str(evaluation)), None)
     if row is None:
@@ -102,7 +102,7 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
 
     def text() -> str | bytes:
         exported = _exported(request=request, snapshot=snapshot)
-        # JSON has the rows as stored, so that readers can check the digest.
+        # JSON contains the stored rows, so that readers can verify the digest.
         return write(exported._replace(rows=snapshot.content["rows"]) if extension == "json" else exported)
 
     def make() -> HttpResponse:
@@ -130,22 +130,21 @@ def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
 
 def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
     def make() -> HttpResponse:
-        found = Atom1Feed(
+        atom = Atom1Feed(
             title=title,
             link=request.build_absolute_uri(address),
             description=None,
             feed_url=request.build_absolute_uri(request.path),
         )
         for evaluation in evaluations:
-            found.add_item(**_entry(request=request, evaluation=evaluation))
-        return HttpResponse(found.writeString("utf-8"), content_type=Atom1Feed.content_type)
+            atom.add_item(**_entry(request=request, evaluation=evaluation))
+        return HttpResponse(atom.writeString("utf-8"), content_type=Atom1Feed.content_type)
 
     times = [
-        [str(one.pk), str(one.published)]  # type: ignore[attr-defined]  # annotated by `newest_evaluations`
-        for one in evaluations
+        [str(evaluation.pk), str(evaluation.published)]  # type: ignore[attr-defined]  # by `newest_evaluations`
+        for evaluation in evaluations
     ]
-    parts = [title, times]
-    return tagged_page(request=request, parts=parts, make=make)
+    return tagged_page(request=request, parts=[title, times], make=make)
 
 
 def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The page of a board's tasks: who solves which, as a heat map whose cells lead to the results."""
+"""The page of a board's tasks: a heat map of tasks by planner whose cells link to the results."""
 
 import re
 from math import isnan
@@ -24,7 +24,6 @@ from leaderboard.boards.matrix import (
     RANKED,
     SIMILAR,
     Band,
-    HeatPlanner,
     HeatTask,
     Solved,
     TaskMatrix,
@@ -43,7 +42,7 @@ from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.lru_cache import SharedCache
 
 PER_PAGE = 100
-"""Tasks in the table; the picture has all."""
+"""Tasks per page of the table; the picture has all."""
 MOST_WORDS = 90
 ORDERS = {CLUSTERED: "Unsolved first, similar together", HARDEST: "Hardest first", AS_IN_SUITE: "As in the suite"}
 COLUMNS = {RANKED: "By rank", SIMILAR: "Similar together"}
@@ -53,12 +52,12 @@ _SAFE = "/~:@!$&'()*+,;="
 
 
 class Arrangement(NamedTuple):
-    """What the address asks for."""
+    """The order that a query string selects."""
 
     order: str
     columns: str
     page: int = 1
-    """Of the planners, by rank."""
+    """Page of the planners, by rank."""
 
 
 class Arranged(NamedTuple):
@@ -77,9 +76,9 @@ class HeatRow(NamedTuple):
     words: str
     """Its request, shortened."""
     heading: str
-    """Of the band that begins here."""
+    """Heading of the band that starts here, or empty."""
     cells: SafeString
-    """Of all planners."""
+    """The cells of all planners."""
 
 
 _arranged: SharedCache[tuple[int, str, Arrangement], Arranged] = SharedCache(maxsize=24)
@@ -87,14 +86,14 @@ _arranged: SharedCache[tuple[int, str, Arrangement], Arranged] = SharedCache(max
 
 @require_safe
 def heat(request: HttpRequest, suite: str) -> HttpResponse:
-    """All tasks of a board by planner, the unsolved ones first; each cell leads to the result."""
+    """All tasks of a board by planner, unsolved tasks first; each cell links to the result."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
-    shown: list[object] = [found.digest, found.title, found.description]
+    parts: list[object] = [found.digest, found.title, found.description]
     if snapshot is not None:
-        shown += [snapshot.pk, snapshot.digest]
+        parts += [snapshot.pk, snapshot.digest]
     is_withheld = snapshot is not None and withholds_tasks(reader=None, of=snapshot)
-    shown.append(is_withheld)
+    parts.append(is_withheld)
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "tasks"}
@@ -104,12 +103,12 @@ def heat(request: HttpRequest, suite: str) -> HttpResponse:
             context |= _page(request=request, suite=found, snapshot=snapshot)
         return render(request, "boards/heat.html", context)
 
-    return tagged_page(request=request, parts=shown, make=make)
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe
 def heat_file(request: HttpRequest, suite: str) -> HttpResponse:
-    """The values that the page shows of all tasks, as CSV."""
+    """The values of all tasks on the page, as CSV."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
     if snapshot is None:
@@ -131,13 +130,13 @@ def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str
     arrangement = read_arrangement(request)
     matrix = matrix_of(suite=suite, snapshot=snapshot, rows=content_of(snapshot).rows, page=arrangement.page)
     arranged = arranged_of(matrix=matrix, suite=suite, snapshot=snapshot, arrangement=arrangement)
-    order = [place for band in arranged.bands for place in band.tasks]
+    order = [task for band in arranged.bands for task in band.tasks]
     page = Paginator(order, PER_PAGE).get_page(request.GET.get("page"))
     return {
         "metric": primary_metric(suite),
         "matrix": matrix,
-        "planners": [matrix.planners[place] for place in arranged.columns],
-        "rows": _rows(matrix=matrix, arranged=arranged, places=list(page)),
+        "planners": [matrix.planners[position] for position in arranged.columns],
+        "rows": _rows(matrix=matrix, arranged=arranged, tasks=list(page)),
         "page": page,
         "picture": arranged.picture,
         "orders": [(key, words, key == arrangement.order) for key, words in ORDERS.items()],
@@ -151,7 +150,7 @@ def _page(*, request: HttpRequest, suite: Suite, snapshot: Snapshot) -> dict[str
 
 
 def _planner_pages(matrix: TaskMatrix) -> list[tuple[int, str, bool]]:
-    """Number and words of each page of planners, and whether it is shown; none where there is only one."""
+    """Number and label of each page of planners, and whether it is the current one; empty if there is only one."""
     firsts = range(0, matrix.ranked, MOST_PLANNERS)
     if len(firsts) < 2:
         return []
@@ -162,7 +161,7 @@ def _planner_pages(matrix: TaskMatrix) -> list[tuple[int, str, bool]]:
 
 
 def read_arrangement(request: HttpRequest) -> Arrangement:
-    """The order that an address asks for; what is unknown is the usual one."""
+    """The order that the query string selects; unknown values select the default."""
     order, columns, page = (request.GET.get(name, "") for name in ("order", "planners", PLANNER_PAGE))
     return Arrangement(
         order if order in ORDERS else CLUSTERED,
@@ -172,7 +171,7 @@ def read_arrangement(request: HttpRequest) -> Arrangement:
 
 
 def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrangement: Arrangement) -> Arranged:
-    """The matrix of a snapshot in an order, computed once per process."""
+    """The matrix of a snapshot in an order, cached per process."""
 
     def make() -> Arranged:
         bands = bands_of(matrix, order=arrangement.order)
@@ -182,7 +181,7 @@ def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrange
             matrix=matrix,
             bands=bands,
             columns=columns,
-            addresses=[reverse("evaluations:detail", args=[one.evaluation]) for one in matrix.planners],
+            addresses=[reverse("evaluations:detail", args=[planner.evaluation]) for planner in matrix.planners],
             blocks=[_block(first=first, total=total, arrangement=arrangement) for first in range(0, total, PER_PAGE)],
             title=f"{suite.title}: tasks by planner",
         )
@@ -194,74 +193,58 @@ def arranged_of(*, matrix: TaskMatrix, suite: Suite, snapshot: Snapshot, arrange
 def _block(*, first: int, total: int, arrangement: Arrangement) -> Block:
     number, last = first // PER_PAGE + 1, min(first + PER_PAGE, total)
     planners = {"planners": arrangement.columns, PLANNER_PAGE: str(arrangement.page)}
-    chosen = {"order": arrangement.order, **planners, "page": str(number)}
-    usual = {"order": CLUSTERED, "planners": RANKED, PLANNER_PAGE: "1", "page": "1"}
-    query = written((name, value) for name, value in chosen.items() if value != usual[name])
+    values = {"order": arrangement.order, **planners, "page": str(number)}
+    defaults = {"order": CLUSTERED, "planners": RANKED, PLANNER_PAGE: "1", "page": "1"}
+    query = written((name, value) for name, value in values.items() if value != defaults[name])
     words = f"Tasks {first + 1:,} to {last:,} in the table"
     return Block(f"{query or '?'}#table", words, first, last - first)
 
 
-def _rows(*, matrix: TaskMatrix, arranged: Arranged, places: list[int]) -> list[HeatRow]:
+def _rows(*, matrix: TaskMatrix, arranged: Arranged, tasks: list[int]) -> list[HeatRow]:
     heads = {
         band.tasks[0]: f"{BAND_WORDS[band.solved]}: {len(band.tasks):,}"
         for band in arranged.bands
         if band.solved is not None
     }
-    solved = {place: band.solved for band in arranged.bands for place in band.tasks}
-    if places and places[0] not in heads and (kind := solved[places[0]]) is not None:
-        heads[places[0]] = f"{BAND_WORDS[kind]}, continued"
-    columns = [_HeatColumn.of(matrix.planners[place], place=place) for place in arranged.columns]
+    solved = {task: band.solved for band in arranged.bands for task in band.tasks}
+    if tasks and tasks[0] not in heads and (kind := solved[tasks[0]]) is not None:
+        heads[tasks[0]] = f"{BAND_WORDS[kind]}, continued"
+    columns = []
+    for position in arranged.columns:
+        planner = matrix.planners[position]
+        address = reverse("evaluations:task", args=[planner.evaluation, "0"]).removesuffix("0/")
+        columns.append(_HeatColumn(position, escape(address), escape(planner.planner)))
     return [
         HeatRow(
-            task=matrix.tasks[place],
-            words=shortened(matrix.tasks[place].text, most=MOST_WORDS),
-            heading=heads.get(place, ""),
-            cells=_cells(matrix=matrix, place=place, columns=columns),
+            task=matrix.tasks[task],
+            words=shortened(matrix.tasks[task].text, most=MOST_WORDS),
+            heading=heads.get(task, ""),
+            cells=_cells(matrix=matrix, task=task, columns=columns),
         )
-        for place in places
+        for task in tasks
     ]
 
 
 class _HeatColumn(NamedTuple):
-    """What all cells of a planner share, escaped once: a page has thousands of cells."""
+    """The shared parts of a planner's cells, escaped once, since a page has thousands of cells."""
 
-    place: int
+    position: int
     address: str
-    """Of its tasks, without a key."""
+    """URL of its tasks, without a key."""
     planner: str
 
-    @classmethod
-    def of(cls, planner: HeatPlanner, *, place: int) -> "_HeatColumn":
-        address = reverse("evaluations:task", args=[planner.evaluation, "0"]).removesuffix("0/")
-        return cls(place, escape(address), escape(planner.planner))
 
-
-def _cells(*, matrix: TaskMatrix, place: int, columns: list[_HeatColumn]) -> SafeString:
-    key = escape(matrix.tasks[place].key)
-    end = escape(quote(matrix.tasks[place].key, safe=_SAFE))
-    values = matrix.values[place].tolist()
-    return format_html_join(
-        "",
-        '<td class="{}"><a href="{}{}/" title="{}, {}: {}">{}</a></td>',
-        (
-            (_shade(value, matrix=matrix), column.address, end, key, column.planner, _long(value), _short(value))
-            for column in columns
-            for value in (values[column.place],)
-        ),
-    )
-
-
-def _long(value: float) -> str:
-    return "no score" if isnan(value) else f"{value:.3f}"
-
-
-def _shade(value: float, *, matrix: TaskMatrix) -> str:
-    return "missing" if isnan(value) else f"heat-{level_of(value, low=matrix.low, high=matrix.high)}"
-
-
-def _short(value: float) -> str:
-    """Two decimals without the leading zero; whole numbers as such."""
-    if isnan(value):
-        return "\N{EN DASH}"
-    text = f"{value:.2f}"
-    return text.removesuffix(".00") if text.endswith(".00") else text.replace("0.", ".", 1)
+def _cells(*, matrix: TaskMatrix, task: int, columns: list[_HeatColumn]) -> SafeString:
+    key = escape(matrix.tasks[task].key)
+    end = escape(quote(matrix.tasks[task].key, safe=_SAFE))
+    values = matrix.values[task].tolist()
+    cells = []
+    for column in columns:
+        value, shade, long, short = values[column.position], "missing", "no score", "\N{EN DASH}"
+        if not isnan(value):
+            shade, long = f"heat-{level_of(value, low=matrix.low, high=matrix.high)}", f"{value:.3f}"
+            # Two decimals without the leading zero; whole numbers without decimals.
+            text = f"{value:.2f}"
+            short = text.removesuffix(".00") if text.endswith(".00") else text.replace("0.", ".", 1)
+        cells.append((shade, column.address, end, key, column.planner, long, short))
+    return format_html_join("", '<td class="{}"><a href="{}{}/" title="{}, {}: {}">{}</a></td>', cells)

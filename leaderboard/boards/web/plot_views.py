@@ -1,4 +1,4 @@
-"""The page of a board's plots, and every picture of a board as a file."""
+"""The page of a board's plots, and files of all pictures of a board."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from leaderboard.platform.lru_cache import SharedCache
 
 LOGARITHMIC = "log"
 _files: SharedCache[tuple[int, Picture], bytes] = SharedCache(maxsize=32)
-"""PNG files by snapshot and picture: a large heat map takes a second to draw, and anybody may ask for it."""
+"""PNG files by snapshot and picture, since drawing a large heat map takes a second and is open to anyone."""
 
 
 @require_safe
@@ -37,15 +37,23 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "plots", "is_log": is_log}
         if snapshot is not None and version is not None:
-            context |= _drawn(suite=found, snapshot=snapshot, version=version, is_log=is_log)
+            drawn = [
+                _plot(key, suite=found, snapshot=snapshot, version=version, is_log=is_log) for key in ("time", *COSTS)
+            ]
+            context |= {
+                "metric": primary_metric(found),
+                "plots": [plot for plot in drawn if plot is not None],
+                "cost_is_unknown": not any(drawn[1:]),
+                "groups": groups.best_by_group(suite=found, snapshot=snapshot, content=content_of(snapshot)),
+            }
         return render(request, "boards/plots.html", context)
 
-    return tagged_page(request=request, parts=_shown(suite=found, snapshot=snapshot, version=version), make=make)
+    return tagged_page(request=request, parts=_parts(suite=found, snapshot=snapshot, version=version), make=make)
 
 
 @require_safe
 def picture_file(request: HttpRequest, suite: str, picture: str, drawn_as: str) -> HttpResponse:
-    """A picture of a board as it is now, as SVG or PNG: `tasks`, `time`, a key of `COSTS`, or `group-` and a facet."""
+    """A picture of the current board as SVG or PNG: `tasks`, `time`, a key of `COSTS`, or `group-` and a facet."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
     if snapshot is None:
@@ -65,25 +73,15 @@ def picture_file(request: HttpRequest, suite: str, picture: str, drawn_as: str) 
         response["Content-Disposition"] = f'attachment; filename="{found.slug}-{drawn.key}.{drawn_as}"'
         return response
 
-    parts = _shown(suite=found, snapshot=snapshot, version=version)
+    parts = _parts(suite=found, snapshot=snapshot, version=version)
     return tagged_page(request=request, parts=parts, make=make)
 
 
-def _shown(*, suite: Suite, snapshot: Snapshot | None, version: AllVersion | None) -> list[object]:
-    shown: list[object] = [suite.digest, suite.title, suite.description]
+def _parts(*, suite: Suite, snapshot: Snapshot | None, version: AllVersion | None) -> list[object]:
+    parts: list[object] = [suite.digest, suite.title, suite.description]
     if snapshot is not None and version is not None:
-        shown += [snapshot.pk, snapshot.digest, *version.parts]
-    return shown
-
-
-def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion, is_log: bool) -> dict[str, Any]:
-    drawn = [_plot(key, suite=suite, snapshot=snapshot, version=version, is_log=is_log) for key in ("time", *COSTS)]
-    return {
-        "metric": primary_metric(suite),
-        "plots": [plot for plot in drawn if plot is not None],
-        "cost_is_unknown": not any(drawn[1:]),
-        "groups": groups.best_by_group(suite=suite, snapshot=snapshot, content=content_of(snapshot)),
-    }
+        parts += [snapshot.pk, snapshot.digest, *version.parts]
+    return parts
 
 
 def _plot(key: str, *, suite: Suite, snapshot: Snapshot, version: AllVersion, is_log: bool) -> Plot | None:

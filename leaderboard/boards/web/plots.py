@@ -1,4 +1,4 @@
-"""Plots of a board: score over time, and score against what a plan costs or how large the model is. No database."""
+"""Plots of a board: score over time, and score against cost or model size. No database access."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,26 +14,18 @@ from leaderboard.boards.web.presenters import dollars_in_words, seconds_in_words
 
 _PLAIN = Unit("")
 LEAST_SCORES = 0.2
-"""Range of an axis of scores."""
+"""Minimum range of an axis of scores."""
 
 
 class Cost(NamedTuple):
-    """Something that a better score may cost."""
+    """A cost of better scores."""
 
     name: str
     """In titles, such as `latency`."""
     units: tuple[tuple[float, Unit], ...]
-    """Limits of the largest value, and the unit of the axis below it."""
+    """Limit of the largest value, and the axis unit below this limit."""
     words: Callable[[float], str]
-    """Writes one value with its unit."""
-
-
-def _tokens_in_words(tokens: float) -> str:
-    return f"{tokens:,.0f}"
-
-
-def _size(parameters: float) -> str:
-    return size_in_words(round(parameters))
+    """Formats a value with its unit."""
 
 
 COSTS: Mapping[str, Cost] = {
@@ -60,7 +52,7 @@ COSTS: Mapping[str, Cost] = {
             (20_000.0, Unit("Tokens, mean per task")),
             (0.0, Unit("Thousand tokens, mean per task", 1000.0)),
         ),
-        _tokens_in_words,
+        "{:,.0f}".format,
     ),
     "parameters": Cost(
         "size",
@@ -69,10 +61,10 @@ COSTS: Mapping[str, Cost] = {
             (1e9, Unit("Million parameters of the model", 1e6)),
             (0.0, Unit("Billion parameters of the model", 1e9)),
         ),
-        _size,
+        lambda parameters: size_in_words(round(parameters)),
     ),
 }
-"""By the name of `value_of`."""
+"""By key of `value_of`."""
 
 
 class Plot(NamedTuple):
@@ -82,9 +74,9 @@ class Plot(NamedTuple):
     heads: tuple[str, ...]
     """Headings of the table: planner, x, score, interval, whether it is on the line."""
     table: tuple[tuple[str, str, str, str, str, bool], ...]
-    """Address, planner, x, score, interval, and whether it is on the line."""
+    """Link, planner, x, score, interval, and whether it is on the line."""
     left_out: int
-    """Dots that the table does not have, and that are drawn small."""
+    """Number of small dots, which are not in the table."""
 
 
 class Sample(NamedTuple):
@@ -96,44 +88,44 @@ class Sample(NamedTuple):
 
 
 def time_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -> list[Sample]:
-    """Score by the time at which the evaluation ended, in seconds since 1970, the first first."""
-    found = (
+    """Score by finishing time, in seconds since 1970, oldest first."""
+    samples = (
         Sample(datetime.fromisoformat(row["finished"]).timestamp(), value, row)
         for row in rows
         if (value := value_of(row, metric["key"])) is not None
     )
-    return sorted(found, key=lambda sample: sample.x)
+    return sorted(samples, key=lambda sample: sample.x)
 
 
 def cost_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> list[Sample]:
-    """Score by one of `COSTS`, the cheapest first, without rows whose cost is not known."""
-    found = (
+    """Score by one of `COSTS`, cheapest first, without rows of unknown cost."""
+    samples = (
         Sample(float(spent), value, row)
         for row in rows
         if (value := value_of(row, metric["key"])) is not None and (spent := value_of(row, cost)) is not None
     )
-    return sorted(found, key=lambda sample: sample.x)
+    return sorted(samples, key=lambda sample: sample.x)
 
 
 def bests(*, samples: Sequence[Sample], better: int) -> list[Sample]:
-    """Samples that are better than all before them. `better` is 1 if more score is better, else -1."""
-    found: list[Sample] = []
+    """Samples that are better than all before them. `better` is 1 if higher scores are better, else -1."""
+    records: list[Sample] = []
     for sample in samples:
-        if not found or better * sample.y > better * found[-1].y:
-            found.append(sample)
-    return found
+        if not records or better * sample.y > better * records[-1].y:
+            records.append(sample)
+    return records
 
 
 def pareto_front(*, samples: Sequence[Sample], better: int) -> list[Sample]:
-    """Samples that no other one beats: by growing cost, each better than all cheaper ones. `better` is 1 if more score
-    is better, else -1."""
+    """Samples not dominated in cost and score, by ascending cost. `better` is 1 if higher scores are better, else
+    -1."""
     return bests(samples=sorted(samples, key=lambda sample: (sample.x, -better * sample.y)), better=better)
 
 
 def over_time(
     *, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], baseline: Baseline | None = None
 ) -> Plot | None:
-    """Every evaluation by the time it ended, with the best until then as a line; None without any."""
+    """Every evaluation by finishing time, with the best score so far as a line; None without evaluations."""
     samples = time_samples(rows=rows, metric=metric)
     if not samples:
         return None
@@ -166,31 +158,30 @@ def against_cost(
     baseline: Baseline | None = None,
     is_log: bool = False,
 ) -> Plot | None:
-    """Score against one of `COSTS`, with the Pareto frontier: the rows that no other row beats in the score without
-    costing more. None if the cost of no row is known.
+    """Score against one of `COSTS`, with the Pareto frontier. None if no row's cost is known.
 
     Args:
         rows: of the board.
-        metric: that it ranks by.
+        metric: its primary metric.
         cost: key of `COSTS`.
         baseline: drawn as a line.
-        is_log: asks for a logarithmic axis, which costs of 0 do not have.
+        is_log: whether to use a logarithmic axis; ignored if a cost is 0.
     """
     samples = cost_samples(rows=rows, metric=metric, cost=cost)
     if not samples:
         return None
     front = pareto_front(samples=samples, better=sign_of(metric))
-    of, costs = COSTS[cost], [sample.x for sample in samples]
+    name, units, words = COSTS[cost]
+    costs = [sample.x for sample in samples]
     is_log = is_log and min(costs) > 0
-    unit = unit_of(costs, units=of.units)
+    unit = unit_of(costs, units=units)
     x = axis(values=costs, low=LEFT, high=WIDTH - RIGHT, is_log=is_log, floor=None if is_log else 0.0)
-    drawing = _Drawing(metric=metric, samples=samples, best=front, baseline=baseline, words=of.words)
+    drawing = _Drawing(metric=metric, samples=samples, best=front, baseline=baseline, words=words)
     return drawing.plot(
         key=cost,
-        title=f"{metric['label']} against {of.name}",
-        description=f"{_count(len(samples), 'planner')} whose {of.name} {'are' if of.name == 'tokens' else 'is'} "
-        f"known. The line is the Pareto frontier: {_count(len(front), 'planner')} that no other one beats at the "
-        "same cost or less.",
+        title=f"{metric['label']} against {name}",
+        description=f"{_count(len(samples), 'planner')} with known {name}. The line is the Pareto frontier: "
+        f"{_count(len(front), 'planner')} that no other planner beats at the same cost or less.",
         axes=drawing.axes(
             x=x, x_ticks=ticks_of(x, unit=unit), x_label=f"{unit.name}{' (logarithmic)' if is_log else ''}"
         ),
@@ -199,7 +190,7 @@ def against_cost(
 
 
 class _Drawing(NamedTuple):
-    """What both kinds of plots share."""
+    """The common part of both kinds of plots."""
 
     metric: Mapping[str, Any]
     samples: Sequence[Sample]
@@ -227,12 +218,16 @@ class _Drawing(NamedTuple):
             key=key, title=title, description=description, axes=axes, dots=dots, better=better, until=until,
             baseline=baseline,
         )  # fmt: skip
-        listed = sorted(linked(dots, better=better), key=lambda dot: dot.x)
+        table = []
+        for dot in sorted(linked(dots, better=better), key=lambda dot: dot.x):
+            interval = "" if dot.low is None or dot.high is None else f"{dot.low:.3f} to {dot.high:.3f}"
+            name = dot.words.rsplit(": ", 1)[0]
+            table.append((dot.address, name, self.words(dot.x), f"{dot.y:.3f}", interval, dot.is_best))
         return Plot(
             picture=picture,
             heads=("Planner", axes.x_label, axes.y_label, "95 % interval", "On the line"),
-            table=tuple(self._line(dot) for dot in listed),
-            left_out=len(dots) - len(listed),
+            table=tuple(table),
+            left_out=len(dots) - len(table),
         )
 
     def _dot(self, sample: Sample, *, is_best: bool) -> Dot:
@@ -249,21 +244,16 @@ class _Drawing(NamedTuple):
             is_best=is_best,
         )
 
-    def _line(self, dot: Dot) -> tuple[str, str, str, str, str, bool]:
-        interval = "" if dot.low is None or dot.high is None else f"{dot.low:.3f} to {dot.high:.3f}"
-        name = dot.words.rsplit(": ", 1)[0]
-        return dot.address, name, self.words(dot.x), f"{dot.y:.3f}", interval, dot.is_best
-
 
 def _ends(sample: Sample, *, metric: Mapping[str, Any]) -> list[float]:
-    """The ends of the interval of a sample's score; empty where there is none."""
+    """The ends of the interval of a sample's score; empty without an interval."""
     value = sample.row["metrics"].get(metric["key"]) or {}
     low, high = value.get("low"), value.get("high")
     return [] if low is None or high is None else [low, high]
 
 
 def sign_of(metric: Mapping[str, Any]) -> int:
-    """1 if more of a metric is better, else -1."""
+    """1 if higher values of a metric are better, else -1."""
     return 1 if metric.get("higher_is_better", True) else -1
 
 

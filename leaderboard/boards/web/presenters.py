@@ -1,4 +1,4 @@
-"""What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
+"""Values of the board pages, ready for the templates: numbers as text, bars with coordinates."""
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -43,20 +43,20 @@ class Cell(NamedTuple):
     """Why there is no value."""
     scale: tuple[float, float] | None
     tasks: int | None
-    """Number of tasks measured, where the coverage of the board does not say it."""
+    """Number of tasks measured, if it differs from the coverage of the board."""
 
 
 class Fact(NamedTuple):
-    """Something else that is known of a row."""
+    """A fact of a row besides its metrics."""
 
     key: str
     text: str
-    """Empty where it is not known."""
+    """Empty if unknown."""
     detail: str
 
 
 class Frame(NamedTuple):
-    """What the rows of a table have in common."""
+    """Properties that the rows of a table share."""
 
     metrics: tuple[Mapping[str, Any], ...]
     facts: tuple[str, ...]
@@ -67,8 +67,7 @@ class Frame(NamedTuple):
 
 
 class Row:
-    """One row of the table. Pages show most rows as they were rendered before (`{% keptfor %}`), so that what a row
-    shows is worked out when it is asked for."""
+    """One row of the table. Lazy, since pages take most rows from the fragment cache (`{% keptfor %}`)."""
 
     def __init__(self, data: Mapping[str, Any], *, frame: Frame) -> None:
         self.data = data
@@ -76,7 +75,7 @@ class Row:
 
     @property
     def kept_key(self) -> str:
-        """The evaluation's id, which tells rows of a table apart."""
+        """The evaluation's id, which identifies rows of a table."""
         return str(self.data["evaluation"])
 
     @property
@@ -85,7 +84,20 @@ class Row:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        return _cells(self.data, frame=self._frame)
+        frame = self._frame
+        values = {column.key: ranged(metrics=self.data["metrics"], column=column) for column in frame.columns}
+        return tuple(
+            Cell(
+                key=metric["key"],
+                value=value,
+                is_primary=metric["key"] == frame.primary,
+                missing=_why_missing(metric),
+                scale=frame.scales.get(metric["key"]),
+                tasks=None if (tasks := (value or {}).get("tasks")) == frame.covered else tasks,
+            )
+            for metric in frame.metrics
+            for value in [values[metric["key"]]]
+        )
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -94,24 +106,31 @@ class Row:
 
     @property
     def rank_is_open(self) -> bool:
-        """Whether more than one rank is left open."""
+        """Whether the paired tests leave more than one rank open."""
         return bool(self.data["rank_low"] != self.data["rank_high"])
 
     @property
     def runs(self) -> str:
-        """How many runs the planner has, and their spread; empty for a single one."""
+        """The number of runs of the planner and their spread; empty for a single run."""
         return runs_in_words(self.data.get("runs") or {})
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
-    """What is known of a row besides its metrics, in words."""
+    """The facts of a row besides its metrics, as text."""
     usage = row.get("usage") or {}
     tokens = tokens_of(row)
     cost = row.get("cost") or {}
     is_open = row.get("open_weights")
     declared = DECLARED if row.get("declared") else ""
-    found = [
-        _normalised(row.get("normalised") or {}),
+    normalised, ends = row.get("normalised") or {}, ""
+    if "mean" in normalised:
+        ends = ends_in_words(low=normalised["low"], high=normalised["high"], form=".3f")
+    facts = [
+        Fact(
+            "normalised",
+            f"{normalised['mean']:.3f}" if "mean" in normalised else "",
+            normalised.get("missing", ends),
+        ),
         Fact("strategy", str(row.get("strategy") or ""), ""),
         Fact("model_name", str(row.get("model_name") or ""), declared),
         Fact("parameters", size_in_words(row.get("parameters")), declared),
@@ -122,21 +141,14 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
             "" if tokens is None else f"{tokens:,.0f}",
             "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
         ),
-        *(Fact(*one) for one in reliability_facts(row)),
+        *(Fact(*fact) for fact in reliability_facts(row)),
         Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
     ]
-    return {fact.key: fact for fact in found}
-
-
-def _normalised(found: Mapping[str, Any]) -> Fact:
-    if "mean" not in found:
-        return Fact("normalised", "", found.get("missing", ""))
-    interval = ends_in_words(low=found["low"], high=found["high"], form=".3f")
-    return Fact("normalised", f"{found['mean']:.3f}", interval)
+    return {fact.key: fact for fact in facts}
 
 
 def size_in_words(parameters: int | None) -> str:
-    """A number of parameters as it is usually written, such as `7 B`; empty if it is not known."""
+    """A number of parameters, such as `7 B`; empty if unknown."""
     if parameters is None:
         return ""
     for factor, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
@@ -146,24 +158,24 @@ def size_in_words(parameters: int | None) -> str:
 
 
 def dollars_in_words(usd: float | None) -> str:
-    """A cost with up to three digits, however small; empty if it is not known."""
+    """A cost with up to three significant digits; empty if unknown."""
     if usd is None:
         return ""
     if usd == 0:
         return "$0"
-    # As many places as three digits need.
+    # Enough decimals for three significant digits.
     places = max(2, 2 - math.floor(math.log10(abs(usd))))
     whole, _, part = f"{usd:,.{places}f}".partition(".")
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
 def prices_in_words(cost: Mapping[str, float]) -> str:
-    """The declared prices that a cost was worked out from: of a million tokens of prompts and of answers."""
+    """The declared prices of a cost: per million prompt and completion tokens."""
     return f"${cost['prompt_price']:g} / ${cost['completion_price']:g}"
 
 
 def seconds_in_words(seconds: float | None) -> str:
-    """A duration with three digits; empty if it is not known."""
+    """A duration; empty if unknown."""
     if seconds is None:
         return ""
     return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.1f} s"
@@ -176,38 +188,22 @@ def _why_missing(metric: Mapping[str, Any]) -> str:
     return f"No task with {what} can run under this profile, so there is no value"
 
 
-def _cells(data: Mapping[str, Any], *, frame: Frame) -> tuple[Cell, ...]:
-    found = {column.key: ranged(metrics=data["metrics"], column=column) for column in frame.columns}
-    return tuple(
-        Cell(
-            key=metric["key"],
-            value=value,
-            is_primary=metric["key"] == frame.primary,
-            missing=_why_missing(metric),
-            scale=frame.scales.get(metric["key"]),
-            tasks=None if (tasks := (value or {}).get("tasks")) == frame.covered else tasks,
-        )
-        for metric in frame.metrics
-        for value in [found[metric["key"]]]
-    )
-
-
 def runs_in_words(runs: Mapping[str, Any]) -> str:
-    """How many runs a row has and how far they are apart, such as `latest of 3 runs, sd 0.012 (0.691 to 0.715)`; empty
-    for a single one."""
+    """The number of runs of a row and their spread, such as `latest of 3 runs, sd 0.012 (0.691 to 0.715)`; empty for a
+    single run."""
     count = runs.get("count", 1)
     if count < 2:
         return ""
-    told = f"mean of {count} runs" if runs["policy"] == "mean" else f"latest of {count} runs"
     if runs["identical"]:
         return f"{count} runs, identical"
+    words = f"mean of {count} runs" if runs["policy"] == "mean" else f"latest of {count} runs"
     if runs["sd"] is None:
-        return told
-    return f"{told}, sd {runs['sd']:.3f} ({runs['low']:.3f} to {runs['high']:.3f})"
+        return words
+    return f"{words}, sd {runs['sd']:.3f} ({runs['low']:.3f} to {runs['high']:.3f})"
 
 
 MOST_NARROW = 5
-"""Metrics that fit beside each other on a common screen."""
+"""Number of metrics that fit on a typical screen."""
 FACT_LABELS = {
     "normalised": (
         "Normalised",
@@ -231,30 +227,28 @@ _LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "paramete
 
 
 class Column(NamedTuple):
-    """One heading."""
-
     key: str
     label: str
     description: str
     is_metric: bool
     is_primary: bool
     sorted: str
-    """`ascending`, `descending` or nothing: the value of `aria-sort`."""
+    """`ascending`, `descending` or empty: the value of `aria-sort`."""
     link: str
-    """The `sort` parameter that a click asks for; empty if the column cannot be sorted."""
+    """The `sort` parameter of its link; empty if the column cannot be sorted."""
     scale: tuple[float, float] | None
-    """Where the bars of a metric begin and end; None where there are none."""
+    """The range of the metric's bars, or None."""
     direction: str
-    """`higher` or `lower`, where the metrics of the suite differ in which is better; else nothing."""
+    """Which values are better, `higher` or `lower`, if the suite has metrics of both kinds; otherwise empty."""
 
     @property
     def kept_key(self) -> Hashable:
-        """All of it, and the ends of the scale as they are written: 0 and 0.0 are equal."""
+        # The scale as text too: 0 and 0.0 are equal but rendered differently.
         return self, str(self.scale)
 
 
 class ColumnChoice(NamedTuple):
-    """A column that may be shown."""
+    """An optional column."""
 
     key: str
     label: str
@@ -268,9 +262,9 @@ class Table(NamedTuple):
     rows: tuple[Row, ...]
     coverage: Mapping[str, int]
     is_wide: bool
-    """Whether there are so many columns that the table scrolls beside a planner column that stays."""
+    """Whether the table scrolls horizontally, with a sticky planner column."""
     runs_tasks: bool
-    """Whether plans or actions are run, and not judged."""
+    """Whether plans or actions are executed instead of judged."""
     metrics: tuple[Mapping[str, Any], ...]
     """The shown metrics of the suite, in order."""
     page: Page[Mapping[str, Any]]
@@ -279,15 +273,15 @@ class Table(NamedTuple):
     filters: tuple[Filter, ...]
     choices: tuple[ColumnChoice, ...]
     usual: tuple[str, ...]
-    """Keys of the columns that are shown unless others are chosen."""
+    """Keys of the default columns."""
     policy: str
     """What a row shows of several runs: `latest` or `mean`."""
     baseline: Baseline | None
-    """Drawn in where the metric that the board ranks by is."""
+    """Drawn in the column of the primary metric."""
     mark: tuple[Mark, str, tuple[tuple[object, ...], ...]]
-    """Stands in cache keys for how a row looks: rows of the board, suite and columns, but neither order nor page."""
+    """Cache key of rendered rows: the board's rows, suite and columns, but neither order nor page."""
     tests: int | None
-    """Pairs of rows that were tested for the ranges of ranks; None of all evaluations."""
+    """Number of pairs of rows tested for the rank ranges; None for all evaluations."""
 
     @property
     def coverage_words(self) -> str:
@@ -295,7 +289,7 @@ class Table(NamedTuple):
 
     @property
     def usual_words(self) -> str:
-        """The usual columns as the form sends them."""
+        """The default columns as the form sends them."""
         return " ".join(self.usual)
 
     @property
@@ -304,18 +298,21 @@ class Table(NamedTuple):
 
 
 def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
-    """The page of the board that the selection asks for."""
+    """The selected page of the board."""
     keys = [metric["key"] for metric in suite.shown_metrics]
     scales = _scales(content=content, suite=suite)
-    found = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
-    page = Paginator(found.rows, selection.per_page).get_page(selection.page)
+    selected = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
+    page = Paginator(selected.rows, selection.per_page).get_page(selection.page)
     usual = usual_columns(facts=content.facts, metrics=keys)
-    chosen = _chosen(columns=selection.column, usual=usual, known=(*keys, *FACTS))
+    # Unknown columns are ignored; without any known column, the default ones are shown.
+    chosen = frozenset(column for column in selection.column if column in {*keys, *FACTS}) or frozenset(usual)
     metrics = tuple(metric for metric in suite.shown_metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
     columns = _columns(metrics=metrics, facts=facts, primary=primary, sort=sort, scales=scales)
     frame = Frame(metrics, facts, primary, scales, content.coverage["run"], suite.shown_columns)
+    choices = [(metric["key"], metric["label"]) for metric in suite.shown_metrics]
+    choices += [(fact, FACT_LABELS[fact][0]) for fact in content.facts]
     return Table(
         columns=columns,
         rows=tuple(Row(data, frame=frame) for data in page.object_list),
@@ -325,12 +322,12 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         metrics=metrics,
         page=page,
         total=len(content.rows),
-        filters=found.filters,
-        choices=_choices(suite=suite, known=content.facts, chosen=chosen),
+        filters=selected.filters,
+        choices=tuple(ColumnChoice(key, label, key in chosen) for key, label in choices),
         usual=usual,
         policy=next(((row.get("runs") or {}).get("policy", "latest") for row in content.rows), ""),
         baseline=baseline_of(rows=content.rows, metric=primary),
-        mark=(content.mark, suite.digest, tuple((one.key, one.label, one.scale, one.is_primary) for one in columns)),
+        mark=(content.mark, suite.digest, tuple((c.key, c.label, c.scale, c.is_primary) for c in columns)),
         tests=next((row.get("rank_tests") for row in content.rows), None),
     )
 
@@ -344,7 +341,7 @@ def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) 
 
 
 def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
-    """Evaluations without a rank yet, as JSON values (they are part of the page's ETag)."""
+    """Unranked evaluations as JSON values, since they are part of the page's ETag."""
     return [
         {
             "id": str(evaluation.pk),
@@ -360,35 +357,23 @@ def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
     ]
 
 
-def _chosen(*, columns: Sequence[str], usual: Sequence[str], known: Sequence[str]) -> frozenset[str]:
-    """Unknown columns are ignored; an address without any known one shows the usual."""
-    return frozenset(column for column in columns if column in known) or frozenset(usual)
-
-
-def _choices(*, suite: Suite, known: Sequence[str], chosen: frozenset[str]) -> tuple[ColumnChoice, ...]:
-    named = [(metric["key"], metric["label"]) for metric in suite.shown_metrics]
-    named += [(fact, FACT_LABELS[fact][0]) for fact in known]
-    return tuple(ColumnChoice(key, label, key in chosen) for key, label in named)
-
-
 _Scales = Mapping[str, tuple[float, float] | None]
 _known_scales: SharedCache[tuple[Mark, str], _Scales] = SharedCache(maxsize=100)
 """By the rows of a board and the suite."""
 
 
 def _scales(*, content: BoardContent, suite: Suite) -> _Scales:
-    key = content.mark, suite.digest
-    return _known_scales.get_or_make(key, lambda: _make_scales(content=content, columns=suite.shown_columns))
+    """The range of each metric's bars, including the upper ends of undecided values."""
 
+    def make() -> _Scales:
+        scales = dict(content.scales)
+        for column in suite.shown_columns:
+            if column.undecided and (scale := scales.get(column.key)) is not None:
+                values = (ranged(metrics=row["metrics"], column=column) or {} for row in content.rows)
+                scales[column.key] = tenths([*scale, *(value["upper"] for value in values if "upper" in value)])
+        return scales
 
-def _make_scales(*, content: BoardContent, columns: Sequence[base.Column]) -> _Scales:
-    """Where the bars of each metric begin and end: with room for what undecided tasks leave open."""
-    found = dict(content.scales)
-    for column in columns:
-        if column.undecided and (scale := found.get(column.key)) is not None:
-            values = (ranged(metrics=row["metrics"], column=column) or {} for row in content.rows)
-            found[column.key] = tenths([*scale, *(value["upper"] for value in values if "upper" in value)])
-    return found
+    return _known_scales.get_or_make((content.mark, suite.digest), make)
 
 
 def _columns(
@@ -399,7 +384,11 @@ def _columns(
     sort: Sort,
     scales: Mapping[str, tuple[float, float] | None],
 ) -> tuple[Column, ...]:
-    directions = _directions(metrics)
+    # The better direction of each quality metric; empty if higher is better in all of them.
+    judged = [metric for metric in metrics if metric["ordered"]]
+    directions = {m["key"]: "higher" if m.get("higher_is_better", True) else "lower" for m in judged}
+    if "lower" not in directions.values():
+        directions = {}
     fixed = [("rank", "Rank", "Rank by the first metric; equal means share a rank", False)]
     fixed += [("planner", "Planner", "", False)]
     measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
@@ -420,10 +409,3 @@ def _columns(
         )
         for name, label, description, is_metric in [*fixed, *measured, *last]
     )
-
-
-def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The better direction of each metric of quality; empty where more is better in all of them."""
-    judging = [metric for metric in metrics if metric["ordered"]]
-    found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
-    return found if "lower" in found.values() else {}

@@ -1,4 +1,4 @@
-"""The picture of a board for links to it."""
+"""Preview images for links to a board."""
 
 import hashlib
 import io
@@ -36,13 +36,13 @@ class Line(NamedTuple):
     label: str
     value: str
     share: float | None = None
-    """Length of its bar, in [0, 1]; None: there is no bar."""
+    """Length of its bar, in [0, 1]; None: no bar."""
     band: tuple[float, float] | None = None
     """Ends of its interval, in [0, 1]."""
 
 
 class Preview(NamedTuple):
-    """What a picture says."""
+    """The content of a preview image."""
 
     title: str
     subtitle: str
@@ -52,7 +52,7 @@ class Preview(NamedTuple):
 
 
 def preview_png(preview: Preview) -> bytes:
-    """The picture. Texts that are too long are cut with an ellipsis; the same preview gives the same bytes."""
+    """The image, with long texts truncated. Deterministic: equal previews give equal bytes."""
     image = Image.new("RGB", (WIDTH, HEIGHT), _PAPER)
     draw = ImageDraw.Draw(image)
     draw.rectangle((0, 0, WIDTH, 12), fill=_ACCENT)
@@ -82,7 +82,7 @@ def _draw_lines(draw: ImageDraw.ImageDraw, lines: Sequence[Line]) -> None:
 
 
 def _draw_bar(draw: ImageDraw.ImageDraw, *, line: Line, top: int) -> None:
-    """A line from 0 to 1, the interval as a band and the value as a tick, as boards have them."""
+    """A line from 0 to 1, with the interval as a band and the value as a tick, as on boards."""
     draw.line((_BAR_LEFT, top + 20, _BAR_RIGHT, top + 20), fill=_RULE, width=2)
     if line.band is not None:
         left, right = (_along(end) for end in line.band)
@@ -103,7 +103,7 @@ def _write(
 
 
 def _fitting(text: str, *, font: Font, room: float) -> str:
-    # A line break would move everything that follows.
+    # Line breaks would shift everything below.
     text = " ".join(text.split())
     if font.getlength(text) <= room:
         return text
@@ -119,14 +119,14 @@ def _fitting(text: str, *, font: Font, room: float) -> str:
 
 @cache
 def _font(weight: str, size: int) -> Font:
-    """The site's font; Pillow's own where the front end was not built."""
-    found = finders.find(f"fonts/ibm-plex-sans-latin-{weight}-normal.woff2")
-    return ImageFont.truetype(str(found), size) if found else ImageFont.load_default(size)
+    """The site's font, or Pillow's default if the front end is not built."""
+    path = finders.find(f"fonts/ibm-plex-sans-latin-{weight}-normal.woff2")
+    return ImageFont.truetype(str(path), size) if path else ImageFont.load_default(size)
 
 
 _DAY = 24 * 3600
 _pictures: SharedCache[Preview, bytes] = SharedCache(maxsize=200)
-"""Each has about 30 kB and takes some 50 ms."""
+"""Each takes about 30 kB and 50 ms."""
 
 
 @require_safe
@@ -140,7 +140,7 @@ def board_picture(request: HttpRequest, suite: str, number: int) -> HttpResponse
 
 
 def board_preview(*, suite: Suite, content: BoardContent, footer: str) -> Preview:
-    """What the picture of a board says."""
+    """The preview of a board: its first rows."""
     lines = [
         line_of(
             row=row,
@@ -155,13 +155,7 @@ def board_preview(*, suite: Suite, content: BoardContent, footer: str) -> Previe
 
 
 def line_of(*, row: Mapping[str, Any], suite: Suite, label: str) -> Line:
-    """A row with the metric that the board ranks by.
-
-    Args:
-        row: with `metrics`, as boards or summaries have them.
-        suite: of the row.
-        label: what the line says on its left.
-    """
+    """The line of a board's row, or of an evaluation's summary, with its primary metric."""
     column = suite.ranking_column
     value = ranged(metrics=row.get("metrics") or {}, column=column)
     if not value or value.get("mean") is None:
@@ -171,7 +165,7 @@ def line_of(*, row: Mapping[str, Any], suite: Suite, label: str) -> Line:
 
 
 def picture_response(*, request: HttpRequest, preview: Preview, seconds: int) -> HttpResponse:
-    """A picture that anybody may keep for so many seconds, drawn once while it says the same."""
+    """The image with a public cache lifetime of `seconds`, drawn once per preview."""
     data = _pictures.get_or_make(preview, lambda: preview_png(preview))
     response = HttpResponse(data, content_type="image/png")
     response["ETag"] = etag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'

@@ -1,4 +1,4 @@
-"""What the board page shows of figures that papers report: reference rows, the rest in tables of its own."""
+"""Figures reported in papers on the board page: as reference rows, and the rest in separate tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ class ReportedCell(NamedTuple):
     """A reported figure in a column of the board."""
 
     figure: str
-    """Empty where the paper has none of this name."""
+    """Empty if the paper reports none of this name."""
     is_other: bool
-    """Whether the paper defines it otherwise than the board; the table below says how."""
+    """Whether the paper's definition differs from the board's; the table below explains how."""
     is_primary: bool
 
 
 class ReportedRow(NamedTuple):
-    """A system of a paper below the ranking. It has no rank."""
+    """A system of a paper, listed below the ranking without a rank."""
 
     name: str
     note: str
@@ -28,7 +28,7 @@ class ReportedRow(NamedTuple):
 
 
 class OtherRow(NamedTuple):
-    """The figures of a system that no column of the board takes."""
+    """The figures of a system that have no equivalent column on the board."""
 
     name: str
     figures: tuple[str, ...]
@@ -42,15 +42,15 @@ class ReportedTable(NamedTuple):
     title: str
     source: Source
     rows: tuple[ReportedRow, ...]
-    """In the board's columns; empty if none of them means what a column of the paper means."""
+    """In the board's columns; empty if no column of the paper has an equivalent."""
     notes: tuple[str, ...]
-    """How the figures differ from the board's, as sentences."""
+    """Differences from the board's figures, as sentences."""
     other_columns: tuple[ReferenceColumn, ...]
     other_rows: tuple[OtherRow, ...]
 
 
 def reported(*, suite: Suite, metrics: Sequence[Mapping[str, Any]], hidden: bool = False) -> tuple[ReportedTable, ...]:
-    """The papers' tables for a suite, in the order of the shown columns; none if they are to be hidden."""
+    """The papers' tables for a suite, in the order of the shown columns; empty if `hidden`."""
     return () if hidden else tuple(_table(table, metrics) for table in reference_tables(suite.slug))
 
 

@@ -1,4 +1,4 @@
-"""What `planarena verify` reads: signed statements, and what they bind."""
+"""API for `planarena verify`: signed statements, and the data that they cover."""
 
 from uuid import UUID
 
@@ -36,15 +36,15 @@ class SnapshotProofOutput(Output):
     suite = serializers.CharField()
     number = serializers.IntegerField()
     digest = serializers.CharField(help_text="SHA-256 of the canonical JSON of `content`.")
-    content = serializers.JSONField(help_text="Rows and coverage as they are kept.")
+    content = serializers.JSONField(help_text="The stored rows and coverage.")
     signature = serializers.JSONField(allow_null=True, help_text=_ENVELOPE)
     rows = serializers.ListField(
         child=serializers.DictField(),
-        help_text="For each row the digests of its figures, of each name and of its tasks, which the statement covers.",
+        help_text="For each row, the digests of its figures, its names and its tasks, which the statement covers.",
     )
     salts = serializers.DictField(
         child=serializers.DictField(child=serializers.CharField()),
-        help_text="By evaluation and field, the salts of the digests of names; without those of withdrawn names.",
+        help_text="Salts of the digests of names, by evaluation and field; without those of withdrawn names.",
     )
 
 
@@ -67,34 +67,34 @@ class EvaluationProofOutput(Output):
     signature = serializers.JSONField(allow_null=True, help_text=_ENVELOPE)
     tasks = serializers.ListField(
         child=serializers.DictField(),
-        help_text="How each task ended, in the suite's order, with the salted digest of its record.",
+        help_text="The result of each task in the suite's order, with the salted digest of its record.",
     )
     withheld = serializers.BooleanField(
-        help_text="Whether `tasks` is empty because the season of the hidden split is open. The signature binds them."
+        help_text="Whether `tasks` is empty because the season of the hidden split is open. The signature covers them."
     )
     salt = serializers.CharField(
-        allow_null=True, help_text="Of the digests of records; null where the records are withheld."
+        allow_null=True, help_text="Salt of the records' digests; null if the records are withheld."
     )
     records = serializers.DictField(
         child=serializers.CharField(),
-        help_text="Digest of the record by task, under which `/objects/` has it; empty where they are withheld.",
+        help_text="By task, the digest of its record, which `/objects/` serves; empty if the records are withheld.",
     )
 
 
 @example({"format": "planarena-withdrawals/1", "suite": EXAMPLE_SUITE, "withdrawals": [ENVELOPE]})
 class WithdrawalsOutput(Output):
-    """What was taken back from the boards of a suite."""
+    """The withdrawals from the boards of a suite."""
 
     format = serializers.CharField(help_text="`planarena-withdrawals/1`")
     suite = serializers.CharField()
     withdrawals = serializers.ListField(
         child=serializers.JSONField(),
-        help_text="Signed statements, DSSE envelopes, the oldest first. Each names the one before it.",
+        help_text="Signed statements, DSSE envelopes, oldest first. Each refers to the previous one.",
     )
 
 
 class WithdrawalsView(ApiView):
-    """The signed withdrawals of a suite: names of deleted users, and rows that a board no longer has."""
+    """The signed withdrawals of a suite: names of deleted users, and rows removed from a board."""
 
     @extend_schema(responses=WithdrawalsOutput)
     def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
@@ -104,7 +104,7 @@ class WithdrawalsView(ApiView):
 
 
 class SnapshotProofView(ApiView):
-    """A snapshot's rows with the signed statement that binds them, its results and the snapshot before it."""
+    """A snapshot's rows with the signed statement that covers them, their results and the previous snapshot."""
 
     @extend_schema(responses=SnapshotProofOutput)
     def get(self, request: Request, slug: str, number: int) -> Response:  # noqa: ARG002 - the base class's
@@ -114,8 +114,8 @@ class SnapshotProofView(ApiView):
 
 
 class EvaluationProofView(ApiView):
-    """The results of all tasks of an evaluation with the signed statement that binds them and their records. Until a
-    hidden split's season is closed, only staff get the salt and the digests of its records."""
+    """The results of an evaluation's tasks with the signed statement that covers them and their records. Until the
+    season of a hidden split is closed, only staff get the salt and the digests of records."""
 
     @extend_schema(responses=EvaluationProofOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:

@@ -1,4 +1,4 @@
-"""Pages that anyone reads: the start page, boards, snapshots, causes, seasons, and how to write an endpoint."""
+"""Public pages: the start page, boards, snapshots, causes, seasons, and the guide to endpoints."""
 
 import re
 import time
@@ -29,7 +29,7 @@ from leaderboard.boards.services import (
 )
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
-from leaderboard.boards.web.execution_agreement import agreement_shown_on
+from leaderboard.boards.web.execution_agreement import agreement_figures
 from leaderboard.boards.web.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.models import Suite, current_suites
@@ -42,17 +42,17 @@ from leaderboard.platform.http.caching import render_late, tagged_page
 from leaderboard.platform.lru_cache import Mark, SharedCache
 
 FIRST_ROWS = 5
-"""Of each board, on the start page."""
+"""Rows of each board on the start page."""
 MOST_WAITING = 20
 SNAPSHOTS_PER_PAGE = 50
 _MOST_STATES = 100
 _BESIDE_THE_FORM = ("sort", "reference", "season", *Conditions._fields)
-"""Parameters of the page of a board without a control in its form."""
+"""Parameters of the board page that have no control in its form."""
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """What this is, and every board with its first rows."""
+    """An introduction, and the first rows of every board."""
     suites = current_suites()
     snapshots = latest_snapshots(suites=suites)
     parts = [[s.digest, s.title, s.description, name_of(snapshots.get(s.pk))] for s in suites]
@@ -76,8 +76,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def board(request: HttpRequest, suite: str) -> HttpResponse:
-    """The newest board of a suite, with evaluations that are under way, and the places of the reader's own that are not
-    public."""
+    """The newest board of a suite, with evaluations in progress, and the standings of the reader's unpublished
+    evaluations."""
     if (query := tidied(request.GET)) is not None:
         return HttpResponseRedirect(f"{request.path}{query}")
     selection = read_selection(request.GET)
@@ -89,8 +89,8 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
         context["more_waiting"] = len(state.waiting) > MOST_WAITING
         if state.snapshot is not None:
             suite, content = state.suite, content_of(state.snapshot)
-            # Not on the pages of snapshots: those never change, and papers' figures belong to no snapshot.
-            context["agreement"] = agreement_shown_on(suite=suite, content=content, samples=state.snapshot.samples)
+            # Not on the pages of snapshots, which never change: reported figures are not part of a snapshot.
+            context["agreement"] = agreement_figures(suite=suite, content=content, samples=state.snapshot.samples)
             if state.version is not None:
                 content = all_content(suite=suite, snapshot=state.snapshot, version=state.version)
             context |= _table_context(
@@ -107,7 +107,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
 
 @require_safe
 def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
-    """One published state of a board, under an address that never changes what it shows."""
+    """One published state of a board, at a permanent URL."""
     if (query := tidied(request.GET)) is not None:
         return HttpResponseRedirect(f"{request.path}{query}")
     found = find_snapshot(suite=suite, number=number)
@@ -116,7 +116,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     parts = [name_of(found), texts_of(found.suite), superseded]
 
     def make() -> HttpResponse:
-        # A snapshot has one row for each planner, and no other evaluations.
+        # A snapshot contains one row per planner, not all evaluations.
         selection = read_selection(request.GET)._replace(rows="")
         context = {"suite": found.suite, "suite_mark": texts_mark(found.suite), "is_permanent": True}
         context["superseded"] = superseded
@@ -134,7 +134,7 @@ def find_snapshot(*, suite: str, number: int) -> Snapshot:
     Raises:
         Http404: there is none.
     """
-    # Numbers run through over the versions and conditions of a suite (see `services.publish`).
+    # Numbers are shared by all versions and conditions of a suite (see `services.publish`).
     snapshots = Snapshot.objects.select_related("suite", "signature").defer(*NOT_SHOWN).filter(suite__slug=suite)
     return get_object_or_404(snapshots, number=number)
 
@@ -152,7 +152,7 @@ def _table_context(
         "permanent": permanent,
         "export": permanent.rstrip("/"),
         "kept_parameters": [(name, request.GET[name]) for name in _BESIDE_THE_FORM if name in request.GET],
-        # Of the links in headings, each of which sorts by its column and leads to the first page.
+        # For the links in headings, which sort by their column and go to the first page.
         "sorting": written([*sorting, ("sort", "")]),
         "selection": selection,
         "page_sizes": PAGE_SIZES,
@@ -168,11 +168,11 @@ def _table_context(
 
 
 _arbiters: SharedCache[tuple[Mark, str], str] = SharedCache(maxsize=100)
-"""By the rows of a board and the suite: what completed evaluations were made with does not change."""
+"""By the rows of a board and the suite. The arbiter of a completed evaluation does not change."""
 
 
 def _arbiter(*, suite: Suite, content: BoardContent) -> str:
-    """Who settled undecided pairs on this board, which is part of its rules; empty if nothing was settled."""
+    """The arbiter of undecided pairs on this board, which is part of its rules; empty if none was settled."""
     column = suite.ranking_column
     settled = (row for row in content.rows if "by_rules" in (ranged(metrics=row["metrics"], column=column) or {}))
 
@@ -184,36 +184,37 @@ def _arbiter(*, suite: Suite, content: BoardContent) -> str:
 
 
 class BoardState(NamedTuple):
-    """The state of a board for a reader. Shared by all requests of strangers: do not change it."""
+    """The state of a board for a reader. Shared by all anonymous requests: do not modify."""
 
     suite: Suite
     snapshot: Snapshot | None
     version: AllVersion | None
-    """Of all its evaluations, if the address asks for all."""
+    """Version of all its evaluations, if the request is for all."""
     waiting: list[dict[str, Any]]
-    """Evaluations without a rank yet, one more than are shown, as JSON values."""
+    """Unranked evaluations, one more than are shown, as JSON values."""
     waiting_mark: str
     """A digest of those that are shown."""
     unpublished: list[dict[str, Any]]
-    """The reader's own places that are not public, as JSON values."""
+    """The standings of the reader's unpublished evaluations, as JSON values."""
     texts: str
     """A digest of the suite's title, description and rules."""
     mark: str
-    """A digest of all this."""
+    """A digest of all other fields."""
     read: float
     """`time.monotonic()`"""
 
 
 _states: SharedCache[tuple[object, ...], BoardState] = SharedCache(maxsize=_MOST_STATES)
-"""For strangers, who all see the same: a proxy keeps whole pages for as long, but each new query is another page."""
+"""For anonymous readers, who all see the same. A proxy caches whole pages as long, but each new query string is another
+page."""
 
 
 def board_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
-    """What the reader sees of a board, whichever rows the address selects.
+    """The state of a board for the reader, independent of the selected rows.
 
     Args:
         slug: of the suite.
-        every: whether the address asks for all evaluations.
+        every: whether the request is for all evaluations.
 
     Raises:
         Http404: there is no such suite or board, or the season has no board.
@@ -229,7 +230,7 @@ def board_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
 
 
 def name_of(snapshot: Snapshot | None) -> list[Any]:
-    """What tells one published state from others, as JSON values."""
+    """The identity of a published state, as JSON values."""
     if snapshot is None:
         return []
     signature = signature_of(snapshot)
@@ -237,12 +238,12 @@ def name_of(snapshot: Snapshot | None) -> list[Any]:
 
 
 def texts_of(suite: Suite) -> list[Any]:
-    """What boards say of a suite, as JSON values."""
+    """The texts about a suite on boards, as JSON values."""
     return [suite.digest, suite.title, suite.description, suite.metrics]
 
 
 def texts_mark(suite: Suite) -> str:
-    """A digest of all that boards say of a suite."""
+    """A digest of all information about a suite on boards."""
     return canonical_json.digest([*texts_of(suite), suite.slug, suite.scoring, suite.conditions, suite.panels])
 
 
@@ -274,35 +275,35 @@ def _read_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
 
 
 def _conditions(request: HttpRequest) -> Conditions | None:
-    """The board that the address names by its conditions; None for the usual one."""
-    named = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
-    if not named:
+    """The conditions in the query string; None for the default board."""
+    values = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
+    if not values:
         return None
-    if len(named) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", named["samples"]) is None:
-        raise Http404("a board is named by profile_digest, split, samples and data_digest together")
-    return Conditions(named["profile_digest"], named["split"], int(named["samples"]), named["data_digest"])
+    if len(values) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", values["samples"]) is None:
+        raise Http404("a board is identified by profile_digest, split, samples and data_digest together")
+    return Conditions(values["profile_digest"], values["split"], int(values["samples"]), values["data_digest"])
 
 
 @require_safe
 def causes(request: HttpRequest, suite: str) -> HttpResponse:
-    """Why the planners of a board are below the gold score, side by side."""
+    """The causes of the gap between planners and the gold score, side by side."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
     rows = () if snapshot is None else content_of(snapshot).rows
-    shown: list[object] = [found.digest, found.title, found.description]
+    parts: list[object] = [found.digest, found.title, found.description]
     if snapshot is not None:
-        shown += [snapshot.pk, snapshot.digest, *version_of_rows(rows)]
+        parts += [snapshot.pk, snapshot.digest, *version_of_rows(rows)]
 
     def make() -> HttpResponse:
         context = {"suite": found, "snapshot": snapshot, "here": "causes", "causes": causes_of_rows(rows)}
         return render(request, "boards/causes.html", context)
 
-    return tagged_page(request=request, parts=shown, make=make)
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe
 def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
-    """Every published state of a suite's boards, the newest first, over all its versions and conditions."""
+    """Every published state of a suite's boards, newest first, of all versions and conditions."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     rows = Snapshot.objects.filter(suite__slug=suite).select_related("suite", "signature").order_by("-number")
     rows = rows.defer(*NOT_SHOWN)
@@ -348,5 +349,5 @@ def seasons(request: HttpRequest, suite: str) -> HttpResponse:
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """How to write an endpoint and how to submit it."""
+    """How to write and submit an endpoint."""
     return render(request, "help/docs.html", {"site": request.build_absolute_uri("/").rstrip("/"), "groups": GROUPS})

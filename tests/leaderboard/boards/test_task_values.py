@@ -105,7 +105,7 @@ def one_each(monkeypatch) -> None:
     for module in (matrices, heat_views):
         monkeypatch.setattr(module, "MOST_PLANNERS", 1)
     monkeypatch.setitem(matrix_of.__kwdefaults__, "size", 1)
-    monkeypatch.setattr("leaderboard.boards.web.task_values_api.MOST_PLANNERS", 1)
+    monkeypatch.setattr("leaderboard.boards.web.api.MOST_PLANNERS", 1)
 
 
 @pytest.mark.usefixtures("one_each")

@@ -13,7 +13,7 @@ from leaderboard.boards.signing.services import sign_unsigned
 
 
 class Command(BaseCommand):
-    """Makes a secret, shows the public keys, or signs what was published before there was a key."""
+    """Generates a secret, lists the public keys, or signs what was published before there was a key."""
 
     help = "Make a signing key, show the site's public keys, or sign everything that is unsigned."
 
@@ -22,14 +22,16 @@ class Command(BaseCommand):
             "action",
             choices=["new", "show", "sign"],
             help="new: print a secret for PLANARENA_SIGNING_KEY; show: list the public keys; sign: sign what was "
-            "published without a signature, with the present time",
+            "published without a signature, with the current time",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
-        {"new": self._new, "show": self._show, "sign": self._sign}[options["action"]]()
-
-    def _new(self) -> None:
-        self.stdout.write(secrets.token_urlsafe(48))
+        if options["action"] == "new":
+            self.stdout.write(secrets.token_urlsafe(48))
+        elif options["action"] == "show":
+            self._show()
+        else:
+            self._sign()
 
     def _show(self) -> None:
         if settings.SIGNING_KEYS:
@@ -37,7 +39,7 @@ class Command(BaseCommand):
                 signing_key()
         for key in SigningKey.objects.order_by("-created"):
             until = "" if key.retired is None else f" to {key.retired:%Y-%m-%d %H:%M} UTC"
-            introduced = "" if key.introduction is None else ", introduced by the key before"
+            introduced = "" if key.introduction is None else ", introduced by the previous key"
             self.stdout.write(f"{key.pk}  {key.public_key}  from {key.created:%Y-%m-%d %H:%M} UTC{until}{introduced}")
         if not settings.SIGNING_KEYS:
             self.stderr.write("This process signs nothing: PLANARENA_SIGNING_KEY is not set.")
@@ -45,6 +47,6 @@ class Command(BaseCommand):
     def _sign(self) -> None:
         with transaction.atomic():
             if signing_key() is None:
-                raise CommandError("Set PLANARENA_SIGNING_KEY to the present signing key first.")
+                raise CommandError("Set PLANARENA_SIGNING_KEY to the current signing key first.")
         snapshots, evaluations = sign_unsigned(everything=True)
         self.stdout.write(f"{snapshots} snapshots and {evaluations} further evaluations signed.")

@@ -162,7 +162,7 @@ class TestCommand:
             call_command("signing_key", "show")
         shown = capsys.readouterr().out.splitlines()
         assert shown[-2].startswith(PrivateKey.from_secret(NEW).public.id)
-        assert shown[-2].endswith("introduced by the key before")
+        assert shown[-2].endswith("introduced by the previous key")
         assert PrivateKey.from_secret(OLD).public.text in shown[-1]
         assert OLD not in "".join(shown)
 
