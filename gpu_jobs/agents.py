@@ -67,7 +67,7 @@ class AgentTurns:
 
     def records(self, *, evaluator: "Evaluator") -> Iterator[ResultRecord]:
         """Run the tasks of the lease one after the other, and tell the agent when each is over."""
-        from evaluator.planners.agents.endings import end_of
+        from evaluator.planners.agents.desk import end_of
 
         for key in self._lease.tasks:
             task = evaluator.suite.task(key)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluator.core.records import PlannerCall, Reason
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.contract import CheckpointPlanner, HubPlanner, Lease, Phase
 from gpu_jobs.heartbeats import CurrentPhase
@@ -73,8 +73,8 @@ class LanguageModels:
             LeaseRefusedError: this worker does not know the strategy.
             LeaseReturnedError: no model server is free.
         """
+        from evaluator.planners.driving import strategy_planner_of
         from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
-        from evaluator.planners.turns.strategies import strategy_planner_of
 
         name = f"{wanted.strategy}:{_name(wanted)}"
         try:

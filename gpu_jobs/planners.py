@@ -73,7 +73,7 @@ def secrets_of(lease: HeldLease) -> list[str]:
 @contextmanager
 def _bundled(wanted: BundledPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.driving import StrategyPlanner
-    from evaluator.planners.offline import offline_planner
+    from evaluator.planners.named import offline_planner
 
     try:
         bundled = offline_planner(name=wanted.name, suite=suite)
@@ -109,10 +109,9 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite", header: Header) -> "Itera
 @contextmanager
 def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
     from evaluator.planners.breaker import UNREACHABLE_TASKS
-    from evaluator.planners.driving import UnfitModelError
+    from evaluator.planners.driving import UnfitModelError, strategy_planner_of
     from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
-    from evaluator.planners.turns.strategies import strategy_planner_of
 
     # The address is its owner's, and in no name.
     model = f"chat:{wanted.model}"
@@ -137,8 +136,7 @@ def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Plan
 
 @contextmanager
 def _plans(wanted: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
-    from evaluator.core.plans_file import GivenPlan
-    from evaluator.planners.given import GivenPlans
+    from evaluator.core.plans_file import GivenPlan, GivenPlans
 
     yield GivenPlans({task: GivenPlan(given.plan, given.alternatives) for task, given in wanted.plans.items()})
 

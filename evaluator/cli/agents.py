@@ -57,7 +57,7 @@ def _serve(*, evaluator: Evaluator, keys: Sequence[str], run: str, silence: floa
     # Imported here: no other command needs the protocol.
     from evaluator.core.planner import offered_tools
     from evaluator.planners.agents.mailbox import Mailbox
-    from evaluator.planners.agents.stdio import AgentEvaluation, serve
+    from evaluator.planners.agents.server import AgentEvaluation, serve
     from evaluator.planners.agents.tools import agent_tools
 
     mailbox = Mailbox(tasks=len(keys), silence_seconds=silence)

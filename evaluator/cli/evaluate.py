@@ -282,7 +282,7 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
         settings = EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True)
         return CircuitBreaker(EndpointPlanner(settings, name=name), has_preflight=True)
     if name.startswith(_PLANS):
-        from evaluator.planners.given import GivenPlans
+        from evaluator.core.plans_file import GivenPlans
 
         file = Path(name.removeprefix(_PLANS))
         return GivenPlans(plans_of(file, suite=suite).plans, name=file.name)

@@ -2,6 +2,8 @@
 random ones."""
 
 import random
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
@@ -13,9 +15,59 @@ from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries
+from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.planners.ablations import literals, minus_one, with_texts
 from evaluator.planners.anchors import BundledEntry
-from evaluator.planners.turns.floors import LastNumberPlanner, MajorityPlanner
+
+_NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?")
+
+
+class _Floor(ABC):
+    """Answers in its first turn without any tool, or stops: what a suite's answers give away by themselves."""
+
+    name: str
+    formulation = Formulation.INTEGRATED
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        """An empty plan: a plan without steps holds no answer in words."""
+        del request
+        return PlannerReply(plan=plan_to_json(Plan(steps=(), answers=())), call=PlannerCall(seconds=0.0))
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        answer = self.answer(request)
+        response = TurnResponse(stop=True) if answer is None else TurnResponse(answer=answer)
+        return TurnReply(response=response, call=PlannerCall(seconds=0.0))
+
+    @abstractmethod
+    def answer(self, request: TurnRequest) -> str | None:
+        """The answer to a request; None where there is none."""
+
+
+class MajorityPlanner(_Floor):
+    """The most frequent right answer of the training data, or the one that the suite declares."""
+
+    name = "majority"
+
+    def __init__(self, suite: Suite) -> None:
+        super().__init__(suite)
+        self._answers = suite.majority() if suite.majority is not None else {}
+
+    def answer(self, request: TurnRequest) -> str | None:
+        return self._answers.get(self.suite.task(request.task.id).metric)
+
+
+class LastNumberPlanner(_Floor):
+    """The last number in the request."""
+
+    name = "last-number"
+
+    def answer(self, request: TurnRequest) -> str | None:
+        numbers = _NUMBER.findall(request.task.request)
+        return numbers[-1] if numbers else None
+
 
 _EMPTY = Plan(steps=(), answers=())
 _NO_TIME = PlannerCall(seconds=0.0)

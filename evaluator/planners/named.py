@@ -1,21 +1,29 @@
-"""Planners by name: a bundled one (`gold`), or a strategy with its language model (`hugginggpt:chat:URL#MODEL`)."""
+"""The planners that a site can run for anybody: they need no network, no key and nothing that is not shipped."""
 
-from evaluator.core.language_model import LanguageModel
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from evaluator.core.language_model import Ability, LanguageModel
 from evaluator.core.planner import Planner
 from evaluator.core.suites.base import Suite
+from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.turns import Role
-from evaluator.planners.bundled import bundled_names, bundled_planner
-from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+from evaluator.planners.anchors import BundledEntry
+from evaluator.planners.bundled import BUNDLED, bundled_names, bundled_planner
+from evaluator.planners.driving import StrategyPlanner, UnfitModelError, strategy_planner_of
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
 from evaluator.planners.language_models.scripted import ScriptError
+from evaluator.planners.language_models.shipped import LUMOS, shipped_folder, shipped_names
 from evaluator.planners.strategies.registry import (
     PlannerNameError,
     has_strategy,
     split_modules,
+    split_name,
     strategies,
     strategy_of,
 )
-from evaluator.planners.turns.strategies import strategy_planner_of
 
 
 def planner_named(*, name: str, suite: Suite) -> Planner:
@@ -53,3 +61,104 @@ def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
         return strategy_planner_of(strategy=strategy, model=model, name=name, modules=modules)
     except (ModelNameError, ScriptError, UnfitModelError) as error:
         raise PlannerNameError(str(error).rstrip(".")) from error
+
+
+ANCHORS = "Anchors of every board"
+JUDGED_ANCHORS = "Anchors of boards whose plans are judged"
+NAMED_ANCHORS = "Anchors of some suites in turns"
+WITHOUT_MODEL = "Strategies without a language model"
+WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
+TRAINED_FOR = OPENAGI.name
+"""The shipped language models were trained on requests for the tools of this catalogue; strategies for others are not
+offered with them."""
+_OF_MODULES = (
+    f"lumos/iterative:{LUMOS}/plan-iterative,ground={LUMOS}/ground-iterative", f"lumos/integrated:{LUMOS}/integrated",
+)  # fmt: skip
+_MODULES_SUITE = "lumos-mini"
+"""What LUMOS's shipped modules were trained for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflinePlanner:
+    """A planner that can be chosen by its name."""
+
+    name: str
+    group: str
+    """What it stands together with in a list of choices."""
+    description: str
+    suites: tuple[str, ...] = ()
+    """Slugs of the suites whose requests it understands; empty: all."""
+    lacking: tuple[str, ...] = ()
+    """Slugs of the suites without gold plans, where its answers come from them."""
+
+    def understands(self, suite: str) -> bool:
+        """Whether it understands the requests of the suite with this slug."""
+        return suite not in self.lacking and (not self.suites or suite in self.suites)
+
+
+def _group(entry: BundledEntry) -> str:
+    if entry.is_named_by_suites:
+        return NAMED_ANCHORS
+    return JUDGED_ANCHORS if entry.is_for_judged else ANCHORS
+
+
+@cache
+def offline_planners() -> Mapping[str, OfflinePlanner]:
+    """All of them by name, those of one group beside each other."""
+    found = [
+        OfflinePlanner(
+            name=entry.name,
+            group=_group(entry),
+            description=entry.description,
+            suites=entry.suites,
+            lacking=entry.lacking,
+        )
+        for entry in BUNDLED.values()
+    ]
+    found += [
+        OfflinePlanner(name=entry.name, group=WITHOUT_MODEL, description=entry.description, suites=entry.suites)
+        for entry in strategies().values()
+        if not entry.needs
+    ]
+    found += [*_with_shipped_models(), *_of_shipped_modules()]
+    return MappingProxyType({planner.name: planner for planner in found})
+
+
+def offline_planner(*, name: str, suite: Suite) -> Planner:
+    """The planner with this name, for a suite. Names of other planners are refused, whatever they name.
+
+    Raises:
+        PlannerNameError: there is none of this name, or it does not understand the suite.
+    """
+    if name not in offline_planners():
+        raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
+    return planner_named(name=name, suite=suite)
+
+
+def _with_shipped_models() -> list[OfflinePlanner]:
+    """The strategies that a shipped language model was trained for: they generate within a constraint."""
+    entries = [
+        entry
+        for entry in strategies().values()
+        if entry.needs == {Ability.CONSTRAIN} and entry.catalogue == TRAINED_FOR
+    ]
+    # The bare name is another one for the pretrained model: it is offered once.
+    models = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}
+    return [
+        OfflinePlanner(
+            name=f"{entry.name}:{model}", group=WITH_SHIPPED_MODEL, description=entry.description, suites=entry.suites
+        )
+        for entry in entries
+        for model in sorted(models.values())
+    ]
+
+
+def _of_shipped_modules() -> list[OfflinePlanner]:
+    """LUMOS's formulations whose modules are shipped."""
+    return [
+        OfflinePlanner(
+            name=name, group=WITH_SHIPPED_MODEL, description=strategies()[split_name(name)[0]].description,
+            suites=(_MODULES_SUITE,),
+        )
+        for name in _OF_MODULES
+    ]  # fmt: skip

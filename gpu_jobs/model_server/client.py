@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, Constraint, Failure, FailureKind, GenerateCall
 from evaluator.execution.experts.weights import WeightsError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.planners.language_models.automaton import NameAutomaton
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import (
     Channel,

@@ -17,7 +17,7 @@ import psutil
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import LanguageModel
 from evaluator.execution.engine.opening import parse_size
-from evaluator.planners.language_models.errors import ModelError
+from evaluator.planners.language_models import ModelError
 from evaluator.sandbox.isolation.address import parse_address
 from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import (

@@ -59,7 +59,7 @@ def _received(channel: Channel) -> wire.Load | wire.Ask | wire.Following | wire.
 
 
 def _loaded(request: wire.Load) -> tuple[LanguageModel | None, wire.Loaded | wire.Failed]:
-    from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+    from evaluator.planners.language_models import ModelError, ModelUnusableError
 
     try:
         model = _opened(request)
@@ -75,7 +75,7 @@ def _loaded(request: wire.Load) -> tuple[LanguageModel | None, wire.Loaded | wir
 def _opened(request: wire.Load) -> LanguageModel:
     import torch
 
-    from evaluator.planners.language_models.errors import ModelUnusableError
+    from evaluator.planners.language_models import ModelUnusableError
     from evaluator.planners.language_models.local.model import LocalModel
     from evaluator.sandbox.admission.rules import ModelRefusedError
 

@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evaluator.execution.engine.opening import parse_size
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.isolation.address import Address, kept_alive, parse_address
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError, ChannelTimeoutError

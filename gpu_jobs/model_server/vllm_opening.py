@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.language_model import FailureKind
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 from evaluator.planners.language_models.vllm.model import ModelFacts, VllmModel
 from evaluator.sandbox.admission.rules import CONFIG, end_tokens, settings_of

@@ -58,7 +58,7 @@ class Planner(models.Model):
     description = models.TextField(blank=True)
     kind = models.CharField(max_length=20, choices=PlannerKind)
     bundled_name = models.CharField(max_length=100, blank=True)
-    """For `bundled`: a name such as `gold` or `controlllm/adaptive` (`evaluator.planners.offline` has them all)."""
+    """For `bundled`: a name such as `gold` or `controlllm/adaptive` (`evaluator.planners.named` has them all)."""
     endpoint_url = models.URLField(max_length=500, blank=True)
     """For `endpoint`: where one JSON POST per turn goes; for `chat`: the base of the API. Shown to the owner only."""
     timeout_seconds = models.PositiveIntegerField(default=30)

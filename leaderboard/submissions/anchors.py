@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evaluator.planners.offline import offline_planners
+from evaluator.planners.named import offline_planners
 from leaderboard.catalog.library import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState

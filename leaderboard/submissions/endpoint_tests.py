@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.planners.trials import ChatTrialSettings
 from evaluator.planners.trials.process import (
     GRACE_SECONDS,
     settings_from_json,
@@ -16,7 +17,6 @@ from evaluator.planners.trials.process import (
     trial_from_json,
     trial_to_json,
 )
-from evaluator.planners.trials.settings import ChatTrialSettings
 from evaluator.planners.trials.trial import Trial
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite

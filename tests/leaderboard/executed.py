@@ -1,11 +1,10 @@
 """A published evaluation on `toolworld`: real plans, real experts, and what they found."""
 
 from evaluator.core.plans.model import plan_to_json
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
-from evaluator.planners.given import GivenPlans
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite

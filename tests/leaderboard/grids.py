@@ -8,7 +8,7 @@ from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.core.commands.table import SUITES_VARIABLE
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites import registry
 from evaluator.core.suites.base import Suite
@@ -17,7 +17,6 @@ from evaluator.core.turns import TurnResponse
 from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.episodes.turns.interactive import InteractiveEpisodes
-from evaluator.planners.given import GivenPlans
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.models import Suite as SuiteRow
 from leaderboard.catalog.services import register_suite

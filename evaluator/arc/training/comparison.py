@@ -19,9 +19,9 @@ from evaluator.episodes.base import Evaluator
 from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.miniature.seeds import Split
+from evaluator.planners.driving import strategy_planner_of
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.strategies.registry import named_strategy
-from evaluator.planners.turns.strategies import strategy_planner_of
 from evaluator.scoring.metrics.statistics import Interval, clustered_mean
 from evaluator.training.causal import Measured, by_seed, differences, in_words, paired
 from evaluator.training.runs import ChoiceError

@@ -9,9 +9,9 @@ import torch
 from evaluator.core.turns import Role
 from evaluator.episodes.base import Evaluator
 from evaluator.lumos.training.variants import GROUPS, VARIANTS, Variant
+from evaluator.planners.driving import strategy_planner_of
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.strategies.registry import named_strategy
-from evaluator.planners.turns.strategies import strategy_planner_of
 from evaluator.scoring.metrics.statistics import clustered_mean
 from evaluator.training.causal import Measured, by_seed, differences, in_words
 from evaluator.training.runs import ChoiceError

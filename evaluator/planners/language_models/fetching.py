@@ -12,7 +12,7 @@ from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 from evaluator.network.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits, patiently
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.admission.hub_lookup import language_model_files
 
 MOST_BYTES = 200 * 10**9

@@ -1,1 +1,18 @@
-"""Test calls: a planner that its owner wants to submit is asked for one task, and the answer is judged."""
+"""Test calls: a planner answers one task before it is submitted, and the answer is judged."""
+
+from dataclasses import dataclass
+
+from evaluator.network.secret_header import SecretHeader
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTrialSettings:
+    """Strategy, model and address of a test call of a chat endpoint. Light to import."""
+
+    url: str
+    model: str
+    strategy: str
+    timeout_seconds: float = 30.0
+    """For each call of the model."""
+    allow_private: bool = False
+    header: SecretHeader | None = None

@@ -1,4 +1,4 @@
-"""A test call of a strategy with a model behind a chat endpoint: one request of a suite that wants whole plans."""
+"""A test call of a strategy with a chat endpoint: one request of a suite of whole plans."""
 
 from collections.abc import Set
 from dataclasses import replace
@@ -11,33 +11,40 @@ from evaluator.core.suites.base import Suite
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
-from evaluator.planners.trials.empty_plans import says_nothing
-from evaluator.planners.trials.settings import ChatTrialSettings
-from evaluator.planners.trials.trial import SHOWN_BYTES, Trial, asked, explained, read
-from evaluator.planners.trials.verdicts import Verdict, verdict_of_fault
+from evaluator.planners.trials import ChatTrialSettings
+from evaluator.planners.trials.trial import (
+    SHOWN_BYTES,
+    Trial,
+    Verdict,
+    explained,
+    read,
+    says_nothing,
+    trial_request,
+    verdict_of_fault,
+)
 
 _OK = 200
 
 
 class _WatchedModel(ChatModel):
-    """Keeps what the endpoint said last."""
+    """Records the endpoint's last answer."""
 
-    heard: Answer | Failure | None = None
+    last: Answer | Failure | None = None
 
     async def answer_one(self, call: Call) -> Answer | Failure:
-        self.heard = await super().answer_one(call)
-        return self.heard
+        self.last = await super().answer_one(call)
+        return self.last
 
 
 def try_chat(*, suite: Suite, settings: ChatTrialSettings, offered: Set[str] | None = None) -> Trial:
-    """Have a strategy answer one request with the model, each of whose calls is tried once.
+    """Have a strategy answer one request. Each call of the model is tried once.
 
     Args:
-        suite: whose request is sent; it wants whole plans.
+        suite: supplies the request; a suite of whole plans.
         settings: strategy, model and endpoint.
-        offered: names of the tools that a plan may call; None: all of the suite's catalogue.
+        offered: names of the tools that a plan may call; None: the suite's whole catalogue.
     """
-    task, context, request = asked(suite=suite, offered=offered)
+    task, context, request = trial_request(suite=suite, offered=offered)
     model = _WatchedModel(
         ChatSettings(
             url=settings.url, model=settings.model, allow_private=settings.allow_private, tries=1,
@@ -59,26 +66,24 @@ def try_chat(*, suite: Suite, settings: ChatTrialSettings, offered: Set[str] | N
         end = error
     except (PlannerNameError, UnfitModelError) as error:
         problem = f"{error}."
-    trial = Trial(suite=suite.slug, task=task.key, request=request, seconds=round(monotonic() - started, 3))
-    trial = _with_answer(trial, heard=model.heard)
+    status = _OK if isinstance(model.last, Completion) else None
+    text = (
+        model.last.text if isinstance(model.last, Completion)
+        else (model.last.received or "") if isinstance(model.last, Failure) else ""
+    )  # fmt: skip
+    body = text.encode()
+    trial = Trial(
+        suite=suite.slug, task=task.key, request=request, seconds=round(monotonic() - started, 3), status=status,
+        answer=body[:SHOWN_BYTES].decode(errors="replace"), answer_bytes=len(body),
+    )  # fmt: skip
     if end is None:
         return replace(trial, reason=Reason.MODEL_UNUSABLE, problem=problem)
     if isinstance(end, PlannerError):
         return replace(trial, reason=end.reason, verdict=verdict_of_fault(end.reason), problem=str(end))
-    if end.unreadable and isinstance(model.heard, Completion) and says_nothing(model.heard.text):
+    if end.unreadable and isinstance(model.last, Completion) and says_nothing(model.last.text):
         trial = replace(trial, reason=Reason.UNPARSABLE_PLAN)
         return explained(trial, context=context, suite=suite, verdict=Verdict.EMPTY)
     if end.unreadable:
         problem = f"The plan cannot be read: {end.unreadable}."
         return replace(trial, reason=Reason.UNPARSABLE_PLAN, verdict=Verdict.UNREADABLE, problem=problem)
     return read(trial, reply=end, context=context, suite=suite)
-
-
-def _with_answer(trial: Trial, *, heard: Answer | Failure | None) -> Trial:
-    if isinstance(heard, Completion):
-        status, text = _OK, heard.text
-    else:
-        status, text = None, (heard.received or "" if isinstance(heard, Failure) else "")
-    body = text.encode()
-    shown = body[:SHOWN_BYTES].decode(errors="replace")
-    return replace(trial, status=status, answer=shown, answer_bytes=len(body))

@@ -1,4 +1,4 @@
-"""A test call of an endpoint in a process of its own: what it answers is foreign, and so is the cost of reading it."""
+"""A test call of an endpoint in a separate process, since reading an untrusted answer may cost any time and memory."""
 
 from collections.abc import Set
 from dataclasses import asdict
@@ -11,14 +11,14 @@ from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import suite_of
 from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.trials.settings import ChatTrialSettings
+from evaluator.planners.trials import ChatTrialSettings
 from evaluator.planners.trials.trial import Trial, stopped_trial, try_endpoint
 from evaluator.sandbox.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 
 MEMORY_BYTES = 512 * 1024**2
 CPU_SECONDS = 10
 GRACE_SECONDS = 10.0
-"""To start, and to read the answer, on a busy machine."""
+"""Time to start and to read the answer on a busy machine."""
 _TRIAL = TypeAdapter(Trial)
 
 
@@ -28,12 +28,11 @@ TrialSettings = EndpointSettings | ChatTrialSettings
 def try_confined(
     *, suite: Suite, settings: TrialSettings, offered: Set[str] | None = None, memory_bytes: int = MEMORY_BYTES
 ) -> Trial:
-    """As `trial.try_endpoint` or `chat.try_chat`, with limits on memory and time: an answer that takes more is what
-    there is to show.
+    """`trial.try_endpoint` or `chat.try_chat` with limits on memory and time. The trial reports an exceeded limit.
 
     Args:
-        suite: one of the registry's.
-        memory_bytes: of address space, of which the process itself needs 60 MB.
+        suite: one of the registry.
+        memory_bytes: limit of the address space, of which the process itself needs 60 MB.
     """
     limits = Limits(
         memory_bytes=memory_bytes,
@@ -44,7 +43,7 @@ def try_confined(
     request: Any = {
         "suite": suite.slug,
         "offered": None if offered is None else sorted(offered),
-        # Through the pipe: neither arguments nor environment hold the secret header.
+        # Sent through the pipe, so that neither arguments nor environment contain the secret header.
         "settings": settings_to_json(settings),
     }
     try:
@@ -60,24 +59,23 @@ def try_confined(
 
 
 def settings_to_json(settings: TrialSettings) -> dict[str, Any]:
-    """How a test call is made, as JSON with the secret header in clear."""
+    """The settings as JSON, with the secret header in clear."""
     return {**asdict(settings), "is_chat": isinstance(settings, ChatTrialSettings)}
 
 
 def settings_from_json(value: dict[str, Any]) -> TrialSettings:
-    """What `settings_to_json` wrote."""
-    given = {name: part for name, part in value.items() if name not in {"is_chat", "header"}}
+    """The inverse of `settings_to_json`."""
+    fields = {name: part for name, part in value.items() if name not in {"is_chat", "header"}}
     header = SecretHeader(**value["header"]) if value["header"] else None
-    return (ChatTrialSettings if value["is_chat"] else EndpointSettings)(**given, header=header)
+    return (ChatTrialSettings if value["is_chat"] else EndpointSettings)(**fields, header=header)
 
 
 def trial_to_json(trial: Trial) -> Any:
-    """A trial as JSON."""
     return _TRIAL.dump_python(trial, mode="json")
 
 
 def trial_from_json(value: Any) -> Trial:
-    """What `trial_to_json` wrote."""
+    """The inverse of `trial_to_json`."""
     return _TRIAL.validate_python(value)
 
 
@@ -86,7 +84,7 @@ def _answer(request: Any) -> Any:
     offered = None if request["offered"] is None else frozenset(request["offered"])
     suite = suite_of(request["suite"])
     if isinstance(settings, ChatTrialSettings):
-        # Only now: it loads what a test of an endpoint does not need.
+        # Imported here because a test of an endpoint does not need what it loads.
         from evaluator.planners.trials.chat import try_chat
 
         return trial_to_json(try_chat(suite=suite, settings=settings, offered=offered))

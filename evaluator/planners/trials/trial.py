@@ -1,7 +1,8 @@
-"""One test call of an endpoint: a request of a suite is sent as a worker would, and all that came of it is shown."""
+"""One test call of an endpoint: sends a request of a suite as a worker would, and reports all that came back."""
 
 from collections.abc import Set
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from time import monotonic
 from typing import cast
 
@@ -13,11 +14,84 @@ from evaluator.core.plans.checks import check_plan
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError, plan_to_json
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Panel, Suite, Task
+from evaluator.core.tools.types import ResourceType
 from evaluator.core.turns import Role, TurnReply, TurnRequest, first_turn
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
-from evaluator.planners.trials.empty_plans import example_plan, says_nothing
-from evaluator.planners.trials.verdicts import Verdict, verdict_of_fault, verdict_of_plan, verdict_of_problems
 from evaluator.replies.read import read_plan
+from evaluator.scoring.metrics.plan_equality import is_same_plan
+
+_PUNCTUATION = "()[]{},;.'\"` \t\r\n"
+_WORDS = "words of the request"
+
+
+def says_nothing(value: object) -> bool:
+    """Whether an unreadable answer is empty: an empty list or object, only brackets and blanks, or no steps."""
+    if isinstance(value, dict):
+        return bool(value.get("steps", []) == [])
+    if isinstance(value, str):
+        return not value.strip(_PUNCTUATION)
+    return not value
+
+
+def example_plan(*, context: PlanContext, without: Set[str]) -> JsonValue:
+    """A `plan/1` of one step that shows the form without answering the request.
+
+    Args:
+        context: the offered tools and the request's resources.
+        without: names of the gold plan's tools; the example avoids them if it can.
+    """
+    resources = {kind: f"${name}" for name, kind in context.resources.items()}
+    resources.setdefault(ResourceType.TEXT, _WORDS)
+    tools = context.catalogue.tools.values()
+    possible = [tool for tool in tools if set(tool.input_types) <= resources.keys()] or list(tools)
+    tool = next((tool for tool in possible if tool.name not in without), possible[0])
+    output = next(iter(tool.outputs))
+    step: dict[str, JsonValue] = {
+        "id": "s1",
+        "tool": tool.name,
+        "inputs": {name: resources.get(kind, f"${name}") for name, kind in tool.inputs.items()},
+        "outputs": {output: f"s1.{output}"},
+    }
+    return {"steps": [step], "answers": [f"s1.{output}"]}
+
+
+class Verdict(StrEnum):
+    """The verdict on the answer to a test call. A closed list; `label` is the sentence for the planner's owner."""
+
+    REFERENCE = "reference"
+    VALID = "valid"
+    TURN = "turn"
+    EMPTY = "empty"
+    ABSTAINED = "abstained"
+    UNKNOWN_TOOL = "unknown_tool"
+    MISSING_ANSWER = "missing_answer"
+    INVALID = "invalid"
+    UNREADABLE = "unreadable"
+    FAILED = "failed"
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    Verdict.REFERENCE: "Correct: the reference plan of this task.",
+    Verdict.VALID: "Valid, but not the reference plan of this task.",
+    Verdict.TURN: "A valid first turn.",
+    Verdict.EMPTY: "Empty plan: the endpoint answers, but its plan has no steps.",
+    Verdict.ABSTAINED: "Abstained: the endpoint answers, but says that no tool can meet the request.",
+    Verdict.UNKNOWN_TOOL: "Unknown tool: the plan calls a tool that does not exist.",
+    Verdict.MISSING_ANSWER: "Missing answer: the plan does not name the results that the request asks for.",
+    Verdict.INVALID: "Invalid plan: it was read, but cannot run.",
+    Verdict.UNREADABLE: "Unreadable plan.",
+    Verdict.FAILED: "No valid response.",
+}
+
+
+def verdict_of_fault(reason: Reason) -> Verdict:
+    """The verdict on an answer without a plan."""
+    return Verdict.UNREADABLE if reason is Reason.UNPARSABLE_PLAN else Verdict.FAILED
+
 
 SHOWN_BYTES = 4000
 _NO_STEPS = "The plan has no steps."
@@ -26,7 +100,7 @@ _EXECUTED = "It would be executed, and scored by what it produces."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What was sent, what came back, and how it was read."""
+    """The request, the response, and the verdict on it."""
 
     suite: str
     task: str
@@ -34,57 +108,55 @@ class Trial:
     request: PlannerRequest
     seconds: float
     status: int | None = None
-    """HTTP status; None if nothing was answered."""
+    """HTTP status; None if there was no answer."""
     answer: str = ""
-    """The beginning of what was answered, without the secret header."""
+    """The beginning of the answer, without the secret header."""
     answer_bytes: int = 0
-    """Of the whole answer, as far as it was read."""
+    """Size of the whole answer, as far as it was read."""
     reason: Reason | None = None
     """Why the answer would not be executed or judged; None if it would."""
     verdict: Verdict = Verdict.FAILED
     judgement: str = ""
-    """Of a plan that passed: what it would score, as a sentence."""
+    """What a plan that passed would score, as a sentence."""
     problem: str = ""
-    """Why it did not pass, as a sentence."""
+    """Why the answer did not pass, as a sentence."""
     plan: JsonValue = None
-    """The answer as it was read, `plan/1`."""
+    """The parsed plan, as `plan/1`."""
     tolerated: tuple[str, ...] = ()
-    """What was read although it was not canonical."""
+    """Deviations from the canonical form that the parser accepted."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the plan."""
+    """Errors of the plan."""
     example: JsonValue = None
-    """Where the plan has no steps: a plan, `plan/1`, that shows the form and does not answer the request."""
+    """For a plan without steps: a `plan/1` that shows the form without answering the request."""
     alternatives: int = 0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether this answer would be executed or judged, and has a plan with steps."""
-        return self.verdict.passes
+        """Whether this answer would be executed or judged, and does something."""
+        return self.verdict in {Verdict.REFERENCE, Verdict.VALID, Verdict.TURN}
 
     @property
     def summary(self) -> str:
-        """The verdict and what follows from it, in sentences."""
         return " ".join(filter(None, (self.verdict.label, self.judgement, self.problem)))
 
 
 def small_task(suite: Suite) -> Task:
-    """The task whose right plan has the fewest steps but at least one, and of these the one with the shortest
-    request."""
+    """The task with the shortest nonempty gold plan, and among those the shortest request."""
     known = [task for task in suite.tasks if task.gold is not None and task.gold.steps]
     return min(known or suite.tasks, key=lambda task: (len(task.gold.steps) if task.gold else 0, len(task.text)))
 
 
 def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] | None = None) -> Trial:
-    """Send one request, once, within the endpoint's timeout. Never fails: what went wrong is what there is to show.
+    """Send one request, once, within the endpoint's timeout. Failures are reported in the trial, never raised.
 
     Args:
-        suite: whose request is sent.
-        settings: how the endpoint is called; it is not called again if it is away.
-        offered: names of the tools that a plan may call; None: all of the suite's catalogue.
+        suite: supplies the request.
+        settings: how the endpoint is called; `tries` is ignored.
+        offered: names of the tools that a plan may call; None: the suite's whole catalogue.
     """
-    task, context, request = asked(suite=suite, offered=offered)
+    task, context, request = trial_request(suite=suite, offered=offered)
     seen: list[tuple[int, bytes]] = []
     planner = EndpointPlanner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
     started = monotonic()
@@ -109,12 +181,12 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
 
 def stopped_trial(*, suite: Suite, offered: Set[str] | None, reason: Reason, problem: str) -> Trial:
     """The trial of a call whose process was stopped."""
-    task, _, request = asked(suite=suite, offered=offered)
+    task, _, request = trial_request(suite=suite, offered=offered)
     return Trial(suite=suite.slug, task=task.key, request=request, seconds=0.0, reason=reason, problem=problem)
 
 
-def asked(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext, PlannerRequest]:
-    """The task whose request is sent, what its plan is read against, and the request."""
+def trial_request(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext, PlannerRequest]:
+    """The task of a test call, the context for its plan, and the request."""
     task = small_task(suite)
     context = suite.context(task=task, offered=frozenset(suite.catalogue.tools if offered is None else offered))
     if Panel.TRANSCRIPT in suite.panels:
@@ -123,10 +195,9 @@ def asked(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext,
 
 
 def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: Suite) -> Trial:
-    """The trial of the first turn of an episode, whose actions are read and not run."""
-    # Only now: other suites do not need it.
-    from evaluator.episodes.turns.reading import Actions, UnreadableError, read_response
-    from evaluator.planners.trials.first_turns import nothing_done, unknown_tools
+    """The trial of an episode's first turn, whose actions are read but not run."""
+    # Imported here because only suites in turns need it.
+    from evaluator.episodes.turns.reading import Actions, Answered, Stopped, Subgoals, UnreadableError, read_response
 
     trial = replace(
         trial,
@@ -142,22 +213,33 @@ def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: S
         )  # fmt: skip
     except (PlanSyntaxError, UnreadableError) as error:
         sent = (reply.response.plan, reply.response.steps, reply.response.actions, reply.response.text)
-        empty = any(says_nothing(one) for one in sent if one is not None)
+        empty = any(says_nothing(part) for part in sent if part is not None)
         verdict = Verdict.EMPTY if empty else Verdict.UNREADABLE
         problem = f"The answer cannot be read: {error}."
         return replace(trial, reason=Reason.UNPARSABLE_PLAN, verdict=verdict, problem=problem)
-    if sentence := nothing_done(intent):
-        return replace(trial, verdict=Verdict.EMPTY, problem=sentence)
+    match intent:
+        case Stopped():
+            idle = "The planner stopped before its first action: no tool would run."
+        case Answered(text=text) if not text.strip():
+            idle = "The answer is empty, and no tool would run."
+        case Subgoals(texts=texts) if not any(text.strip() for text in texts):
+            idle = "The subgoal is empty, and no tool would run."
+        case Actions(wanted=()):
+            idle = "The plan has no steps: no tool would run."
+        case _:
+            idle = ""
+    if idle:
+        return replace(trial, verdict=Verdict.EMPTY, problem=idle)
     tools = [wanted.tool for wanted in intent.wanted] if isinstance(intent, Actions) else []
-    others = {statements, *(suite.candidates.tools if suite.candidates else ())}
-    if unknown := unknown_tools(tools, context=context, others=others):
+    known = {*context.catalogue.tools, statements, *(suite.candidates.tools if suite.candidates else ())}
+    unknown = tuple(f'there is no tool "{tool[:100]}"' for tool in dict.fromkeys(tools) if tool not in known)
+    if unknown:
         problem = "The first turn calls a tool that does not exist."
         return replace(trial, verdict=Verdict.UNKNOWN_TOOL, problem=problem, problems=unknown)
     return replace(trial, verdict=Verdict.TURN)
 
 
 def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suite) -> Trial:
-    """The trial with its plan and the verdict on it."""
     trial = replace(
         trial,
         alternatives=len(reply.alternatives),
@@ -180,7 +262,11 @@ def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suit
         problems=tuple(problem.message for problem in problems),
     )
     if problems:
-        verdict, message = verdict_of_problems(problems), "The plan was read, but it is not valid."
+        codes = {problem.code for problem in problems}
+        verdict = Verdict.MISSING_ANSWER if codes == {"answer_count"} else Verdict.INVALID
+        if codes & {"unknown_tool", "tool_not_offered"}:
+            verdict = Verdict.UNKNOWN_TOOL
+        message = "The plan was read, but it is not valid."
         trial = replace(trial, reason=Reason.INVALID_PLAN, verdict=verdict, problem=message)
     if abstains(parsed.plan):
         trial = replace(trial, reason=Reason.ABSTAINED if suite.conditions.experts else None, problems=())
@@ -189,29 +275,30 @@ def read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suit
         return explained(trial, context=context, suite=suite, verdict=verdict)
     if problems:
         return trial
-    verdict = verdict_of_plan(plan=parsed.plan, gold=suite.task(trial.task).gold)
+    gold = suite.task(trial.task).gold
+    is_reference = gold is not None and is_same_plan(plan=parsed.plan, other=gold)
+    verdict = Verdict.REFERENCE if is_reference else Verdict.VALID
     return replace(trial, verdict=verdict, judgement=_judged(reply, suite=suite, task=trial.task))
 
 
 def _judged(reply: PlannerReply, *, suite: Suite, task: str) -> str:
-    """What a valid plan would score, as a sentence. Where plans are executed, nothing is executed for that."""
+    """What a valid plan would score, as a sentence. A suite that executes plans executes nothing here."""
     if suite.conditions.experts:
         return _EXECUTED
-    from evaluator.core.plans_file import GivenPlan
+    from evaluator.core.plans_file import GivenPlan, GivenPlans
     from evaluator.episodes.base import Setting, episode_of
-    from evaluator.planners.given import GivenPlans
 
     evaluator = episode_of(suite.slug).evaluator(suite=suite, setting=Setting())
     plan, *alternatives = cast(list[JsonValue], [reply.plan, *reply.alternatives])
-    given = GivenPlans({task: GivenPlan(plan, tuple(alternatives))})
-    (record,) = evaluator.run(planner=given, tasks=[task])
+    planner = GivenPlans({task: GivenPlan(plan, tuple(alternatives))})
+    (record,) = evaluator.run(planner=planner, tasks=[task])
     column = next(column for column in suite.metrics if column.primary)
     return "" if record.score is None else f"The judge gives it {record.score:.2f} for {column.label}."
 
 
 def explained(trial: Trial, *, context: PlanContext, suite: Suite, verdict: Verdict) -> Trial:
-    """The trial of an empty plan or an abstention, with what it would score and how a plan looks."""
-    # Only now, since it loads more than a process with little memory can hold before it has called.
+    """The trial of an empty plan or an abstention, with its score and an example of a plan."""
+    # Imported late: before the call, a process with little memory cannot hold what it loads.
     from evaluator.episodes.base import episode_of
 
     gold = suite.task(trial.task).gold

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import evaluator
 import gpu_jobs
-from evaluator.planners.language_models.errors import ModelUnusableError
+from evaluator.planners.language_models import ModelUnusableError
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "psutil")
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from evaluator.planners.language_models.errors import ModelError
+from evaluator.planners.language_models import ModelError
 from evaluator.sandbox.isolation.privileges import unprivileged_user
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError

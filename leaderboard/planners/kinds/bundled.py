@@ -6,7 +6,7 @@ from functools import cache
 from django import forms
 
 from evaluator.planners.language_models.shipped import shipped_folder
-from evaluator.planners.offline import OfflinePlanner, offline_planners
+from evaluator.planners.named import OfflinePlanner, offline_planners
 from evaluator.planners.strategies.registry import split_modules, split_name, strategies
 from evaluator.sandbox.admission.safetensors_headers import file_header
 from gpu_jobs.contract import BundledPlanner

@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 
 from evaluator.network.secret_header import SecretHeader
-from evaluator.planners.trials.settings import ChatTrialSettings
+from evaluator.planners.trials import ChatTrialSettings
 from gpu_jobs.contract import ChatPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.data import CALL, DECLARED, ENDPOINT_URL, MODEL_NAME, TIMEOUT, Errors, PlannerData

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluator.planners.trials.verdicts import Verdict
+from evaluator.planners.trials.trial import Verdict
 from leaderboard.people.authentication import LOGGED_IN, user_of
 from leaderboard.people.models import Scope
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, TIMEOUT, PlannerData

@@ -16,7 +16,7 @@ from evaluator.core.plans_file import MAX_BYTES
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.episodes.base import episode_of
 from evaluator.episodes.turns.environment import Bounds
-from evaluator.planners.offline import offline_planners
+from evaluator.planners.named import offline_planners
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.seasons import REHEARSAL, open_seasons
 from leaderboard.evaluations.models import Visibility

@@ -7,12 +7,11 @@ from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.suite import arc_suite, environment_of
 from evaluator.arc.tasks import ArcTask, arc_task
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.base import Suite
 from evaluator.episodes.turns.environment import Bounds
 from evaluator.episodes.turns.evaluator import TurnEvaluator
-from evaluator.planners.given import GivenPlans
 
 
 def mirrored(grid: Grid) -> Grid:

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from evaluator.core.planner import PlannerError, request_for
-from evaluator.core.plans_file import MAX_BYTES, MAX_PLANS, GivenPlan, PlansFileError, plans_of, read_plans
+from evaluator.core.plans_file import MAX_BYTES, MAX_PLANS, GivenPlan, GivenPlans, PlansFileError, plans_of, read_plans
 from evaluator.core.records import Reason
 from evaluator.core.suites.registry import suite_of
-from evaluator.planners.given import GivenPlans
 
 PLAN = {"steps": [], "answers": []}
 

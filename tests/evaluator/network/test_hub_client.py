@@ -9,8 +9,7 @@ from huggingface_hub import constants, get_session
 from evaluator.execution.experts.checkpoints import Checkpoint, FetchError
 from evaluator.execution.experts.fetching import download_file
 from evaluator.network.hub_client import DESCRIPTION_BYTES, HubAnswerError, hub_limits
-from evaluator.planners.language_models import fetching
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError, fetching
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.evaluator.network.test_bounded_answers import peak_memory
 from tests.fakes.hostile_server import ENDLESS_BODY, SLOW_ANSWERS, answers, gzip_bomb, hostile_server

@@ -14,10 +14,9 @@ from evaluator.core.strategy import Draft
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import BatchTurnPlanner, first_turn
 from evaluator.planners.conversation import MAX_TURNS
-from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+from evaluator.planners.driving import StrategyPlanner, StrategyTurnPlanner, UnfitModelError
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
-from evaluator.planners.turns.strategies import StrategyTurnPlanner
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
 
 

@@ -29,8 +29,8 @@ from evaluator.core.language_model import (
     Scores,
 )
 from evaluator.execution.experts.weights import WeightsError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.planners.language_models.automaton import NameAutomaton
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
 

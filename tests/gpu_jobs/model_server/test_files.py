@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.execution.experts import weights
 from evaluator.execution.experts.weights import WeightsError, weights_digest
-from evaluator.planners.language_models.errors import ModelError
+from evaluator.planners.language_models import ModelError
 from gpu_jobs.model_server.client import DEADLINES
 from gpu_jobs.model_server.digests import file_digest, model_digest, model_digest_soon
 from gpu_jobs.model_server.opening import deadlines_set

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.core.language_model import Completion, Failure, FailureKind, GenerateCall, Message
-from evaluator.planners.language_models.errors import ModelUnusableError
+from evaluator.planners.language_models import ModelUnusableError
 from evaluator.sandbox.admission.checkpoint_zip import inspect, unpack
 from evaluator.sandbox.admission.rules import ModelRefusedError
 from gpu_jobs.model_server.client import Deadlines

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.core.language_model import Failure, FailureKind, GenerateCall, Message, ScoreCall
-from evaluator.planners.language_models.errors import ModelError
+from evaluator.planners.language_models import ModelError
 from evaluator.sandbox.isolation.address import Address, parse_address
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from evaluator.core.language_model import GenerateCall, Message, ScoreCall
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.isolation.address import Address
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.opening import submitted_model_opener

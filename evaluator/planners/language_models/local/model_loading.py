@@ -5,13 +5,15 @@ nothing about decoding but which tokens begin and end a completion. `generation_
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
@@ -20,9 +22,10 @@ from transformers.models.auto.modeling_auto import (
 
 from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.pretrained import dtype_of, load_pretrained
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.admission.rules import CONFIG, MOST_SETTINGS_BYTES, ModelRefusedError, read_config
 from evaluator.sandbox.admission.safetensors_headers import Header, HeaderError, file_header
+from evaluator.sandbox.admission.settings_files import folder_reader, read_tokenizer_files
 
 LARGEST_CALL = 8192
 """Tokens of one sequence for which a model's cache of keys and values must fit into memory."""
@@ -172,3 +175,72 @@ def _bounded(path: Path) -> bytes:
     if len(data) > MOST_SETTINGS_BYTES:
         raise ModelRefusedError(f"{path.name} has more than {MOST_SETTINGS_BYTES} bytes.")
     return data
+
+
+_LONGEST_PANIC = 200
+
+
+class TokenizerPanicError(RuntimeError):
+    """The tokenizer's native code gave up; the message is what it said."""
+
+
+class SubmittedTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
+    """A fast tokenizer whose panics are errors.
+
+    A panic of the Rust library reaches Python as a `BaseException`, which no `except Exception` catches: it would end
+    the worker.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """See `PreTrainedTokenizerBase.__call__`.
+
+        Raises:
+            TokenizerPanicError: the native code gave up.
+        """
+        with panics_as_errors():
+            return super().__call__(*args, **kwargs)
+
+    def decode(self, *args: Any, **kwargs: Any) -> Any:
+        """See `PreTrainedTokenizerBase.decode`.
+
+        Raises:
+            TokenizerPanicError: the native code gave up.
+        """
+        with panics_as_errors():
+            return super().decode(*args, **kwargs)
+
+
+def load_tokenizer(folder: Path) -> SubmittedTokenizer:
+    """The tokenizer of a model's folder. No other file than those named here is opened.
+
+    Raises:
+        ModelRefusedError: there is no `tokenizer.json`, or a setting is not accepted.
+        TokenizerPanicError: its content makes the native code give up.
+        Exception: whatever else the tokenizers library finds wrong with the content of `tokenizer.json`.
+    """
+    files = read_tokenizer_files(folder_reader(folder))
+    with panics_as_errors():
+        native = Tokenizer.from_str(files.content)
+        # What is read depends on the text alone, not on the batch or on chance.
+        native.no_truncation()
+        native.no_padding()
+        if hasattr(native.model, "dropout"):
+            native.model.dropout = None
+        return SubmittedTokenizer(tokenizer_object=native, **files.settings)
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise a panic of Rust code as an ordinary error.
+
+    Raises:
+        TokenizerPanicError: there was one.
+    """
+    try:
+        yield
+    except BaseException as error:
+        # The class itself cannot be imported: PyO3 makes one for each extension module.
+        if type(error).__module__ != "pyo3_runtime":
+            raise
+        said = " ".join(str(error).split())[:_LONGEST_PANIC]
+        raise TokenizerPanicError(f"the tokenizer's native code gave up: {said}") from None

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.core.records import Outcome
-from evaluator.planners.offline import offline_planners
+from evaluator.planners.named import offline_planners
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
 from leaderboard.evaluations.gold import RELATED, check_tasks, not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult

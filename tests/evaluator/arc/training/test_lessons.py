@@ -32,10 +32,10 @@ from evaluator.arc.training.training import fixed_texts, train_writer, writer_to
 from evaluator.cli.main import app
 from evaluator.core.records import Outcome
 from evaluator.miniature.seeds import Split
+from evaluator.planners.driving import strategy_planner_of
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import named_strategy
-from evaluator.planners.turns.strategies import strategy_planner_of
 from evaluator.training.causal import DataError, Measured
 from evaluator.training.runs import ChoiceError, SettingsError
 from tests.evaluator.arc.small import TASK, evaluator

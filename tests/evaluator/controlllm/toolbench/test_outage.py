@@ -5,11 +5,10 @@ import pytest
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.controlllm.toolbench.tasks import with_outage
 from evaluator.core.plans.model import plan_to_json
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.suites.base import ABSTENTION
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
-from evaluator.planners.given import GivenPlans
 from evaluator.reliability.perturbed_evaluation import PerturbedEvaluator
 
 

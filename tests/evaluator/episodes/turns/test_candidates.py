@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.core.planner import PlannerReply
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import Outcome, PlannerCall
 from evaluator.core.suites.base import Candidate, Candidates
 from evaluator.core.transcripts import StopReason
@@ -15,7 +15,6 @@ from evaluator.core.turns import TurnResponse
 from evaluator.episodes.turns.environment import Bounds, Made, TurnScore
 from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.execution.engine.store import LocalStore
-from evaluator.planners.given import GivenPlans
 from tests.evaluator.episodes.turns import toy
 from tests.evaluator.episodes.turns.toy import Answers, Sums
 

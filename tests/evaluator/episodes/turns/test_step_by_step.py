@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from evaluator.core.planner import PlannerError
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Panel
 from evaluator.core.suites.registry import step_by_step_of, suite_of, whole_plans_of
@@ -23,7 +23,6 @@ from evaluator.execution.engine.jobs import FailureKind
 from evaluator.execution.engine.store import LocalStore
 from evaluator.openagi.entry import SUITES
 from evaluator.planners.bundled import bundled_planner
-from evaluator.planners.given import GivenPlans
 from tests.evaluator.episodes.turns.stepping import IMAGE, SLUG, TEXT, evaluator, run, script
 from tests.evaluator.episodes.turns.toy import Answers
 from tests.rings import usual

@@ -9,7 +9,7 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from evaluator.core.plans.model import plan_to_json
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import Outcome
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.catalogues import OPENAGI
@@ -20,7 +20,6 @@ from evaluator.execution.experts.colorizer import stretched
 from evaluator.execution.experts.fetching import Fetcher
 from evaluator.execution.experts.profile import load_expert, load_profile
 from evaluator.openagi.released import ReleasedFolderSamples
-from evaluator.planners.given import GivenPlans
 from evaluator.scoring.metrics.scorers.loading import load_scorer
 from tests.evaluator.core.suites.test_openagi_data import release_task
 from tests.evaluator.execution.experts.paper.released import TOOL_BUILDERS, TOOL_FILES

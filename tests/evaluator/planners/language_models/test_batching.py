@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from evaluator.planners.language_models.batching import Size, batches, isolated
+from evaluator.planners.language_models.local.model import Size, batches, isolated
 
 
 def sizes(*pairs, rows=1):

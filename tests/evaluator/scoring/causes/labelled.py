@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import suite_of
@@ -14,7 +14,6 @@ from evaluator.core.transcripts import Transcript
 from evaluator.episodes.base import episode_of
 from evaluator.episodes.judgement import with_judgement
 from evaluator.episodes.parts import Planned, faulty, new_record, plan_all, without_invalid
-from evaluator.planners.given import GivenPlans
 from evaluator.scoring.causes.of_records import CauseContext, causes_of
 from evaluator.scoring.causes.taxonomy import Finding
 

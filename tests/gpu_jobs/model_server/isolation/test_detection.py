@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from gpu_jobs.model_server import opening
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import ALLOW_UNSANDBOXED, Sandbox, detected, judged

@@ -236,7 +236,7 @@ def test_it_reads_its_model_and_writes_nothing_into_it(layers, tmp_path):
 
 
 def test_a_link_out_of_the_model_s_folder_is_refused(tmp_path):
-    from evaluator.planners.language_models.errors import ModelUnusableError
+    from evaluator.planners.language_models import ModelUnusableError
 
     (tmp_path / "m").mkdir()
     (tmp_path / "token").write_text(SECRET)

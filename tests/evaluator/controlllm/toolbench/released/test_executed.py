@@ -8,7 +8,7 @@ import pytest
 from evaluator.controlllm.toolbench.released.executed import SEVERAL, TOOL100
 from evaluator.controlllm.toolbench.released.inputs import ReleasedInputs
 from evaluator.core.plans.model import Plan, Step, plan_to_json
-from evaluator.core.plans_file import GivenPlan
+from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
@@ -16,7 +16,6 @@ from evaluator.episodes.base import episode_of
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import load_profile
-from evaluator.planners.given import GivenPlans
 from evaluator.scoring.metrics import rule_names
 from tests.evaluator.controlllm.toolbench.released.files import picture, write_files
 from tests.evaluator.execution.experts.paper.world import fetch_tools, small

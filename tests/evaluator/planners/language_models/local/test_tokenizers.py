@@ -78,7 +78,7 @@ def test_a_setting_that_names_a_file_is_refused_by_the_site_and_again_when_loadi
 def test_no_class_that_the_settings_name_is_built(folder, secret):
     """Its files beside `tokenizer.json` are not opened, whatever they are."""
 
-    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+    from evaluator.planners.language_models.local.model_loading import load_tokenizer
 
     plain = load_tokenizer(folder)
     change(folder / "tokenizer_config.json", tokenizer_class="BertTokenizer", backend="sentencepiece")
@@ -131,7 +131,7 @@ def test_a_setting_of_a_wrong_kind_is_named(settings, complaint):
 
 
 def test_of_several_chat_templates_the_default_is_used_and_older_maps_give_what_the_configuration_leaves_out(folder):
-    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+    from evaluator.planners.language_models.local.model_loading import load_tokenizer
 
     templates = [{"name": "rag", "template": "other"}, {"name": "default", "template": "this"}]
     assert read_tokenizer_config(json.dumps({"chat_template": templates}).encode()) == {"chat_template": "this"}
@@ -148,7 +148,7 @@ def test_of_several_chat_templates_the_default_is_used_and_older_maps_give_what_
 def test_it_reads_and_writes_as_the_library_s_own(tmp_path, kind, template):
     from transformers import AutoTokenizer
 
-    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+    from evaluator.planners.language_models.local.model_loading import load_tokenizer
 
     tokenizer = kind()
     folder = saved(tmp_path / "model", model=gpt2(tokenizer), tokenizer=tokenizer)
@@ -182,7 +182,7 @@ PANICS_AT_LONG_WORDS = {
 def with_parts(folder, **parts):
     """The folder's tokenizer with other components."""
 
-    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+    from evaluator.planners.language_models.local.model_loading import load_tokenizer
 
     change(folder / "tokenizer.json", **parts)
     return load_tokenizer(folder)
@@ -207,7 +207,7 @@ def test_a_tokenizer_that_cannot_be_read_passes_the_site_unread_and_is_refused_w
 
 
 def test_truncation_padding_and_dropout_are_switched_off(folder):
-    from evaluator.planners.language_models.local.tokenizer_loading import load_tokenizer
+    from evaluator.planners.language_models.local.model_loading import load_tokenizer
 
     plain = load_tokenizer(folder)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -253,7 +253,7 @@ def test_a_prompt_longer_than_any_is_refused_before_the_tokenizer_reads_it(folde
 
 
 def test_native_code_that_gives_up_is_an_ordinary_error(folder):
-    from evaluator.planners.language_models.local.tokenizer_loading import TokenizerPanicError, panics_as_errors
+    from evaluator.planners.language_models.local.model_loading import TokenizerPanicError, panics_as_errors
 
     with pytest.raises(TokenizerPanicError, match="native code gave up"):
         with_parts(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
@@ -263,8 +263,8 @@ def test_native_code_that_gives_up_is_an_ordinary_error(folder):
 
 def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
     from evaluator.planners.language_models.local.model import LocalModel
+    from evaluator.planners.language_models.local.model_loading import TokenizerPanicError
     from evaluator.planners.language_models.local.network import Network
-    from evaluator.planners.language_models.local.tokenizer_loading import TokenizerPanicError
 
     tokenizer = with_parts(folder, **PANICS_AT_LONG_WORDS)
     model = LocalModel(network=Network(module=gpt2(tokenizer), tokenizer=tokenizer), name="tiny")
@@ -310,7 +310,7 @@ def test_an_index_names_weights_beside_it_only():
 
 
 def test_what_is_no_panic_stays_what_it_is():
-    from evaluator.planners.language_models.local.tokenizer_loading import panics_as_errors
+    from evaluator.planners.language_models.local.model_loading import panics_as_errors
 
     for error in (KeyboardInterrupt, SystemExit, GeneratorExit, ValueError):
         with pytest.raises(error), panics_as_errors():

@@ -1,1 +1,0 @@
-"""Planners that are asked turn by turn."""
