@@ -395,7 +395,7 @@ def _reporting_errors(work: Callable[[], Result]) -> Result:
     """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
     from evaluator.openagi.training.finetuning import LoraError
     from evaluator.openagi.training.lessons import NoLessonsError
-    from evaluator.planners.language_models.local.model import ModelError
+    from evaluator.planners.language_models import ModelError
     from evaluator.training.runs import ChoiceError, SettingsError
 
     try:

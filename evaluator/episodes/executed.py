@@ -62,12 +62,10 @@ class ExecutedPlans:
 
     @property
     def executes(self) -> bool:
-        """See `Episode`."""
         return True
 
     @property
     def in_turns(self) -> bool:
-        """See `Episode`."""
         return False
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
@@ -76,7 +74,6 @@ class ExecutedPlans:
         return experts if self.judge is None else digest({"profile": experts, "judge": self.judge.digest()})
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
-        """See `Episode`."""
         return identity_of_data(source=self._samples(setting).digest, suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - the profile decides
@@ -89,7 +86,6 @@ class ExecutedPlans:
         return not_run_reasons(suite=suite, profile=_profile(setting.profile), samples=self._samples(setting))
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "ExecutionEvaluator":
-        """See `Episode`."""
         return self.prepared(suite=suite, setting=setting).evaluator(listener=setting.listener)
 
     def prepared(self, *, suite: Suite, setting: Setting) -> Prepared:
@@ -113,7 +109,6 @@ class ExecutedPlans:
         )  # fmt: skip
 
     def empty_plan(self, *, is_fault: bool) -> str:
-        """See `Episode`."""
         if is_fault:
             return "That is a planner fault: the task would score 0."
         return "No tool would run, and the request's own input would be scored as the answer."

@@ -138,12 +138,10 @@ class JudgedPlans:
 
     @property
     def executes(self) -> bool:
-        """See `Episode`."""
         return False
 
     @property
     def in_turns(self) -> bool:
-        """See `Episode`."""
         return False
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
@@ -173,7 +171,6 @@ class JudgedPlans:
         return self.judge.not_judged(suite)
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> JudgementEvaluator:
-        """See `Episode`."""
         try:
             suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
         except ValueError as error:
@@ -190,7 +187,6 @@ class JudgedPlans:
         return JudgementEvaluator(suite=suite_asked, judge=self.judge.settled_by(arbiter), facts=facts)
 
     def empty_plan(self, *, is_fault: bool) -> str:
-        """See `Episode`."""
         if is_fault:
             return "That is a planner fault: every indicator would have its worst value."
         return "It would count like a missing plan: every indicator would have its worst value."

@@ -1,7 +1,7 @@
-"""Ablations: what the gold plans score when steps are left out or change places.
+"""Ablations: gold plans with steps left out or reordered.
 
-A board is worth as much as its measure: a plan that leaves out what an image needs must score less than one that does
-not. These are the plans with which `planarena validity` checks that, over the whole suite.
+On a valid board, a plan without a necessary step scores less than one with it. `planarena validity` checks this with
+these plans over a whole suite.
 """
 
 import random
@@ -21,7 +21,7 @@ _SHUFFLES = 20
 
 
 class Kind(StrEnum):
-    """How a variant differs from the gold plan."""
+    """The change of a gold plan."""
 
     GOLD = "gold"
     SHUFFLED = "shuffled"
@@ -31,12 +31,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A changed gold plan."""
+    """A gold plan or a change of it."""
 
     kind: Kind
     plan: Plan
     left_out: str | None = None
-    """Tool of the step that is missing."""
+    """Tool of the missing step."""
 
     @property
     def name(self) -> str:
@@ -45,39 +45,45 @@ class Variant:
 
 
 def without_step(*, plan: Plan, step: str, catalogue: Catalogue, resources: Mapping[str, ResourceType]) -> Plan | None:
-    """The plan without one step: who used its output gets the step's first input of the same type instead.
+    """The plan without one step, whose output is replaced by the step's first input of the same type.
 
     Returns:
-        None if the step has no input of the type it makes; without it, nobody could take its place.
+        None if the step has no such input.
     """
-    gone = next(candidate for candidate in plan.steps if candidate.id == step)
-    types = _types(plan=plan, catalogue=catalogue, resources=resources)
-    made = next(iter(gone.outputs.values()))
-    stand_in = next((value for value in gone.inputs.values() if types.get(value) is types[made]), None)
+    removed = next(candidate for candidate in plan.steps if candidate.id == step)
+    # Plans may name resources with or without `$`.
+    types = {form: kind for name, kind in resources.items() for form in (f"${name}", name)}
+    for other in plan.steps:
+        types |= {reference: catalogue[other.tool].outputs[name] for name, reference in other.outputs.items()}
+    result = next(iter(removed.outputs.values()))
+    stand_in = next((value for value in removed.inputs.values() if types.get(value) is types[result]), None)
     if stand_in is None:
         return None
-    steps = tuple(_replaced(step=other, old=made, new=stand_in) for other in plan.steps if other is not gone)
-    return Plan(steps=steps, answers=tuple(stand_in if answer == made else answer for answer in plan.answers))
+    steps = tuple(
+        replace(other, inputs={name: stand_in if value == result else value for name, value in other.inputs.items()})
+        for other in plan.steps
+        if other is not removed
+    )
+    return Plan(steps=steps, answers=tuple(stand_in if answer == result else answer for answer in plan.answers))
 
 
 def without_dependents(*, plan: Plan, step: str) -> Plan:
-    """The plan without one step and without every step that takes its results, directly or not."""
+    """The plan without one step and without its direct and indirect dependents."""
     lost: set[str] = set()
-    kept: list[Step] = []
+    remaining: set[str] = set()
     for other in execution_order(plan):
         if other.id == step or not lost.isdisjoint(other.inputs.values()):
             lost |= set(other.outputs.values())
         else:
-            kept.append(other)
-    order = {other.id for other in kept}
+            remaining.add(other.id)
     return Plan(
-        steps=tuple(other for other in plan.steps if other.id in order),
+        steps=tuple(other for other in plan.steps if other.id in remaining),
         answers=tuple(answer for answer in plan.answers if answer not in lost),
     )
 
 
 def minus_one(*, plan: Plan, seed: str, catalogue: Catalogue, resources: Mapping[str, ResourceType]) -> Plan:
-    """The plan without one step, drawn by the seed: rewired where types allow (`without_step`), otherwise without its
+    """The plan without one random step: rewired where types allow (`without_step`), otherwise without its
     dependents."""
     if not plan.steps:
         return plan
@@ -87,7 +93,7 @@ def minus_one(*, plan: Plan, seed: str, catalogue: Catalogue, resources: Mapping
 
 
 def literals(*, plan: Plan, resources: Mapping[str, ResourceType]) -> tuple[tuple[Step, str], ...]:
-    """The arguments that are texts of the plan, as step and argument name, and not resources or results of a step."""
+    """The literal arguments of the plan, as pairs of step and argument name."""
     references = {reference for step in plan.steps for reference in step.outputs.values()}
     return tuple(
         (step, name)
@@ -98,7 +104,7 @@ def literals(*, plan: Plan, resources: Mapping[str, ResourceType]) -> tuple[tupl
 
 
 def with_texts(*, plan: Plan, texts: Mapping[tuple[str, str], str]) -> Plan:
-    """The plan with other values for some arguments, named by step id and argument."""
+    """The plan with the arguments `texts`, by step id and argument name, replaced."""
     return Plan(
         steps=tuple(
             replace(step, inputs={name: texts.get((step.id, name), value) for name, value in step.inputs.items()})
@@ -112,7 +118,7 @@ def shuffled(*, plan: Plan, seed: str, movable: frozenset[str]) -> Plan | None:
     """The plan with the tools of its movable steps, a chain of one type, in another order.
 
     Returns:
-        None if fewer than two steps can change places.
+        None if no other order exists.
     """
     places = [step for step in execution_order(plan) if step.tool in movable]
     tools = [step.tool for step in places]
@@ -123,16 +129,16 @@ def shuffled(*, plan: Plan, seed: str, movable: frozenset[str]) -> Plan | None:
         order = rng.sample(tools, len(tools))
         if order != tools:
             chosen = {step.id: tool for step, tool in zip(places, order, strict=True)}
-            steps = tuple(_with_tool(step, chosen.get(step.id, step.tool)) for step in plan.steps)
+            steps = tuple(replace(step, tool=chosen.get(step.id, step.tool)) for step in plan.steps)
             return Plan(steps=steps, answers=plan.answers)
     return None
 
 
 def variants(*, task: Task, catalogue: Catalogue, movable: frozenset[str]) -> Iterator[Variant]:
-    """The gold plan and every change of it that can still be executed, by unique names.
+    """The gold plan and all changes of it that can still be executed, with unique names.
 
     Args:
-        movable: tools of which each makes what it takes, such as the restoring ones.
+        movable: tools whose output has the type of their input, such as image restoration.
     """
     gold = task.gold
     if gold is None:
@@ -145,7 +151,10 @@ def variants(*, task: Task, catalogue: Catalogue, movable: frozenset[str]) -> It
     for step in gold.steps:
         shorter = without_step(plan=gold, step=step.id, catalogue=catalogue, resources=task.resources)
         if shorter is not None and shorter.steps:
-            yield Variant(Kind.DROPPED, shorter, left_out=_name(plan=gold, step=step))
+            # Names the step's input as well where the plan calls the tool more than once.
+            is_unique = gold.tools().count(step.tool) == 1
+            left_out = step.tool if is_unique else f"{step.tool} of {next(iter(step.inputs.values()))}"
+            yield Variant(Kind.DROPPED, shorter, left_out=left_out)
     same = next((name for name, kind in task.resources.items() if kind is task.expects), None)
     if same is not None:
         yield Variant(Kind.NOTHING, Plan(steps=(), answers=(f"${same}",)))
@@ -160,28 +169,3 @@ class VariantPlanner:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         return PlannerReply(plan=plan_to_json(self.plans[request.task.id]), call=PlannerCall(seconds=0.0))
-
-
-def _name(*, plan: Plan, step: Step) -> str:
-    """The step's tool, and what it works on where the plan calls the tool more than once."""
-    if plan.tools().count(step.tool) == 1:
-        return step.tool
-    return f"{step.tool} of {next(iter(step.inputs.values()))}"
-
-
-def _types(*, plan: Plan, catalogue: Catalogue, resources: Mapping[str, ResourceType]) -> dict[str, ResourceType]:
-    # Plans may name resources with or without `$`.
-    types = {form: kind for name, kind in resources.items() for form in (f"${name}", name)}
-    for step in plan.steps:
-        made = catalogue[step.tool].outputs
-        types |= {reference: made[name] for name, reference in step.outputs.items()}
-    return types
-
-
-def _replaced(*, step: Step, old: str, new: str) -> Step:
-    inputs = {name: new if value == old else value for name, value in step.inputs.items()}
-    return Step(id=step.id, tool=step.tool, inputs=inputs, outputs=step.outputs)
-
-
-def _with_tool(step: Step, tool: str) -> Step:
-    return Step(id=step.id, tool=tool, inputs=step.inputs, outputs=step.outputs)

@@ -1,4 +1,4 @@
-"""What a bundled planner is in the list of them."""
+"""`BundledEntry`: the declaration of a bundled planner and the suites that it is an anchor of."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ from evaluator.core.suites.registry import judged_suites, suites_with_anchor, su
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundledEntry:
-    """A bundled planner in the list of them."""
+    """A bundled planner."""
 
     name: str
     description: str
     make: Callable[[Suite], Planner]
     knows_gold: bool = False
-    """Whether its plans give the gold plans away, whole or in part."""
+    """Whether its plans disclose gold plans, at least in part."""
     is_for_judged: bool = False
-    """Whether it is an anchor only where plans are judged and not executed."""
+    """Whether it is an anchor only of suites that judge plans instead of executing them."""
     is_named_by_suites: bool = False
     """Whether it is an anchor only of suites whose entry names it."""
     is_further_seed: bool = False
-    """Whether it is another one with a further seed: five seeds show how much of a score is chance."""
+    """Whether it repeats another planner with a further seed: five seeds show the share of chance in a score."""
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """Slugs of the suites that it is an anchor of; empty: all."""
+        """Slugs of the suites whose anchor it is; empty: all."""
         if self.is_named_by_suites:
             return suites_with_anchor(self.name)
         return judged_suites() if self.is_for_judged else ()
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """Slugs of the suites that have no gold plans, where its answers come from them."""
+        """Slugs of the suites that lack the gold plans it needs."""
         return suites_without_gold() if self.knows_gold else ()
 
     def understands(self, suite: str) -> bool:

@@ -1,4 +1,4 @@
-"""A circuit breaker for planners behind HTTP: one that cannot be reached is not called for each task that is left."""
+"""A circuit breaker for planners behind HTTP: an unreachable planner is not called again for every remaining task."""
 
 import threading
 from collections.abc import Callable
@@ -9,27 +9,27 @@ from evaluator.core.records import PlannerCall, Reason
 from evaluator.core.turns import TurnPlanner, TurnReply, TurnRequest
 
 UNREACHABLE_TASKS = 5
-"""Tasks in a row that could not reach their planner after which it is not asked any more."""
+"""The breaker opens after so many consecutive tasks that could not reach their planner."""
 
 
 _Reply = TypeVar("_Reply", PlannerReply, TurnReply)
 
 
 class _PlansAndTurns(Planner, TurnPlanner, Protocol):
-    """What is behind HTTP answers both."""
+    """Planners behind HTTP have both interfaces."""
 
 
 class CircuitBreaker:
-    """A planner that fails at once when the planner behind it was unavailable too often in a row.
+    """A planner that fails at once after too many consecutive failures to reach the planner behind it.
 
-    It never closes again. To retry the planner, make a new breaker, as a worker does for each lease.
+    Once open, it stays open. To retry the planner, make a new breaker, as a worker does for each lease.
     """
 
     def __init__(self, planner: _PlansAndTurns, *, after: int = UNREACHABLE_TASKS, has_preflight: bool = False) -> None:
         """Args:
-        planner: who is asked.
-        after: how many tasks in a row it may be unavailable for, at least 1.
-        has_preflight: whether the first task is asked alone, and no other one if it does not reach the planner.
+        planner: the planner behind it.
+        after: number of consecutive unavailable tasks that opens it, at least 1.
+        has_preflight: whether the first task runs alone and opens the breaker if it does not reach the planner.
         """
         self.name = planner.name
         self.formulation = planner.formulation
@@ -42,11 +42,9 @@ class CircuitBreaker:
         self._last = ""
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """See `Planner.plan`."""
         return self._called(lambda: self._planner.plan(request))
 
     def turn(self, request: TurnRequest) -> TurnReply:
-        """See `TurnPlanner.turn`."""
         return self._called(lambda: self._planner.turn(request))
 
     def _called(self, call: Callable[[], _Reply]) -> _Reply:
@@ -57,7 +55,8 @@ class CircuitBreaker:
 
     def _counted(self, call: Callable[[], _Reply]) -> _Reply:
         with self._lock:
-            is_open, last, tasks = self._in_a_row >= self._limit(), self._last, self._limit()
+            last, tasks = self._last, self._limit()
+            is_open = self._in_a_row >= tasks
         if is_open:
             row = "for the first task" if tasks == 1 else f"for {tasks} tasks in a row"
             message = f"Not asked: the planner could not be reached {row}. {last}"
@@ -78,8 +77,7 @@ class CircuitBreaker:
         unavailable = error is not None and error.reason is Reason.ENDPOINT_UNAVAILABLE
         with self._lock:
             if self._in_a_row >= self._limit():
-                # Answers to requests that were under way change nothing any more.
-                return
+                return  # open already; this was a request in flight
             self._is_proven = self._is_proven or not unavailable
             self._in_a_row = self._in_a_row + 1 if unavailable else 0
             self._last = str(error) if unavailable else ""

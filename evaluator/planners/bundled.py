@@ -1,5 +1,4 @@
-"""The bundled planners, which anchor the boards: gold plans, damaged gold plans, plans that need no understanding, and
-random ones."""
+"""The bundled planners, which anchor the boards: gold plans, damaged gold plans, trivial plans and random plans."""
 
 import random
 import re
@@ -32,7 +31,7 @@ class _Floor(ABC):
         self.suite = suite
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """An empty plan: a plan without steps holds no answer in words."""
+        """An empty plan: plans without steps cannot hold a text answer."""
         del request
         return PlannerReply(plan=plan_to_json(Plan(steps=(), answers=())), call=PlannerCall(seconds=0.0))
 
@@ -43,7 +42,7 @@ class _Floor(ABC):
 
     @abstractmethod
     def answer(self, request: TurnRequest) -> str | None:
-        """The answer to a request; None where there is none."""
+        """The answer to a request, if any."""
 
 
 class MajorityPlanner(_Floor):
@@ -75,7 +74,7 @@ _NO_TOOL = "No plan over these tools can meet the request."
 
 
 class GoldPlanner:
-    """Answers with the suite's gold plan: what a planner that understands the request would do."""
+    """Answers with the suite's gold plan."""
 
     name = "gold"
 
@@ -90,7 +89,7 @@ class GoldPlanner:
 
 
 class GoldMinusOnePlanner:
-    """The gold plan without one step, drawn by the task's key (`evaluator.planners.ablations.minus_one`)."""
+    """The gold plan without one random step, seeded by the task's key (`evaluator.planners.ablations.minus_one`)."""
 
     name = "gold-minus-one"
 
@@ -106,7 +105,7 @@ class GoldMinusOnePlanner:
 
 
 class ParrotPlanner:
-    """The gold plan's tools and data flow, with the whole request as every text: what tools alone are worth."""
+    """The gold plan's tools and data flow, with the whole request as every text: the value of the tools alone."""
 
     name = "parrot"
 
@@ -121,10 +120,9 @@ class ParrotPlanner:
 
 
 class AskEverythingPlanner:
-    """Asks a model for questions about images the whole request, once for each given file, whatever its type.
+    """Asks a visual question answering tool the whole request about each file, whatever its type.
 
-    The tool is the first one that makes a text of an image and a text. Where there is none, or no file, the plan is
-    empty.
+    Uses the first tool that takes an image and a text and returns a text. Without such a tool, the plan is empty.
     """
 
     name = "ask-everything"
@@ -133,7 +131,14 @@ class AskEverythingPlanner:
         del suite
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        tool = next(filter(_answers_questions, request.tools), None)
+        tool = next(
+            (
+                tool
+                for tool in request.tools
+                if sorted(tool.inputs.values()) == ["image", "text"] and list(tool.outputs.values()) == ["text"]
+            ),
+            None,
+        )
         if tool is None:
             return _reply(_EMPTY)
         steps = tuple(
@@ -148,15 +153,11 @@ class AskEverythingPlanner:
             )
             for number, file in enumerate(request.task.resources, start=1)
         )
-        return _reply(Plan(steps=steps, answers=tuple(made for step in steps for made in step.outputs.values())))
-
-
-def _answers_questions(tool: OfferedTool) -> bool:
-    return sorted(tool.inputs.values()) == ["image", "text"] and list(tool.outputs.values()) == ["text"]
+        return _reply(Plan(steps=steps, answers=tuple(name for step in steps for name in step.outputs.values())))
 
 
 class NoOpPlanner:
-    """Calls no tool: hands back what the request gives, where that has the type that is asked for."""
+    """Calls no tool: returns an input of the request, of the expected type if possible."""
 
     name = "no-op"
 
@@ -170,9 +171,9 @@ class NoOpPlanner:
 
 
 class RandomValidPlanner:
-    """A random chain of one to four offered tools whose types agree, none twice; seeded by suite and task.
+    """A random chain of one to four different offered tools whose types agree; seeded by suite and task.
 
-    It knows the types and nothing of the request's words, so what it scores is what type-correctness alone is worth.
+    It ignores the words of the request, so its score is the value of type correctness alone.
     """
 
     name = "random-valid"
@@ -183,7 +184,6 @@ class RandomValidPlanner:
         self._suite, self._seed, self._run = suite, seed, run
 
     def reseeded(self, run: int) -> "RandomValidPlanner":
-        """See `ReseedablePlanner`."""
         return RandomValidPlanner(self._suite, seed=self._seed, run=run)
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
@@ -198,12 +198,13 @@ class RandomValidPlanner:
     def _chain(self, *, request: PlannerRequest, rng: random.Random) -> Plan | None:
         values = [(f"${name}", kind) for name, kind in request.task.resources.items()]
         if request.expects.type is None:
-            # Suites without a fixed type of answer give their texts in the request itself.
+            # Suites without a fixed answer type put their texts into the request itself.
             values.append((request.task.request, "text"))
         unused = list(request.tools)
         steps: list[Step] = []
         for number in range(1, rng.randint(1, self.MAX_TOOLS) + 1):
-            callable_now = [tool for tool in unused if _fits(tool, values)]
+            kinds = {kind for _, kind in values}
+            callable_now = [tool for tool in unused if kinds.issuperset(tool.inputs.values())]
             if not callable_now:
                 break
             tool = rng.choice(callable_now)
@@ -215,22 +216,17 @@ class RandomValidPlanner:
         return Plan(steps=tuple(steps), answers=(fitting[0],)) if fitting else None
 
 
-def _fits(tool: OfferedTool, values: list[tuple[str, str]]) -> bool:
-    there = {kind for _, kind in values}
-    return there.issuperset(tool.inputs.values())
-
-
 def _call(
     *, tool: OfferedTool, number: int, values: list[tuple[str, str]], steps: list[Step], rng: random.Random
 ) -> Step:
     inputs = {}
     step_id = f"s{number}"
     outputs = {reference for step in steps for reference in step.outputs.values()}
-    for argument, wanted in tool.inputs.items():
-        fitting = [reference for reference, kind in values if kind == wanted]
-        made = [reference for reference in fitting if reference in outputs]
-        # The newest value made is taken, so that the steps form a chain and not a bundle of unused calls.
-        inputs[argument] = made[-1] if made else rng.choice(fitting)
+    for argument, expected in tool.inputs.items():
+        fitting = [reference for reference, kind in values if kind == expected]
+        results = [reference for reference in fitting if reference in outputs]
+        # The newest result is used, so that the steps form a chain.
+        inputs[argument] = results[-1] if results else rng.choice(fitting)
     return Step(id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs})
 
 
@@ -301,7 +297,6 @@ KNOW_GOLD = frozenset(entry.name for entry in _ENTRIES if entry.knows_gold)
 
 
 def bundled_names() -> tuple[str, ...]:
-    """Names of the bundled planners."""
     return tuple(BUNDLED)
 
 
@@ -311,10 +306,10 @@ def each_once(suite: str) -> tuple[str, ...]:
 
 
 def bundled_planner(*, name: str, suite: Suite) -> Planner:
-    """The bundled planner with this name.
+    """The bundled planner of this name for a suite.
 
     Raises:
-        LookupError: there is none, or it is no anchor of this suite; the message says what there is.
+        LookupError: the name is unknown, or the planner is no anchor of this suite; the message lists the alternatives.
     """
     entry = BUNDLED.get(name)
     if entry is None:

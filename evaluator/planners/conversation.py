@@ -1,11 +1,10 @@
-"""One strategy's conversation about one request, from its first call to the reply or the reason why there is none."""
+"""A strategy's conversation with a language model about one request, from its first call to the reply or error."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from evaluator.core import canonical_json
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Answer, Call, Failure, FailureKind, GenerateCall, LanguageModelError, Usage
 from evaluator.core.planner import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall, Reason
@@ -13,7 +12,7 @@ from evaluator.core.storable import kept_notes, unkeepable
 from evaluator.core.strategy import Conversation, Draft, Strategy
 
 MAX_TURNS = 1000
-"""Calls of one conversation, one after the other. No strategy needs as many; one that never ends is a defect."""
+"""Turns of one conversation. A conversation that exceeds them is treated as endless, a defect of the strategy."""
 MAX_PLAN_BYTES = 1024 * 1024
 _REASONS: Mapping[FailureKind, Reason] = {
     FailureKind.UNAVAILABLE: Reason.ENDPOINT_UNAVAILABLE,
@@ -27,20 +26,20 @@ _REASONS: Mapping[FailureKind, Reason] = {
 End = PlannerReply | PlannerError
 
 
-class Talk:
-    """Holds a conversation while others are held. No exception leaves it: whatever a strategy does costs its own task.
+class StrategyConversation:
+    """Runs a strategy's conversation step by step. Never raises: a strategy's exceptions end its own task only.
 
-    `begin` and `go_on` give the end, or None as long as `calls` wait for answers.
+    `start` and `resume` return the end, or None while `calls` wait for answers.
     """
 
     def __init__(self, *, strategy: Strategy, request: PlannerRequest, run: int = 0) -> None:
         """Args:
-        strategy: what is asked.
-        request: that it answers.
-        run: what is drawn differs between runs; 0 changes no call.
+        strategy: the strategy.
+        request: the request that it answers.
+        run: varies the seeds of draws; 0 leaves them unchanged.
         """
         self.calls: tuple[Call, ...] = ()
-        """What waits for answers."""
+        """Calls that wait for answers."""
         self._run = run
         self._strategy = strategy
         self._request = request
@@ -50,15 +49,18 @@ class Talk:
         self._turns = 0
         self._tries = 1
 
-    def begin(self) -> End | None:
-        """Start the conversation."""
-        return self._turn(self._first)
+    def start(self) -> End | None:
+        def first() -> Sequence[Call]:
+            self._conversation = self._strategy.converse(self._request)
+            return next(self._conversation)
 
-    def go_on(self, answers: Sequence[Answer | Failure], *, seconds: float) -> End | None:
-        """Hand the answers to the calls, in their order, to the strategy; the first failure is raised in it.
+        return self._turn(first)
+
+    def resume(self, answers: Sequence[Answer | Failure], *, seconds: float) -> End | None:
+        """Pass the answers, in the order of `calls`, to the strategy; the first failure is raised in it.
 
         Args:
-            seconds: how long the answers took, as this conversation's share of what was done together.
+            seconds: duration of the answers; this conversation's share of that of a batch.
         """
         self._seconds += seconds
         for answer in answers:
@@ -69,13 +71,9 @@ class Talk:
         return self._turn(lambda: self._next(answers))
 
     def defect(self, error: BaseException) -> PlannerError:
-        """End it because something raised what it must not raise."""
+        """End the conversation because of an unexpected exception."""
         message = f"The planner {self._strategy.name} failed: {type(error).__name__}: {error}."
         return self._failed(reason=Reason.INTERNAL_ERROR, message=message)
-
-    def _first(self) -> Sequence[Call]:
-        self._conversation = self._strategy.converse(self._request)
-        return next(self._conversation)
 
     def _next(self, answers: Sequence[Answer | Failure]) -> Sequence[Call]:
         assert self._conversation is not None
@@ -89,7 +87,7 @@ class Talk:
     def _turn(self, step: Callable[[], Sequence[Call]]) -> End | None:
         started = time.monotonic()
         try:
-            self.calls = tuple(_in_run(call, run=self._run) for call in step())
+            self.calls = tuple(call.in_run(self._run) if isinstance(call, GenerateCall) else call for call in step())
         except StopIteration as end:
             self._seconds += time.monotonic() - started
             return self._reply(end.value)
@@ -108,8 +106,7 @@ class Talk:
     def _reply(self, draft: object) -> End:
         if not isinstance(draft, Draft):
             return self.defect(TypeError(f"a conversation ends with a Draft, not with {type(draft).__name__}"))
-        problem = unkeepable(draft.plan)
-        if problem is not None:
+        if (problem := unkeepable(draft.plan)) is not None:
             return self._failed(reason=Reason.INVALID_RESPONSE, message=f"The planner's answer {problem}.")
         try:
             size = len(canonical_json.dumps(draft.plan).encode("utf-8"))
@@ -118,19 +115,17 @@ class Talk:
         if size > MAX_PLAN_BYTES:
             message = f"The plan takes {size} bytes as JSON; at most {MAX_PLAN_BYTES} are read."
             return self._failed(reason=Reason.RESPONSE_TOO_LARGE, message=message)
+        try:
+            notes = kept_notes(draft.notes)
+        except Exception as error:  # noqa: BLE001 - notes are not worth a task
+            notes = {"left_out": f"The notes cannot be kept: {type(error).__name__}"}
         return PlannerReply(
             plan=draft.plan,
             call=self._call(),
             alternatives=tuple(plan for plan in draft.alternatives if unkeepable(plan) is None)[:MAX_ALTERNATIVES],
-            notes=self._notes(draft.notes),
+            notes=notes,
             unreadable=draft.unreadable,
         )
-
-    def _notes(self, notes: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        try:
-            return kept_notes(notes)
-        except Exception as error:  # noqa: BLE001 - notes are not worth a task
-            return {"left_out": f"The notes cannot be kept: {type(error).__name__}"}
 
     def _failed(self, *, reason: Reason, message: str, received: str | None = None) -> PlannerError:
         if self._conversation is not None:
@@ -146,7 +141,3 @@ class Talk:
             prompt_tokens=None if usage is None else usage.prompt_tokens,
             completion_tokens=None if usage is None else usage.completion_tokens,
         )
-
-
-def _in_run(call: Call, *, run: int) -> Call:
-    return call.in_run(run) if isinstance(call, GenerateCall) else call

@@ -38,7 +38,7 @@ CONNECT_SECONDS = 5.0
 BACKOFF = Backoff(longest=2.0, longest_asked=60.0)
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _SHOWN = 2000
-"""Characters of a wrong answer that are kept for its author."""
+"""Characters of an invalid answer in an error report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class EndpointSettings:
 
     url: str
     timeout_seconds: float = 30.0
-    """For the whole of one turn, from sending the request to the last byte of the answer."""
+    """Limit of one turn, from sending the request to the last byte of the answer."""
     allow_private: bool = False
     """Whether loopback and private addresses may be called: in demo mode only."""
     header: SecretHeader | None = None
-    """Sent with each request, and taken out of whatever the endpoint answers."""
+    """Sent with each request, and removed from the endpoint's answers."""
     tries: int = MAX_TRIES
 
 
@@ -62,7 +62,7 @@ Watcher = Callable[[int, bytes], None]
 
 
 class _PageError(TransientError):
-    """The answer is an HTML page at status 200. Once it is a gateway's; every time it is the endpoint's."""
+    """The answer is an HTML page with status 200: a gateway's, unless all tries get one."""
 
     def __init__(self, message: str, *, asked: float | None, page: str) -> None:
         super().__init__(message, asked=asked)
@@ -70,7 +70,7 @@ class _PageError(TransientError):
 
 
 class EndpointPlanner:
-    """A planner behind HTTP, of whole plans or of turns. Wrong answers are its fault; being unreachable is not."""
+    """A planner behind HTTP, of whole plans or turns. Invalid answers are planner faults; being unreachable is not."""
 
     formulation = Formulation.INTEGRATED
 
@@ -91,17 +91,21 @@ class EndpointPlanner:
         self._client = egress_client(allow_private=settings.allow_private, timeout=timeout)
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """Ask for one plan, trying again only what may succeed."""
-        if self._settings.header is None:
+        """Request one plan, with retries of temporary failures."""
+        header = self._settings.header
+        if header is None:
             return self._plan(request)
         try:
-            return _reply_without(self._settings.header, reply=self._plan(request))
+            reply = self._plan(request)
+            values = cast(list[JsonValue], [reply.plan, *reply.alternatives])
+            plan, *alternatives = (header.taken_out_of_json(value) for value in values)
+            return replace(reply, plan=plan, alternatives=tuple(alternatives))
         except PlannerError as error:
-            # Without its cause, whose message may hold what was sent.
-            raise _error_without(self._settings.header, error=error) from None
+            # Drops the cause, whose message may quote the request.
+            raise _error_without(header, error=error) from None
 
     def turn(self, request: TurnRequest) -> TurnReply:
-        """Ask for one turn, trying again only what may succeed; a turn that is asked for again has the same key."""
+        """Request one turn, with retries of temporary failures under the same key."""
         header = self._settings.header
         try:
             body, value, call = self._answer(request, kind=TurnResponse)
@@ -122,7 +126,7 @@ class EndpointPlanner:
         return PlannerReply(plan=response.answer(), call=call, alternatives=alternatives, tolerated=ignored)
 
     def _answer(self, request: PlannerRequest, *, kind: type[_Response]) -> tuple[bytes, JsonValue, PlannerCall]:
-        """The body of the answer, the same as JSON without fields that the protocol does not know, and the call."""
+        """The body of the answer, its JSON without fields unknown to the protocol, and the call."""
         started = time.monotonic()
 
         def once(number: int) -> tuple[bytes, JsonValue, PlannerCall]:
@@ -142,7 +146,6 @@ class EndpointPlanner:
             raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def _turn(self, *, request: PlannerRequest, started: float, tries: int) -> bytes:
@@ -164,7 +167,8 @@ class EndpointPlanner:
         except EgressRefusedError as error:
             raise fault(Reason.ADDRESS_REFUSED, f"The endpoint was not called: {error}") from error
         except (httpx.ReadTimeout, httpx.WriteTimeout, AnswerLateError):
-            raise fault(Reason.PLANNER_TIMEOUT, self._too_slow()) from None
+            message = f"The endpoint gave no complete answer within {self._settings.timeout_seconds:g} seconds."
+            raise fault(Reason.PLANNER_TIMEOUT, message) from None
         except httpx.TransportError as error:
             if (violation := http_violation(error)) is not None:
                 raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {violation}.") from error
@@ -176,7 +180,7 @@ class EndpointPlanner:
             return self._seen(status=status, body=read_answer(response, most_bytes=MAX_RESPONSE_BYTES, until=until))
         except AnswerTooLargeError as error:
             body = self._seen(status=status, body=error.beginning)
-            # Another status says more, and so does a gateway's page.
+            # A status other than 200, or a gateway's page, is more informative.
             _check_status(response=response, body=body, fault=fault)
             message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
             raise fault(Reason.RESPONSE_TOO_LARGE, message, body) from None
@@ -186,22 +190,19 @@ class EndpointPlanner:
             raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
 
     def _seen(self, *, status: int, body: bytes) -> bytes:
-        """The body as others may see it; the watcher is notified."""
+        """The body without secrets, of which the watcher is notified."""
         header = self._settings.header
-        # Before anything is cut out of it: half a secret would not be found.
+        # Before any truncation, which could split a secret.
         for secret in header.secrets() if header else ():
             body = body.replace(secret.encode(), HIDDEN.encode())
         if self._watch is not None:
             self._watch(status, body)
         return body
 
-    def _too_slow(self) -> str:
-        return f"The endpoint gave no complete answer within {self._settings.timeout_seconds:g} seconds."
-
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Makes the error for a wrong answer, with how the endpoint was called."""
+    """Makes the error of an invalid answer to a call."""
 
     started: float
     tries: int
@@ -210,13 +211,6 @@ class _Fault:
         received = body[:_SHOWN].decode("utf-8", errors="replace") if body else None
         call = _call(started=self.started, tries=self.tries)
         return PlannerError(reason=reason, message=message, received=received, call=call)
-
-
-def _reply_without(header: SecretHeader, *, reply: PlannerReply) -> PlannerReply:
-    """The reply of an endpoint that repeats what it was sent."""
-    values = cast(list[JsonValue], [reply.plan, *reply.alternatives])
-    plan, *alternatives = (header.taken_out_of_json(value) for value in values)
-    return replace(reply, plan=plan, alternatives=tuple(alternatives))
 
 
 def _error_without(header: SecretHeader, *, error: PlannerError) -> PlannerError:
@@ -257,7 +251,7 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
 
 
 def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue:
-    """The answer, of an object only the fields of its kind: others cost nothing, whatever is in them."""
+    """The answer as JSON, an object without unknown fields, which may contain anything."""
     shown = _shown(body)
     try:
         value: JsonValue = json.loads(body)
@@ -268,10 +262,9 @@ def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue
     if isinstance(value, dict):
         value = {name: part for name, part in value.items() if name in kind.model_fields}
         options = {name: part for name, part in value.items() if name in kind.OPTIONS}
-        # What cannot be kept of an option is ignored like any other value that it cannot have.
+        # Options that cannot be stored are ignored, like other invalid values.
         value |= {name: False for name, part in options.items() if unkeepable(part) is not None}
-    problem = unkeepable(value)
-    if problem is not None:
+    if (problem := unkeepable(value)) is not None:
         raise PlannerError(
             reason=Reason.INVALID_RESPONSE, message=f"The endpoint's answer {problem}.", received=shown, call=call
         )
@@ -287,7 +280,7 @@ def _not_json(shown: str, *, call: PlannerCall) -> PlannerError:
 def _as(
     kind: type[_Response], *, value: JsonValue, body: bytes, call: PlannerCall
 ) -> tuple[_Response, PlannerCall, tuple[str, ...]]:
-    """The answer as a response of a kind, the call with the tokens that it names, and which options were ignored."""
+    """The answer as a response of a kind, the call with its reported tokens, and the ignored options."""
     try:
         response = kind.model_validate(value)
     except ValidationError as error:

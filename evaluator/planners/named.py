@@ -1,4 +1,7 @@
-"""The planners that a site can run for anybody: they need no network, no key and nothing that is not shipped."""
+"""Planners by name: a bundled one (`gold`), or a strategy with its language model (`hugginggpt:chat:URL#MODEL`).
+
+Offline planners need no network, no key and nothing that is not shipped, so a site can run them for every user.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +13,6 @@ from evaluator.core.planner import Planner
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.turns import Role
-from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.bundled import BUNDLED, bundled_names, bundled_planner
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError, strategy_planner_of
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
@@ -27,10 +29,10 @@ from evaluator.planners.strategies.registry import (
 
 
 def planner_named(*, name: str, suite: Suite) -> Planner:
-    """The bundled planner with this name, or the strategy with its language model.
+    """The planner of this name for a suite.
 
     Raises:
-        PlannerNameError: there is neither, or not for this suite; the message says what would be right.
+        PlannerNameError: the name is unknown or does not fit the suite; the message lists the alternatives.
     """
     if name in bundled_names():
         try:
@@ -46,11 +48,10 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
 
 
 def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
-    """The planner `STRATEGY[:MODEL[,MODULE=MODEL]]` for a suite. A language model on this machine is loaded when it is
-    first asked.
+    """The planner `STRATEGY[:MODEL[,MODULE=MODEL]]` for a suite. Language models on this machine are loaded lazily.
 
     Raises:
-        PlannerNameError: there is no such strategy or model, or they do not fit each other or the suite.
+        PlannerNameError: the strategy or model does not exist, or they do not fit each other or the suite.
     """
     entry = strategy_of(name=name, suite=suite)
     model_name, named = split_modules(name, modules=entry.modules)
@@ -69,96 +70,77 @@ NAMED_ANCHORS = "Anchors of some suites in turns"
 WITHOUT_MODEL = "Strategies without a language model"
 WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
 TRAINED_FOR = OPENAGI.name
-"""The shipped language models were trained on requests for the tools of this catalogue; strategies for others are not
-offered with them."""
+"""The shipped language models were trained for this catalogue of tools: only its strategies are offered with them."""
 _OF_MODULES = (
     f"lumos/iterative:{LUMOS}/plan-iterative,ground={LUMOS}/ground-iterative", f"lumos/integrated:{LUMOS}/integrated",
 )  # fmt: skip
 _MODULES_SUITE = "lumos-mini"
-"""What LUMOS's shipped modules were trained for."""
+"""The suite that the shipped LUMOS modules were trained for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflinePlanner:
-    """A planner that can be chosen by its name."""
+    """An offline planner in a list of choices."""
 
     name: str
     group: str
-    """What it stands together with in a list of choices."""
+    """Heading of its group of choices."""
     description: str
     suites: tuple[str, ...] = ()
     """Slugs of the suites whose requests it understands; empty: all."""
     lacking: tuple[str, ...] = ()
-    """Slugs of the suites without gold plans, where its answers come from them."""
+    """Slugs of the suites that lack the gold plans it needs."""
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
         return suite not in self.lacking and (not self.suites or suite in self.suites)
 
 
-def _group(entry: BundledEntry) -> str:
-    if entry.is_named_by_suites:
-        return NAMED_ANCHORS
-    return JUDGED_ANCHORS if entry.is_for_judged else ANCHORS
-
-
 @cache
 def offline_planners() -> Mapping[str, OfflinePlanner]:
-    """All of them by name, those of one group beside each other."""
-    found = [
+    """All offline planners by name, in the order of their groups."""
+    planners = [
         OfflinePlanner(
             name=entry.name,
-            group=_group(entry),
+            group=NAMED_ANCHORS if entry.is_named_by_suites else JUDGED_ANCHORS if entry.is_for_judged else ANCHORS,
             description=entry.description,
             suites=entry.suites,
             lacking=entry.lacking,
         )
         for entry in BUNDLED.values()
     ]
-    found += [
+    planners += [
         OfflinePlanner(name=entry.name, group=WITHOUT_MODEL, description=entry.description, suites=entry.suites)
         for entry in strategies().values()
         if not entry.needs
     ]
-    found += [*_with_shipped_models(), *_of_shipped_modules()]
-    return MappingProxyType({planner.name: planner for planner in found})
-
-
-def offline_planner(*, name: str, suite: Suite) -> Planner:
-    """The planner with this name, for a suite. Names of other planners are refused, whatever they name.
-
-    Raises:
-        PlannerNameError: there is none of this name, or it does not understand the suite.
-    """
-    if name not in offline_planners():
-        raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
-    return planner_named(name=name, suite=suite)
-
-
-def _with_shipped_models() -> list[OfflinePlanner]:
-    """The strategies that a shipped language model was trained for: they generate within a constraint."""
-    entries = [
-        entry
-        for entry in strategies().values()
-        if entry.needs == {Ability.CONSTRAIN} and entry.catalogue == TRAINED_FOR
-    ]
-    # The bare name is another one for the pretrained model: it is offered once.
+    # The shipped language models were trained to generate within a constraint. The bare name is an alias of the
+    # pretrained model, which is offered once.
     models = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}
-    return [
+    planners += [
         OfflinePlanner(
             name=f"{entry.name}:{model}", group=WITH_SHIPPED_MODEL, description=entry.description, suites=entry.suites
         )
-        for entry in entries
+        for entry in strategies().values()
+        if entry.needs == {Ability.CONSTRAIN} and entry.catalogue == TRAINED_FOR
         for model in sorted(models.values())
     ]
-
-
-def _of_shipped_modules() -> list[OfflinePlanner]:
-    """LUMOS's formulations whose modules are shipped."""
-    return [
+    planners += [
         OfflinePlanner(
             name=name, group=WITH_SHIPPED_MODEL, description=strategies()[split_name(name)[0]].description,
             suites=(_MODULES_SUITE,),
         )
         for name in _OF_MODULES
     ]  # fmt: skip
+    return MappingProxyType({planner.name: planner for planner in planners})
+
+
+def offline_planner(*, name: str, suite: Suite) -> Planner:
+    """The offline planner of this name for a suite.
+
+    Raises:
+        PlannerNameError: it is no offline planner, or it does not understand the suite.
+    """
+    if name not in offline_planners():
+        raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
+    return planner_named(name=name, suite=suite)

@@ -91,7 +91,6 @@ class PerturbedTurnPlanner:
 
     @property
     def formulation(self) -> Formulation:
-        """See `TurnPlanner`."""
         return self._acting.formulation
 
     def turn(self, request: TurnRequest) -> TurnReply:
@@ -208,7 +207,6 @@ class PerturbedEvaluator:
         self._evaluator = self._disturbed(evaluator)
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
-        """See `Evaluator.run`."""
         selected = self.suite.asked(tasks)
         left_out = not_perturbed(
             perturbation=self._perturbation.name, suite=self.suite, offered=self._offered, tasks=selected

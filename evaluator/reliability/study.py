@@ -71,7 +71,6 @@ class Replayed:
         self._replies = replies
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """See `Planner`."""
         reply = self._replies[request.task.id]
         if isinstance(reply, PlannerError):
             raise reply

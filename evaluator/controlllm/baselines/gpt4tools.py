@@ -15,13 +15,13 @@ from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.acting import OBSERVATION, Calls, final_of, first_line, pairs_of, place, sections_of
 from evaluator.planners.strategies.prompting import (
     Prompt,
+    answer_sentence,
     ask,
     context_of,
-    given_lines,
     read_draft,
     refuse_too_long,
+    resource_lines,
     tool_lines,
-    wanted,
 )
 
 PROMPT = "gpt4tools/2"
@@ -83,7 +83,7 @@ def read_calls(*, text: str, request: PlannerRequest) -> ParsedPlan | PlanSyntax
 
 
 def _prompt(request: PlannerRequest) -> Prompt:
-    task = f"### Request\n{request.task.request}\n\nGiven:\n{given_lines(request)}\n{wanted(request)}"
+    task = f"### Request\n{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}"
     text = f"{_INSTRUCTION}{tool_lines(request)}\n\n{task}\n\n### Response\n"
     return Prompt(name=PROMPT, messages=(Message(role="user", content=text),))
 

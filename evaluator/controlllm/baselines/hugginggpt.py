@@ -16,13 +16,13 @@ from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.prompting import (
     Prompt,
+    answer_sentence,
     ask,
     context_of,
-    given_lines,
     read_draft,
     refuse_too_long,
+    resource_lines,
     tool_lines,
-    wanted,
 )
 from evaluator.replies.hugginggpt import FORM, parse_hugginggpt
 
@@ -95,7 +95,9 @@ def find_list(text: str) -> tuple[object, tuple[str, ...]]:
 
 
 def _prompt(request: PlannerRequest) -> Prompt:
-    user = f"{request.task.request}\n\nGiven:\n{given_lines(request)}\n{wanted(request)}\n\nThe list of tasks:"
+    user = (
+        f"{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}\n\nThe list of tasks:"
+    )
     return Prompt(
         name=PROMPT,
         messages=(

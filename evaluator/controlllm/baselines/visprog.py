@@ -37,12 +37,12 @@ from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.prompting import (
     Prompt,
+    answer_sentence,
     ask,
     context_of,
     read_draft,
     reference_to,
     resource_named,
-    wanted,
 )
 from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 
@@ -243,7 +243,7 @@ class VisProg:
     def converse(self, request: PlannerRequest) -> Conversation:
         """Ask once and read the lines."""
         words = vocabulary(request, spelled=str.upper, answer="RESULT")
-        task = f"Request: {request.task.request}\n{wanted(request)}\n\nProgram:\n"
+        task = f"Request: {request.task.request}\n{answer_sentence(request)}\n\nProgram:\n"
         text = f"{_VISPROG}\nGiven:\n{_given(request, words)}\n\nModules:\n{_modules(request, words)}\n\n{task}"
         prompt = Prompt(name="visprog/2", messages=(Message(role="user", content=text),))
         return (yield from _converse(prompt=prompt, words=words, request=request, form="program of lines"))
@@ -263,7 +263,7 @@ class ViperGPT:
         """Ask once and read the function."""
         words = vocabulary(request, spelled=str.lower)
         head = f"def execute_command({', '.join(words.given)}):"
-        task = f"# {_one_line(request.task.request)}\n# {wanted(request)}\n{head}\n"
+        task = f"# {_one_line(request.task.request)}\n# {answer_sentence(request)}\n{head}\n"
         text = f"{_VIPERGPT}\nGiven:\n{_given(request, words)}\n\nFunctions:\n{_modules(request, words)}\n\n{task}"
         prompt = Prompt(name="vipergpt/2", messages=(Message(role="user", content=text),))
         return (yield from _converse(prompt=prompt, words=words, request=request, form="program of one function"))

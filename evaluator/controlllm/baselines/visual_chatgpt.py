@@ -30,12 +30,12 @@ from evaluator.planners.strategies.acting import (
 )
 from evaluator.planners.strategies.prompting import (
     MAX_COMPLETION,
+    answer_sentence,
     context_of,
-    given_lines,
     read_draft,
+    resource_lines,
     shortened,
     tool_lines,
-    wanted,
 )
 from evaluator.replies.actions import tool_name
 
@@ -152,7 +152,7 @@ class _Loop:
 
 
 def _opening(request: PlannerRequest) -> tuple[Message, ...]:
-    user = f"{request.task.request}\n\nGiven:\n{given_lines(request)}\n{wanted(request)}"
+    user = f"{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}"
     return Message(role="system", content=_SYSTEM + tool_lines(request)), Message(role="user", content=user)
 
 

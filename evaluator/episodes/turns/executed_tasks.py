@@ -152,7 +152,6 @@ class ExecutedTasks:
         return TaskScorer(engine=tools.engine, results=results, samples=self._samples, judge=self._plans.judge)
 
     def digest(self) -> str:
-        """See `Environment`."""
         judge = self._plans.judge
         facts: dict[str, JsonValue] = {
             "environment": "executed", "version": _VERSION, "of": self._slug, "caption": self._caption,
@@ -165,16 +164,13 @@ class ExecutedTasks:
         return not_run_reasons(suite=suite, profile=self._tools.profile, samples=self._source)
 
     def offered(self, suite: Suite) -> frozenset[str]:
-        """See `ExpertEnvironment`."""
         del suite
         return self._tools.offered
 
     def source(self) -> str:
-        """See `ExpertEnvironment`."""
         return self._source.digest
 
     def facts(self) -> dict[str, JsonValue]:
-        """See `ExpertEnvironment`."""
         data: dict[str, JsonValue] = {
             "split": self._setting.split, "samples": self._setting.samples, "digest": self._source.digest,
         }  # fmt: skip
@@ -210,7 +206,6 @@ class ExecutedTasks:
         return 1 if task.metric == ABSTENTION else self._setting.samples
 
     def begin(self, *, task: Task, sample: int) -> TypedTask:
-        """See `SampleEnvironment`."""
         inputs = self._samples.inputs(task=task, index=sample)
         types = (task.expects,) if task.expects else tuple(answer.expects for answer in task.answers if answer.expects)
         return TypedTask(
@@ -218,7 +213,6 @@ class ExecutedTasks:
         )
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        """See `Environment`."""
         outcomes: list[Outcome | Bound] = [self._bound(call) for call in calls]
         places = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, Bound)]
         bound = [outcome for outcome in outcomes if isinstance(outcome, Bound)]
@@ -241,7 +235,6 @@ class ExecutedTasks:
         raise NotImplementedError(f"task {task.key} has samples; score them together")
 
     def scored(self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[Ended]) -> ResultRecord:
-        """See `SampleEnvironment`."""
         pending = self._pending.pop(task.key, Pending(gold=None, is_gold=False))
         return self._scorer.scored(suite=suite, task=task, record=record, episodes=episodes, pending=pending)
 

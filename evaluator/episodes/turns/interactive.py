@@ -37,12 +37,10 @@ class InteractiveEpisodes:
 
     @property
     def executes(self) -> bool:
-        """See `Episode`."""
         return self.experts
 
     @property
     def in_turns(self) -> bool:
-        """See `Episode`."""
         return True
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002
@@ -67,11 +65,9 @@ class InteractiveEpisodes:
         return offered_tools(suite=suite, environment=self._made(Setting(profile=profile)))
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
-        """See `Episode`."""
         return self._made(setting).not_run(suite)
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "TurnEvaluator":
-        """See `Episode`."""
         from evaluator.episodes.turns.evaluator import TurnEvaluator
 
         if self.experts and setting.open_store is None:
@@ -85,7 +81,6 @@ class InteractiveEpisodes:
         )
 
     def empty_plan(self, *, is_fault: bool) -> str:
-        """See `Episode`."""
         if is_fault:
             return "No action would be run, and the task would score 0."
         return "No action would be run, and the task would have no answer."

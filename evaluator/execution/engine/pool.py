@@ -122,7 +122,6 @@ class ExpertPool:
 
     @property
     def device_class(self) -> Mapping[str, str]:
-        """See `evaluator.execution.experts.devices.device_class`."""
         return device_class(self.device)
 
     @property

@@ -150,7 +150,6 @@ class _Run:
         self._tracker = Tracker(frontier=self._frontier, steps=steps, jobs=self._open, listener=engine.listener)
 
     def results(self) -> Iterator[JobResult]:
-        """See `Engine.run`."""
         states, self._states = self._states, []
         self._advance(states)
         del states

@@ -87,7 +87,6 @@ class ClipExpert:
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         if not batch:
             return []
         config = self.config()
@@ -160,7 +159,6 @@ class _Watcher:
     output = "value"
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         return [{self.output: self.watch(clip_of(item))} for item in batch]
 
     def watch(self, clip: Clip) -> Value:

@@ -43,7 +43,6 @@ class GroundingExpert:
         self._threshold = number(spec=spec, name="threshold", default=_THRESHOLD)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         rows = [(image_of(item), plain_name(text_of(item, name="query"))) for item in batch]
         detections = in_batches(rows, size=self._batch_size, run=self._batch)
         return [
@@ -117,7 +116,6 @@ class GroundingDinoExpert:
         self._threshold = number(spec=spec, name="threshold", default=0.8)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         rows = [(image_of(item), plain_name(text_of(item, name="query"))) for item in batch]
         return [
             {"bbox": as_boxes(objects=self._found(image=image, name=name), size=image.size)} for image, name in rows

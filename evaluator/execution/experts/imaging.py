@@ -82,7 +82,6 @@ class ImageExpert:
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         if not batch:
             return []
         pixels = stack([self.prepare(image_of(item)) for item in batch])

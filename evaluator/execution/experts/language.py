@@ -108,7 +108,6 @@ class TagsExpert(T5Expert):
     """A text in, a list of labels out, in the order in which the model writes them; each once."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         outputs: list[Mapping[str, Value]] = []
         for item in super().run(batch):
             tags = {name: [tag.strip() for tag in str(text).split(SEPARATOR.strip())] for name, text in item.items()}

@@ -96,7 +96,6 @@ class MapExpert(Generic[Found]):
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         if not batch:
             return []
         images = [image_of(item) for item in batch]

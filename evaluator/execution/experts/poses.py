@@ -132,7 +132,6 @@ class PeopleExpert:
         self._detector = detector
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         detections = self._detector.found([self._detector.prepare(image) for image in images])
         return [

@@ -64,7 +64,6 @@ class SegmentAnythingExpert:
         self._stability = number(spec=spec, name="stability", default=0.95)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         return [{"segmentation": coloured(self.segments(image), size=image.size)} for image in images]
 
@@ -166,7 +165,6 @@ class PanopticExpert:
         self._threshold = number(spec=spec, name="threshold", default=0.9)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         if not batch:
             return []
         images = [image_of(item) for item in batch]

@@ -26,7 +26,6 @@ class Cropping:
         """Has nothing to load."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         return [_image(self._one(item)) for item in batch]
 
     def _one(self, item: Mapping[str, Value]) -> Pixels:
@@ -43,7 +42,6 @@ class Highlighting:
         """Has nothing to load."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         framed = []
         for item in batch:
             pixels, boxes = _boxed(item, name="bbox")
@@ -58,7 +56,6 @@ class _Masked:
         """Has nothing to load."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         pictures = []
         for item in batch:
             pixels, masks = pixels_of(item), value_of(item, name="mask", kind=Masks)
@@ -101,7 +98,6 @@ class LineDrawing:
         self._draw = _STROKES[self._kind]
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         return [_image(strokes.drawing(self._draw(pixels_of(item))), name=self._kind) for item in batch]
 
 
@@ -122,7 +118,6 @@ class _Rule:
         """Has nothing to load."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         return [self.one(item) for item in batch]
 
     def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:

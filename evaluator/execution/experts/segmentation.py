@@ -196,7 +196,6 @@ class InstanceExpert(SegmentingExpert):
         self._detector = detector
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         detections = self._detector.found([self._detector.prepare(image) for image in images])
         rows = list(zip(images, detections, strict=True))
@@ -234,7 +233,6 @@ class PointsExpert(SegmentingExpert):
     """
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         rows = [
             (image, points_of(text_of(item, name="prompt_points"), size=image.size))
@@ -268,7 +266,6 @@ class RoughMaskExpert(SegmentingExpert):
     """
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         prompts: list[tuple[int, Mask]] = []
         for index, item in enumerate(batch):
@@ -309,7 +306,6 @@ class EverythingExpert(SegmentingExpert):
         self._threshold = number(spec=spec, name="threshold", default=0.5)
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         images = [image_of(item) for item in batch]
         segments = in_batches(images, size=self._batch_size, run=self.segments)
         return [

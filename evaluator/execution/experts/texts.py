@@ -78,7 +78,6 @@ class TextExpert:
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         rows = [tuple(text_of(item, name=name) for name in self.inputs) for item in batch]
         with torch.inference_mode():
             answers = in_batches(rows, size=self._batch_size, run=self.answer)

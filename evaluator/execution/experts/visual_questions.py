@@ -58,7 +58,6 @@ class VisualQuestionExpert:
         self._device = device
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         rows = [(self._pixels(image_of(item)), text_of(item, name="text")) for item in batch]
         shapes = {pixels.shape for pixels, _ in rows}
         if len(shapes) > 1:
@@ -114,7 +113,6 @@ class GitQuestionExpert:
         self._device = device
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         rows = [(image_of(item), text_of(item, name="text")) for item in batch]
         return [{"text": self._answer(image=image, question=question)} for image, question in rows]
 
@@ -164,7 +162,6 @@ class LlavaQuestionExpert:
         self._output = str(spec.parameters.get("output", "response"))
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`."""
         rows = [(image_of(item), self._question or text_of(item, name="text")) for item in batch]
         return [{self._output: self._answer(image=image, question=question)} for image, question in rows]
 

@@ -1,8 +1,6 @@
 """Agents over the Model Context Protocol (MCP) as planners of suites in turns.
 
-`tools` says which MCP tools an agent gets, `calls` what a call of one means for an episode, `desk` where open turns
-wait for their answers, `mailbox` is that place within one process, and `server` speaks the protocol. The trace of an
-agent's calls is its plan.
-
-Only `server` and `stdio` import the MCP SDK.
+`tools` defines an agent's MCP tools, `calls` maps a call to a turn of the episode, `desk` is the protocol by which open
+turns wait for answers, `mailbox` implements it within one process, and `server` speaks MCP. The trace of an agent's
+calls is its plan. Only `server` imports the MCP SDK.
 """

@@ -1,4 +1,5 @@
-"""The MCP server: lists the tools of an agent and passes on its calls."""
+"""The MCP server: lists an agent's tools and forwards its calls; over standard input and output, with the evaluation in
+a thread beside it."""
 
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,16 +29,16 @@ Call = Callable[[str, Mapping[str, object]], Awaitable[ToolResult]]
 
 
 def mcp_server(*, tools: Tools, call: Call) -> Server[Any]:
-    """A server with these tools.
-
-    Args:
-        tools: the tools of the agent that asks.
-        call: does what it calls for.
-    """
+    """A server of an agent's tools, whose calls `call` handles."""
 
     async def list_tools(context: object, params: object) -> types.ListToolsResult:
         del context, params
-        return types.ListToolsResult(tools=[_listed(tool) for tool in (await tools()).values()])
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(name=tool.name, description=tool.description, input_schema=dict(tool.schema))
+                for tool in (await tools()).values()
+            ]
+        )
 
     async def call_tool(context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         del context
@@ -51,40 +52,35 @@ def mcp_server(*, tools: Tools, call: Call) -> Server[Any]:
     )  # fmt: skip
 
 
-def _listed(tool: AgentTool) -> types.Tool:
-    return types.Tool(name=tool.name, description=tool.description, input_schema=dict(tool.schema))
-
-
 _LAST_WORDS_SECONDS = 30.0
-"""How long a tool that still runs may take when the agent has gone."""
+"""A running tool may take this long after the agent has disconnected."""
 
 
 class AgentEvaluation:
-    """Evaluates an agent on some tasks, one after the other, in a thread of its own."""
+    """Evaluates an agent on tasks one after the other, in its own thread."""
 
     def __init__(
         self, *, evaluator: Evaluator, mailbox: Mailbox, tasks: Sequence[str], run: str, done: Callable[[], None]
     ) -> None:
         """Args:
-        evaluator: of the suite.
-        mailbox: where the agent's turns are.
+        evaluator: evaluator of the suite.
+        mailbox: holds the agent's turns.
         tasks: keys of tasks.
-        run: name of the run, from whose journal finished turns are answered; empty: a new run.
+        run: name of the run whose journal answers finished turns; empty: a new run.
         done: called when all tasks have records.
         """
         self.records: list[ResultRecord] = []
-        """Of the tasks that are over."""
+        """Records of finished tasks."""
         self.error: BaseException | None = None
-        """Why the evaluation broke off, if it did and its agent has not just left."""
+        """Why the evaluation broke off, unless its agent disconnected."""
         self._evaluator, self._mailbox, self._tasks, self._run, self._done = evaluator, mailbox, tasks, run, done
         self._thread = threading.Thread(target=self._work, name="evaluation", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, because the agent has gone."""
+        """End the evaluation of an agent that has disconnected."""
         self._mailbox.close()
         self._thread.join(_LAST_WORDS_SECONDS)
 
@@ -92,7 +88,7 @@ class AgentEvaluation:
         planner = AgentPlanner(self._mailbox)
         try:
             for task in self._tasks:
-                # One at a time: a task that waits for the agent's attention would count as slow.
+                # One at a time: the time of a task that waits for the agent would count.
                 for record in self._evaluator.run(planner=planner, tasks=[task], run=self._run):
                     self.records.append(record)
                     self._mailbox.ended(end_of(record))
@@ -102,29 +98,27 @@ class AgentEvaluation:
         except BaseException as error:  # noqa: BLE001 - shown by the main thread
             self.error = error
         finally:
-            self._mailbox.finish(self._why_over())
-
-    def _why_over(self) -> str:
-        if self.error is not None:
-            return f"The evaluation broke off: {type(self.error).__name__}."
-        return f"All {len(self._tasks)} tasks are done. There is nothing left to do."
+            if self.error is None:
+                self._mailbox.finish(f"All {len(self._tasks)} tasks are done. There is nothing left to do.")
+            else:
+                self._mailbox.finish(f"The evaluation broke off: {type(self.error).__name__}.")
 
 
 def serve(*, evaluation: AgentEvaluation, mailbox: Mailbox, tools: Mapping[str, AgentTool]) -> None:
-    """Serve the agent on standard input and output until it leaves. While serving, prints go to standard error."""
+    """Serve the agent on standard input and output until it disconnects. Meanwhile prints go to standard error."""
     anyio.run(_serve, evaluation, mailbox, tools)
 
 
 async def _serve(evaluation: AgentEvaluation, mailbox: Mailbox, tools: Mapping[str, AgentTool]) -> None:
     desk = MailboxDesk(mailbox)
 
-    async def listed() -> Mapping[str, AgentTool]:
+    async def list_tools() -> Mapping[str, AgentTool]:
         return tools
 
-    async def called(name: str, arguments: Mapping[str, object]) -> ToolResult:
+    async def call_tool(name: str, arguments: Mapping[str, object]) -> ToolResult:
         return await call(desk=desk, tools=tools, name=name, arguments=arguments)
 
-    server = mcp_server(tools=listed, call=called)
+    server = mcp_server(tools=list_tools, call=call_tool)
     async with stdio_server() as (read, write):
         evaluation.start()
         try:

@@ -1,36 +1,35 @@
-"""`NameAutomaton`: a `Constraint` as data, so that a model server can be sent all of it at once. No torch here."""
+"""`NameAutomaton`: a `Constraint` as data, so that one message sends it to a model server. Imports no torch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from evaluator.core.language_model import Following
 
 _SHARED_AUTOMATA = 256
-_REMEMBERED = 65_536
-"""Positions of an automaton whose followers are remembered; some hundred bytes each."""
+_CACHED = 65_536
+"""Cached positions of an automaton, of some hundred bytes each."""
 
 Row = tuple[int | None, ...]
-"""For each name, the state that it leads to; None where it cannot follow."""
+"""The next state for each name; None if the name cannot follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NameAutomaton:
-    """A finite automaton over names, none of which is written twice.
+    """A finite automaton over names without repetition.
 
-    A completion is a path from state 0 of at most `longest` different names that ends in an accepting state. Only names
-    that lead to such an end are allowed, so there are no dead ends, provided that no shortest path between two states
-    needs a name twice. Automata with equal fields are equal.
+    A completion is a path of at most `longest` different names from state 0 to an accepting state. Only names on such a
+    path are allowed, so there are no dead ends, provided that no shortest path between two states needs a name twice.
     """
 
     names: tuple[str, ...]
-    """In the order in which they are offered."""
+    """In the order of `Following.names`."""
     steps: tuple[Row, ...]
-    """For each state, where its names lead."""
+    """The transitions of each state."""
     accepting: tuple[bool, ...]
     """For each state, whether a completion may end there."""
     longest: int
-    """Names of a completion, at most."""
+    """Maximum number of names in a completion."""
     separator: str
 
     def following(self, written: tuple[str, ...]) -> Following:
@@ -39,18 +38,14 @@ class NameAutomaton:
         Raises:
             ValueError: the automaton does not accept these names as a beginning.
         """
-        return self._following(*self._position(written))
-
-    def _position(self, written: Sequence[str]) -> tuple[int, int]:
-        """The state behind these names, and the set of their indices as a bit mask."""
-        state, used = 0, 0
+        state, used = 0, 0  # the indices of used names, as a bit mask
         for position, name in enumerate(written):
             index = self._indices.get(name)
             after = None if index is None or used >> index & 1 else self.steps[state][index]
             if index is None or after is None:
                 raise ValueError(f"{name!r} cannot follow {', '.join(written[:position]) or 'nothing'}")
             state, used = after, used | 1 << index
-        return state, used
+        return self._following(state, used)
 
     @cached_property
     def _indices(self) -> dict[str, int]:
@@ -58,9 +53,9 @@ class NameAutomaton:
 
     @cached_property
     def _following(self) -> Callable[[int, int], Following]:
-        return lru_cache(maxsize=_REMEMBERED)(self._found)
+        return lru_cache(maxsize=_CACHED)(self._followers)
 
-    def _found(self, state: int, used: int) -> Following:
+    def _followers(self, state: int, used: int) -> Following:
         left = self.longest - used.bit_count() - 1
         names = tuple(
             name
@@ -72,8 +67,7 @@ class NameAutomaton:
         return Following(names=names, may_end=self.accepting[state])
 
     def _accepts_within(self, left: int, *, state: int, used: int) -> bool:
-        """Whether an accepting state can be reached with at most `left` unused names. Breadth first; each state is
-        visited once, by the first path to it."""
+        """Whether at most `left` unused names lead to an accepting state. Breadth-first search over states."""
         seen = {state}
         paths = [(state, used)]
         for _ in range(left + 1):
@@ -91,5 +85,5 @@ class NameAutomaton:
 
 @lru_cache(maxsize=_SHARED_AUTOMATA)
 def shared_automaton(automaton: NameAutomaton) -> NameAutomaton:
-    """The one of all equal automata that is used, so that what one call found out serves the others."""
+    """Interns equal automata, so that calls share their caches."""
     return automaton

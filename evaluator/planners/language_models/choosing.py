@@ -1,4 +1,4 @@
-"""Language models by name. Imports no torch: a model is loaded when it is first asked, or by `prepare`.
+"""Language models by name. Imports no torch: a model is loaded by its first call or by `prepare`.
 
 lilliput-planner, lilliput-planner/VARIANT   comes with PlanArena, for whole plans of OpenAGI
 lilliput-lumos/MODULE                        comes with PlanArena, for LUMOS's roles on lumos-mini
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, Failure, FailureKind, LanguageModel
-from evaluator.planners.language_models import shipped
+from evaluator.planners.language_models import ModelError, shipped
 from evaluator.planners.language_models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class ModelNameError(LookupError):
-    """There is no language model of that name; the message is a sentence that says what would be right."""
+    """No language model has this name. The message is a sentence that lists the valid forms."""
 
 
 class DeferredModel:
-    """A `LanguageModel` on this machine that is loaded when it is first asked. May be used by several threads."""
+    """A `LanguageModel` on this machine, loaded by its first call. Thread-safe."""
 
     abilities = frozenset(Ability)
 
@@ -45,10 +45,10 @@ class DeferredModel:
         self._lock = threading.Lock()
 
     def prepare(self) -> "LocalModel":
-        """Load it, if that was not done before.
+        """Load the model once.
 
         Raises:
-            ModelError: it cannot be had; the message is a sentence.
+            ModelError: it is not available.
         """
         with self._lock:
             if self._model is None:
@@ -56,9 +56,6 @@ class DeferredModel:
             return self._model
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
-        """See `LanguageModel.answer`. A model that cannot be loaded is unavailable."""
-        from evaluator.planners.language_models.local.model import ModelError
-
         try:
             model = self.prepare()
         except ModelError as error:
@@ -66,26 +63,25 @@ class DeferredModel:
         return model.answer(calls)
 
     def count_tokens(self, text: str) -> int:
-        """See `LanguageModel.count_tokens`."""
         return self.prepare().count_tokens(text)
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`; before it is loaded, its name only."""
+        """See `LanguageModel.identity`; before loading, only the name."""
         if self._model is None:
             return {"kind": "local", "name": self.name, "loaded": False}
         return self._model.identity()
 
 
 def language_model(name: str, *, device: str | None = None, allow_private: bool = True) -> LanguageModel:
-    """The language model of this name, as above.
+    """The language model of a name in one of the forms above.
 
     Args:
-        name: as above.
+        name: the name.
         device: torch device of models on this machine; None: a GPU if there is one.
         allow_private: whether a chat endpoint may have a loopback or private address.
 
     Raises:
-        ModelNameError: the name says no model that there can be.
+        ModelNameError: the name is invalid or names a missing model.
         ScriptError: a script cannot be read.
     """
     kind, _, place = name.partition(":")
@@ -98,7 +94,10 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
     if kind == "dir" and place:
         return _from_folder(name=name, folder=Path(place), device=device)
     if name.partition("/")[0] in {shipped.NAME, shipped.LUMOS}:
-        return _shipped(name=name, device=device)
+        try:
+            return _from_folder(name=name, folder=shipped.shipped_folder(name), device=device)
+        except LookupError as error:
+            raise ModelNameError(f"There is no language model {name!r}: {error}.") from None
     raise ModelNameError(f"There is no language model {name!r}; models are named {FORMS}.")
 
 
@@ -130,19 +129,11 @@ def _from_hub(*, name: str, place: str, device: str | None) -> LanguageModel:
         from evaluator.planners.language_models.fetching import fetch_model
         from evaluator.planners.language_models.local.model import LocalModel
 
-        found = fetch_model(repo=repo, revision=revision)
-        source: dict[str, JsonValue] = {"repo": repo, "revision": revision, "commit": found.commit}
-        return LocalModel.from_folder(found.folder, name=name, device=device or _device(), source=source)
+        snapshot = fetch_model(repo=repo, revision=revision)
+        source: dict[str, JsonValue] = {"repo": repo, "revision": revision, "commit": snapshot.commit}
+        return LocalModel.from_folder(snapshot.folder, name=name, device=device or _device(), source=source)
 
     return DeferredModel(name=name, load=load)
-
-
-def _shipped(*, name: str, device: str | None) -> LanguageModel:
-    try:
-        folder = shipped.shipped_folder(name)
-    except LookupError as error:
-        raise ModelNameError(f"There is no language model {name!r}: {error}.") from None
-    return _from_folder(name=name, folder=folder, device=device)
 
 
 def _from_folder(*, name: str, folder: Path, device: str | None) -> LanguageModel:

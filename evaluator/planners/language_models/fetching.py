@@ -1,13 +1,13 @@
-"""Language models from a model hub: settings, vocabulary and safetensors of one commit, in the hub client's own cache.
+"""Language models from a model hub: settings, vocabulary and safetensors of one commit, in the hub client's cache.
 
-The hub's address, its access token, its cache and being offline are set as its client documents: `HF_ENDPOINT`,
-`HF_TOKEN`, `HF_HOME`, `HF_HUB_OFFLINE`.
+The hub client's variables set address, access token, cache and offline mode: `HF_ENDPOINT`, `HF_TOKEN`, `HF_HOME`,
+`HF_HUB_OFFLINE`.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx2  # what the hub's client speaks through, and whose errors it lets pass
+import httpx2  # the hub client's HTTP library, whose errors it propagates
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
@@ -16,7 +16,7 @@ from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.admission.hub_lookup import language_model_files
 
 MOST_BYTES = 200 * 10**9
-"""Of a model's files, unless the caller allows less."""
+"""Default limit of a model's files."""
 _HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
 
 
@@ -31,20 +31,20 @@ class Fetched:
 def fetch_model(
     *, repo: str, revision: str, cache: Path | None = None, endpoint: str | None = None, most_bytes: int = MOST_BYTES
 ) -> Fetched:
-    """The model's files at the commit that the revision names now; what the cache has is not fetched again.
+    """The model's files at the commit that the revision names now, fetched where the cache lacks them.
 
-    Downloads are bounded: by what the hub says the files take, and by the time that a slow connection needs for that.
+    Downloads are bounded by the sizes that the hub declares, and by the time that a slow connection needs for them.
 
     Args:
         repo: `ORG/NAME`.
         revision: a commit, a branch or a tag.
-        cache: instead of the hub client's own.
-        endpoint: instead of the hub's address.
-        most_bytes: of the files together.
+        cache: replaces the hub client's cache.
+        endpoint: replaces the hub's address.
+        most_bytes: limit of the total size.
 
     Raises:
         ModelUnusableError: the hub has no such model for us, it has no safetensors, or it is too large.
-        ModelError: the hub does not give it now.
+        ModelError: the hub cannot deliver it now.
     """
     source = f"{repo}@{revision}"
     try:
@@ -54,16 +54,19 @@ def fetch_model(
     except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
         raise ModelUnusableError(_explained(source=source, error=error, endpoint=endpoint)) from None
     except _HUB_ERRORS as error:
-        found = _cached(repo=repo, revision=revision, cache=cache)
-        if found is None:
+        try:
+            folder = Path(snapshot_download(repo, revision=revision, cache_dir=cache, local_files_only=True))
+        except _HUB_ERRORS:
+            folder = None
+        if folder is None or not any(folder.glob("*.safetensors")):
             raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None
-        return found
+        return Fetched(folder=folder, commit=folder.name)
     files = language_model_files([file.rfilename for file in info.siblings or ()])
     if not any(name.endswith(".safetensors") for name in files):
         raise ModelUnusableError(
             f"{source} has no safetensors; other forms of weights may run code and are not loaded."
         )
-    # Where the hub does not say how large a file is, all that is allowed may be its.
+    # A file of undeclared size may take up the whole allowance.
     sizes = [file.size for file in info.siblings or () if file.rfilename in files]
     declared = most_bytes if None in sizes else sum(size or 0 for size in sizes)
     if declared > most_bytes:
@@ -71,23 +74,14 @@ def fetch_model(
     limit, seconds = download_limits(declared)
     try:
         with hub_limits(most_bytes=limit, seconds=seconds, endpoint=endpoint):
-            folder = patiently(
+            downloaded = patiently(
                 lambda: snapshot_download(
                     repo, revision=str(info.sha), allow_patterns=list(files), cache_dir=cache, endpoint=endpoint
                 )
             )
     except _HUB_ERRORS as error:
         raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None
-    return Fetched(folder=Path(folder), commit=str(info.sha))
-
-
-def _cached(*, repo: str, revision: str, cache: Path | None) -> Fetched | None:
-    """What an earlier fetch left, where the hub cannot be reached."""
-    try:
-        folder = Path(snapshot_download(repo, revision=revision, cache_dir=cache, local_files_only=True))
-    except _HUB_ERRORS:
-        return None
-    return Fetched(folder=folder, commit=folder.name) if any(folder.glob("*.safetensors")) else None
+    return Fetched(folder=Path(downloaded), commit=str(info.sha))
 
 
 def _explained(*, source: str, error: Exception, endpoint: str | None) -> str:

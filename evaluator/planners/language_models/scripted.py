@@ -1,21 +1,19 @@
-"""A language model that answers from a script: for tests, demonstrations and replaying what another model said.
+"""A language model that answers from a script: for tests, demonstrations and replays of another model.
 
-A script is a JSONL file. The first line whose `pattern` (a regular expression, searched in the conversation's last
-message) is found gives the answer:
+A script is a JSONL file. The first line whose `pattern` (a regular expression) matches in the conversation's last
+message gives the answer:
 
     {"pattern": "noisy", "text": "Image Denoising"}
     {"pattern": "blurry", "texts": ["Image Deblurring", "Image Denoising, Image Deblurring"]}
     {"pattern": "which tool", "scores": {"Colorization": -0.2}, "otherwise": -9.0}
     {"pattern": "", "failure": "unavailable", "message": "It is closed."}
 
-`texts` are beams, the best first; `scores` are log-probabilities of continuations. A call that no line answers is
-refused.
+`texts` are beams, best first; `scores` are log-probabilities of continuations. A call that matches no line is refused.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,51 +49,61 @@ class ScriptedModel:
 
     def __init__(self, script: Script, *, name: str = "scripted", source: str = "function") -> None:
         """Args:
-        script: answers each call; what it raises is raised by `answer`, as a defect of a model would be.
-        name: of the model.
-        source: what `identity` says of where the answers come from.
+        script: answers each call; its exceptions propagate, like the defects of a model.
+        name: name of the model.
+        source: origin of the answers, for `identity`.
         """
         self.name = name
         self.calls: list[Call] = []
-        """Every call so far, in the order in which they were asked."""
+        """All calls so far, in order."""
         self._script = script
         self._source = source
 
     @classmethod
     def from_file(cls, path: Path) -> "ScriptedModel":
-        """The model whose script is a JSONL file.
+        """The model of a script file.
 
         Raises:
-            ScriptError: the file is missing, or a line of it is not as described above.
+            ScriptError: the file is missing, or a line is invalid.
         """
-        lines = _read(path)
-        source = digest([line.settings for line in lines])
-        return cls(_LinesScript(lines=lines, path=path), name=f"scripted:{path.name}", source=source)
+        try:
+            rows = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScriptError(f"the script {path} cannot be read: {error}") from None
+        lines = [_line(row, where=f"{path}, line {number}") for number, row in enumerate(rows, start=1) if row.strip()]
+
+        def script(call: Call) -> Answer | Failure:
+            last = call.messages[-1].content if call.messages else ""
+            for pattern, settings in lines:
+                answer = _answer(call, settings=settings) if pattern.search(last) else None
+                if answer is not None:
+                    return answer
+            return _refused(f"no line of the script {path} answers {last[:80]!r}")
+
+        return cls(script, name=f"scripted:{path.name}", source=digest([settings for _, settings in lines]))
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
-        """See `LanguageModel.answer`."""
         self.calls += calls
-        return [self._one(call) for call in calls]
+        return [self._answered(call) for call in calls]
 
     def count_tokens(self, text: str) -> int:
-        """Words: there is no tokeniser."""
+        """The number of words, for want of a tokenizer."""
         return len(text.split())
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`."""
         return {"kind": "scripted", "name": self.name, "script": self._source, "token_counts": "words"}
 
-    def _one(self, call: Call) -> Answer | Failure:
-        found = self._script(call)
-        if not isinstance(found, str):
-            return found
+    def _answered(self, call: Call) -> Answer | Failure:
+        answer = self._script(call)
+        if not isinstance(answer, str):
+            return answer
         if not isinstance(call, GenerateCall):
             return _refused("the script has a text for a call that asks for scores")
-        return completion(call=call, texts=[found], count=self.count_tokens)
+        return completion(call=call, texts=[answer], count=self.count_tokens)
 
 
 def completion(*, call: GenerateCall, texts: Sequence[str], count: Callable[[str], int]) -> Completion | Failure:
-    """The completion that consists of these texts, the best first; they must keep to the call's constraint."""
+    """The completion with these beams, best first. A text that breaks the call's constraint is refused."""
     prompt = sum(count(message.content) for message in call.messages)
     beams = []
     for number, text in enumerate(texts[: max(1, call.beams)]):
@@ -111,7 +119,7 @@ def completion(*, call: GenerateCall, texts: Sequence[str], count: Callable[[str
 
 
 def constrained_names(*, text: str, constraint: Constraint) -> tuple[str, ...] | None:
-    """The names that a text consists of, or None where the constraint forbids one, or ending after the last."""
+    """The names in a text; None if the constraint forbids one of them, or forbids to end after the last."""
     names = tuple(name.strip() for name in text.split(constraint.separator)) if text.strip() else ()
     for length, name in enumerate(names):
         if name not in constraint.following(names[:length]).names:
@@ -119,51 +127,24 @@ def constrained_names(*, text: str, constraint: Constraint) -> tuple[str, ...] |
     return names if constraint.following(names).may_end else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    pattern: re.Pattern[str]
-    settings: dict[str, Any] = field(repr=False)
-
-    def answer(self, call: Call) -> Answer | Failure | None:
-        if "failure" in self.settings:
-            kind = FailureKind(self.settings["failure"])
-            return Failure(kind=kind, message=self.settings.get("message", f"The script says {kind}."))
-        if isinstance(call, ScoreCall):
-            known, otherwise = self.settings.get("scores"), self.settings.get("otherwise", -20.0)
-            if known is None:
-                return None
-            return Scores(log_probabilities=tuple(float(known.get(text, otherwise)) for text in call.continuations))
-        texts = self.settings.get("texts", [self.settings["text"]] if "text" in self.settings else None)
-        return None if texts is None else completion(call=call, texts=texts, count=lambda text: len(text.split()))
-
-
-@dataclass(frozen=True, slots=True)
-class _LinesScript:
-    lines: Sequence[_Line]
-    path: Path
-
-    def __call__(self, call: Call) -> Answer | Failure:
-        last = call.messages[-1].content if call.messages else ""
-        for line in self.lines:
-            answer = line.answer(call) if line.pattern.search(last) else None
-            if answer is not None:
-                return answer
-        return _refused(f"no line of the script {self.path} answers {last[:80]!r}")
+def _answer(call: Call, *, settings: Mapping[str, Any]) -> Answer | Failure | None:
+    if "failure" in settings:
+        kind = FailureKind(settings["failure"])
+        return Failure(kind=kind, message=settings.get("message", f"The script says {kind}."))
+    if isinstance(call, ScoreCall):
+        scores, otherwise = settings.get("scores"), settings.get("otherwise", -20.0)
+        if scores is None:
+            return None
+        return Scores(log_probabilities=tuple(float(scores.get(text, otherwise)) for text in call.continuations))
+    texts = settings.get("texts", [settings["text"]] if "text" in settings else None)
+    return None if texts is None else completion(call=call, texts=texts, count=lambda text: len(text.split()))
 
 
 def _refused(message: str) -> Failure:
     return Failure(kind=FailureKind.REFUSED, message=f"{message[:1].upper()}{message[1:]}.")
 
 
-def _read(path: Path) -> list[_Line]:
-    try:
-        rows = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScriptError(f"the script {path} cannot be read: {error}") from None
-    return [_line(row, where=f"{path}, line {number}") for number, row in enumerate(rows, start=1) if row.strip()]
-
-
-def _line(row: str, *, where: str) -> _Line:
+def _line(row: str, *, where: str) -> tuple[re.Pattern[str], dict[str, Any]]:
     try:
         settings = json.loads(row)
     except ValueError as error:
@@ -174,7 +155,7 @@ def _line(row: str, *, where: str) -> _Line:
     if problem is not None:
         raise ScriptError(f"{where}: {problem}")
     try:
-        return _Line(pattern=re.compile(settings["pattern"]), settings=settings)
+        return re.compile(settings["pattern"]), settings
     except re.error as error:
         raise ScriptError(f"{where}: the pattern is no regular expression: {error}") from None
 

@@ -1,23 +1,22 @@
-"""Where the planners lie that come with PlanArena. No torch here."""
+"""Folders of the language models that come with PlanArena. Imports no torch."""
 
 from pathlib import Path
 
 NAME = "lilliput-planner"
 VARIANTS = ("pretrained", "finetuned", "rltf")
-"""The first is what the bare name means."""
+"""The bare name stands for the first."""
 FOLDER = Path(__file__).parents[2] / "miniature" / "weights" / NAME
 LUMOS = "lilliput-lumos"
 LUMOS_MODULES = ("plan-iterative", "ground-iterative", "integrated")
-"""Those of LUMOS's modules that come with PlanArena, all of one seed."""
+"""The LUMOS modules that come with PlanArena, all of one seed."""
 
 
 def shipped_names() -> tuple[str, ...]:
-    """All names under which a shipped planner of whole plans can be asked for."""
+    """All names of the shipped planner of whole plans."""
     return (NAME, *(f"{NAME}/{variant}" for variant in VARIANTS))
 
 
 def shipped_modules() -> tuple[str, ...]:
-    """The names of LUMOS's modules."""
     return tuple(f"{LUMOS}/{module}" for module in LUMOS_MODULES)
 
 

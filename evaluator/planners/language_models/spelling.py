@@ -1,8 +1,8 @@
-"""Which tokens spell the names that a constraint allows: a prefix trie, rebuilt after every name. No torch here.
+"""The tokens that spell the names that a constraint allows: a prefix trie, rebuilt after every name. Imports no torch.
 
 A tokenizer spells a name differently at the beginning of a text, after a separator, and before one. So names are not
-tokenised by themselves: the trie holds what the tokenizer makes of the whole text so far, `A, B`, less what it made of
-`A, `. A completion is then spelt exactly as the model has read such texts in training.
+tokenized by themselves: the trie holds the tokens of the whole text so far, `A, B`, minus those of `A, `. A completion
+is then spelt exactly as in the model's training data.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,26 +13,26 @@ from evaluator.core.language_model import Constraint, Following
 
 Tokens = tuple[int, ...]
 Encode = Callable[[str], tuple[Sequence[int], Sequence[tuple[int, int]]]]
-"""A text's token ids without special tokens, and for each token which characters it stands for."""
+"""A text's token ids without special tokens, and the span of characters of each token."""
 _SPELLINGS = 200_000
-"""Texts whose tokens are remembered; some hundred bytes each."""
+"""Cached texts, of some hundred bytes each."""
 
 
 class UnspellableError(ValueError):
-    """The tokenizer spells the allowed names so that no trie can hold them; the message names the text."""
+    """The tokenizer's spelling of the allowed names does not form a trie; the message names the text."""
 
 
 class Speller:
-    """Spells completions that follow a given beginning. Remembers what it spelt, so one should serve many calls."""
+    """Tokenizes continuations of a text. Has a cache, so share one between calls."""
 
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
         self.spell = lru_cache(maxsize=_SPELLINGS)(self._spell)
 
     def _spell(self, anchor: str, text: str) -> tuple[Tokens, tuple[int, ...]]:
-        """Tokens of `text` where it follows `anchor`, and the end of each token as a position in `text`.
+        """Tokens of `text` after `anchor`, and the end of each token as a position in `text`.
 
-        Where the tokenizer would spell the anchor itself otherwise, the text is spelt as if nothing were before it.
+        If the text changes the spelling of the anchor, the text is tokenized by itself.
         """
         before = tuple(self._encode(anchor)[0]) if anchor else ()
         ids, spans = self._encode(anchor + text)
@@ -45,7 +45,7 @@ class Speller:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """How it may go on from a state: the tokens, and the names that are written when all of them are."""
+    """A continuation: its tokens, and the names that are complete after them."""
 
     tokens: Tokens
     names: tuple[str, ...]
@@ -54,25 +54,26 @@ class _Path:
 
 @dataclass(frozen=True, slots=True)
 class _Position:
-    """A place in a trie: `at` tokens of a path are written."""
+    """A position in the trie: `at` tokens of a path are written."""
 
     path: _Path
     at: int
 
+    @property
+    def is_done(self) -> bool:
+        return self.at >= len(self.path.tokens)
+
 
 class Grammar:
-    """The completions of one call that its constraint allows, as tokens.
-
-    Immutable but for what it remembers, so all beams of a call share one.
-    """
+    """The completions that a call's constraint allows, as tokens. Shared by the beams of the call."""
 
     def __init__(self, *, constraint: Constraint, speller: Speller, end: int, anchor: str = "", lead: str = "") -> None:
         """Args:
-        constraint: asked for what may follow after every name, once for each sequence of names.
-        speller: of the model's tokenizer.
+        constraint: queried once for each sequence of names.
+        speller: speller of the model's tokenizer.
         end: the token that ends a completion.
-        anchor: the last characters of the prompt, which may change how the first name is spelt.
-        lead: stands before the first name and belongs to the completion, as a space does in many models.
+        anchor: the last characters of the prompt, which may change the spelling of the first name.
+        lead: the completion's text before its first name, a space for many models.
         """
         self._constraint = constraint
         self._speller = speller
@@ -85,26 +86,25 @@ class Grammar:
         self._positions: dict[Tokens, tuple[_Position, ...]] = {}
 
     def allowed(self, written: Tokens) -> tuple[int, ...]:
-        """The tokens that may follow these, in ascending order; none after the end and after what is not allowed."""
-        return tuple(sorted({place.path.tokens[place.at] for place in self._at(written) if not _is_done(place)}))
+        """The tokens that may follow these, in ascending order; none after the end or after a forbidden token."""
+        return tuple(sorted({place.path.tokens[place.at] for place in self._at(written) if not place.is_done}))
 
     def ahead(self, written: Tokens) -> tuple[Tokens, ...]:
-        """The tokens with which each way goes on from here, up to where the next name begins or the completion ends.
-        Every allowed token is the first one of some."""
-        places = (place for place in self._at(written) if not _is_done(place))
+        """The remaining tokens of each path, up to the next name or the end. Their first tokens are `allowed`."""
+        places = (place for place in self._at(written) if not place.is_done)
         return tuple(dict.fromkeys(place.path.tokens[place.at :] for place in places))
 
     def names(self, written: Tokens) -> tuple[tuple[str, ...], bool]:
-        """The names that these tokens have completed, and whether the completion has ended."""
+        """The complete names in these tokens, and whether the completion has ended."""
         places = self._at(written)
-        ended = next((place.path.names for place in places if place.path.is_end and _is_done(place)), None)
+        ended = next((place.path.names for place in places if place.path.is_end and place.is_done), None)
         if ended is not None:
             return ended, True
         started = min((place.path.names for place in places), key=len, default=())
         return started[:-1], False
 
     def spelling(self, names: Sequence[str]) -> Tokens:
-        """The tokens of a completion that consists of these names, the end's included.
+        """The tokens of the completion with these names, including the end.
 
         Raises:
             ValueError: the constraint does not allow this completion.
@@ -112,33 +112,36 @@ class Grammar:
         goal = tuple(names)
         written: Tokens = ()
         while self.names(written) != (goal, True):
-            places = [place for place in self._at(written) if not _is_done(place)]
-            fitting = [place for place in places if _leads(place.path, goal)]
-            if not fitting:
+            for place in self._at(written):
+                path, length = place.path.names, len(place.path.names)
+                leads = path == goal if place.path.is_end else length < len(goal) and path == goal[:length]
+                if leads and not place.is_done:
+                    written = (*written, place.path.tokens[place.at])
+                    break
+            else:
                 text = self._constraint.separator.join(goal)
                 raise ValueError(f"the constraint does not allow the completion {text!r}")
-            written = (*written, fitting[0].path.tokens[fitting[0].at])
         return written
 
     def _at(self, written: Tokens) -> tuple[_Position, ...]:
-        found = self._positions.get(written)
-        if found is None:
-            found = tuple(self._closed(self._moved(written) if written else self._trie(())))
-            self._positions[written] = found
-        return found
+        if written not in self._positions:
+            places: Sequence[_Position] = self._trie(())
+            if written:
+                places = [
+                    _Position(path=place.path, at=place.at + 1)
+                    for place in self._at(written[:-1])
+                    if not place.is_done and place.path.tokens[place.at] == written[-1]
+                ]
+            self._positions[written] = tuple(self._closure(places))
+        return self._positions[written]
 
-    def _moved(self, written: Tokens) -> Iterator[_Position]:
-        for place in self._at(written[:-1]):
-            if not _is_done(place) and place.path.tokens[place.at] == written[-1]:
-                yield _Position(path=place.path, at=place.at + 1)
-
-    def _closed(self, places: Iterator[_Position] | Sequence[_Position]) -> Iterator[_Position]:
-        """The places themselves; where a name is whole, the roots of the trie of what may follow it."""
+    def _closure(self, places: Sequence[_Position]) -> Iterator[_Position]:
+        """The places; for one at the end of a name, the roots of the trie of its followers."""
         for place in places:
-            if place.path.is_end or not _is_done(place):
+            if place.path.is_end or not place.is_done:
                 yield place
             else:
-                yield from self._closed(self._trie(place.path.names))
+                yield from self._closure(self._trie(place.path.names))
 
     def _trie(self, names: tuple[str, ...]) -> tuple[_Position, ...]:
         if names not in self._tries:
@@ -159,8 +162,8 @@ class Grammar:
                 self._committed[longer] = self._shared(longer, after=after)
                 tokens = self._less(self._committed[longer], done=done, names=longer)
                 if not tokens:
-                    # Else the trie would hold all completions at once, however many names they have.
-                    raise _unspellable(self._constraint.separator.join(longer))
+                    # Otherwise the trie would hold all completions at once, however many names they have.
+                    raise self._unspellable(longer)
                 yield _Path(tokens=tokens, names=longer, is_end=False)
 
     def _ask(self, names: tuple[str, ...]) -> Following:
@@ -172,33 +175,28 @@ class Grammar:
         return self._speller.spell(self._anchor, self._lead + self._constraint.separator.join(names))
 
     def _shared(self, names: tuple[str, ...], *, after: Following) -> Tokens:
-        """The tokens of these names and the separator as far as they are the same whichever name follows."""
+        """The tokens of these names and the separator that do not depend on the next name."""
         length = len(self._lead) + len(self._constraint.separator.join(names)) + len(self._constraint.separator)
         shared: Tokens | None = None
         for name in after.names:
             tokens, ends = self._spell((*names, name))
             inside = next((position for position, end in enumerate(ends) if end > length), len(tokens))
-            shared = tokens[:inside] if shared is None else _common(shared, tokens[:inside])
+            shared = tokens[:inside] if shared is None else common_prefix(shared, tokens[:inside])
         return shared or ()
 
     def _less(self, tokens: Tokens, *, done: Tokens, names: Sequence[str]) -> Tokens:
         if tokens[: len(done)] != done:
-            raise _unspellable(self._constraint.separator.join(names))
+            raise self._unspellable(names)
         return tokens[len(done) :]
 
-
-def _unspellable(text: str) -> UnspellableError:
-    return UnspellableError(f"how the tokenizer spells {text!r} depends on all that follows; it cannot be constrained")
-
-
-def _common(one: Tokens, other: Tokens) -> Tokens:
-    length = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    return one[: min(len(one), len(other)) if length is None else length]
+    def _unspellable(self, names: Sequence[str]) -> UnspellableError:
+        text = self._constraint.separator.join(names)
+        return UnspellableError(
+            f"how the tokenizer spells {text!r} depends on all that follows; it cannot be constrained"
+        )
 
 
-def _is_done(place: _Position) -> bool:
-    return place.at >= len(place.path.tokens)
-
-
-def _leads(path: _Path, goal: tuple[str, ...]) -> bool:
-    return path.names == goal if path.is_end else path.names == goal[: len(path.names)] and len(path.names) < len(goal)
+def common_prefix(left: Tokens, right: Tokens) -> Tokens:
+    """The tokens that both begin with."""
+    return left[: next((at for at, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]),
+                       min(len(left), len(right)))]  # fmt: skip

@@ -1,16 +1,16 @@
-"""Calls written as lines `Action: tool` and `Action Input: input`, as agents of the ReAct kind write them.
+"""Calls in the notation of ReAct agents: lines `Action: tool` and `Action Input: input`.
 
 Grammar::
 
     text     = { section }
     section  = label ":" anything up to the next label
-    label    = "Thought" | "Action" | "Action Input" | "Observation" | "Final Answer" | "AI"      at the begin of a line
+    label    = "Thought" | "Action" | "Action Input" | "Observation" | "Final Answer" | "AI"   (at the start of a line)
     input    = JSON object of {input: value} | value { "," value }
     value    = "$" resource | file name | "result-" number ["." output] | literal text
 
-Values without names stand in the order of the tool's signature; the last may hold commas. `result-k` is the first
-output of the k-th call, `result-k.name` another one. A result that no earlier call makes is kept as `$result-k`, a
-resource that nobody gave, so that no literal is made of it.
+Values without names are in the order of the tool's signature; the last may contain commas. `result-k` is the first
+output of the k-th call, `result-k.name` another one. A result of no earlier call becomes `$result-k`, an unknown
+resource, so that it is not taken for a literal.
 """
 
 import re
@@ -34,22 +34,22 @@ class Section:
     """One labelled part of a text."""
 
     label: str
-    """Empty for what stands before the first label."""
+    """Empty for the text before the first label."""
     text: str
     line: int
-    """Counts from 1."""
+    """Number of the line, from 1."""
     end: int
-    """Where in the text it ends."""
+    """End position in the text."""
 
 
 def sections_of(text: str) -> tuple[Section, ...]:
-    """The labelled parts of a text in order; what stands before the first label has the label ""."""
-    found = list(_LABEL.finditer(text))
-    ends = [*(match.start() for match in found[1:]), len(text)]
-    head = text[: found[0].start() if found else len(text)].strip()
+    """The labelled parts of a text in order; the text before the first label has the label ""."""
+    labels = list(_LABEL.finditer(text))
+    ends = [*(match.start() for match in labels[1:]), len(text)]
+    head = text[: labels[0].start() if labels else len(text)].strip()
     sections = [Section(label="", text=head, line=1, end=len(head))] if head else []
     line, counted = 1, 0
-    for match, end in zip(found, ends, strict=False):
+    for match, end in zip(labels, ends, strict=False):
         line += text.count("\n", counted, match.start(1))
         counted = match.start(1)
         sections.append(Section(label=match[1], text=text[match.end() : end].strip(), line=line, end=end))
@@ -57,7 +57,7 @@ def sections_of(text: str) -> tuple[Section, ...]:
 
 
 class Calls:
-    """The calls of one request as they are written, one after the other."""
+    """Collects the calls of one request into a plan."""
 
     def __init__(self, *, request: PlannerRequest, context: PlanContext) -> None:
         self._request = request
@@ -67,18 +67,18 @@ class Calls:
         self.tolerated: list[str] = []
 
     def add(self, *, tool: str, written: str, where: str) -> Mapping[str, str]:
-        """Add a call as it is written.
+        """Parse and add a call.
 
         Args:
-            tool: the tool's name.
-            written: the input.
-            where: its place, for errors.
+            tool: name of the tool.
+            written: text of the input.
+            where: location, for errors.
 
         Returns:
-            The results' names and types, in the order of the signature; the type of an unknown tool's is "unknown".
+            Names and types of the results, in the order of the signature; of type "unknown" for an unknown tool.
 
         Raises:
-            PlanSyntaxError: the input cannot be read.
+            PlanSyntaxError: the input is invalid.
         """
         name = tool_name(written=tool, context=self._context, where=where, tolerated=self.tolerated)
         inputs = {
@@ -99,9 +99,8 @@ class Calls:
         """The plan of all calls.
 
         Args:
-            final: the last words; the results that they name are the answers. Where they name none, the answers are
-                the results that no call takes.
-            form: what the parsed plan says of its form.
+            final: the final answer. The answers are the results that it names, or else the results that no call takes.
+            form: name of the plan's form.
 
         Raises:
             PlanSyntaxError: there are more calls than a plan may have.
@@ -117,16 +116,16 @@ class Calls:
 
     def _arguments(self, *, tool: str, written: str, where: str) -> dict[str, object]:
         names = tuple(inputs_of(tool=tool, context=self._context))
-        if written.startswith("{"):
-            return self._named(written=written, where=where)
         if not written:
             return {}
-        parts = written.split(",", max(len(names) - 1, 0))
-        return {
-            names[index] if index < len(names) else f"input{index}": _unquoted(part) for index, part in enumerate(parts)
-        }
-
-    def _named(self, *, written: str, where: str) -> dict[str, object]:
+        if not written.startswith("{"):
+            values = [part.strip() for part in written.split(",", max(len(names) - 1, 0))]
+            return {
+                names[index] if index < len(names) else f"input{index}": (
+                    value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"`" else value
+                )
+                for index, value in enumerate(values)
+            }
         try:
             value, tolerated = load_literal(written)
         except PlanSyntaxError as error:
@@ -147,17 +146,17 @@ class Calls:
 
 
 def names_of_results(results: Mapping[str, str]) -> str:
-    """Results with their types, as an observation or a list names them."""
+    """Results with their types, for observations and lists."""
     return ", ".join(f"{reference} ({kind})" for reference, kind in results.items())
 
 
 def place(section: Section) -> str:
-    """Where a section stands, for errors."""
+    """Location of a section, for errors."""
     return f"line {section.line}"
 
 
 def pairs_of(sections: Sequence[Section]) -> list[tuple[Section, Section | None]]:
-    """Each `Action` with the `Action Input` that follows it at once, or None where none does."""
+    """Each `Action` with the `Action Input` directly after it, or None."""
     return [
         (section, after if after is not None and after.label == INPUT else None)
         for section, after in zip(sections, [*sections[1:], None], strict=False)
@@ -166,15 +165,10 @@ def pairs_of(sections: Sequence[Section]) -> list[tuple[Section, Section | None]
 
 
 def final_of(sections: Sequence[Section]) -> str:
-    """The last words, or nothing if there are none."""
+    """The final answer; empty if there is none."""
     return next((section.text for section in reversed(sections) if section.label in FINAL), "")
 
 
 def first_line(text: str) -> str:
-    """A tool's name as it is written: what follows on further lines is no part of it."""
+    """The tool's name: the first line without quotes and brackets."""
     return text.split("\n", 1)[0].strip().strip("`'\"[]")
-
-
-def _unquoted(part: str) -> str:
-    part = part.strip()
-    return part[1:-1] if len(part) > 1 and part[0] == part[-1] and part[0] in "'\"`" else part

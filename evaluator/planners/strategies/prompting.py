@@ -1,6 +1,6 @@
-"""What the prompts of several strategies share: the request, its resources and its tools in words; texts read back.
+"""Common parts of strategies' prompts: the request, its resources and its tools in words; drafts of completions.
 
-Nothing here knows more than the request does: tools, types and resources come from it alone.
+Tools, types and resources come from the request alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,38 +9,50 @@ from types import MappingProxyType
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Completion, GenerateCall, Message
-from evaluator.core.planner import OfferedTool, PlannerRequest
+from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
 from evaluator.core.strategy import Draft
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 
 MAX_COMPLETION = 64 * 1024
-"""Characters of a completion that are read; no plan needs as many."""
+"""Maximum number of characters of a completion, far more than a plan needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What is asked, and under which name it stands in the notes."""
+    """The messages of a prompt, with its name for the notes."""
 
     name: str
-    """Changed whenever the words change, as in `visprog/2`."""
+    """Versioned, as in `visprog/2`: changes with the wording."""
     messages: tuple[Message, ...]
 
 
 def ask(prompt: Prompt, *, max_tokens: int = 1024, stop: tuple[str, ...] = ()) -> GenerateCall:
-    """The call that continues a prompt, always the same for the same prompt."""
+    """The call that continues a prompt, by greedy decoding."""
     return GenerateCall(messages=prompt.messages, max_tokens=max_tokens, stop=stop)
 
 
 def context_of(request: PlannerRequest) -> PlanContext:
-    """What a plan for a request is read against: the facts in the request.
+    """The context in which a plan for a request is parsed and checked.
 
     Raises:
-        ValueError: a type in the request is none that this release knows.
+        ValueError: the request has a type that this release does not know.
     """
     return PlanContext(
         catalogue=Catalogue(
-            name=request.suite, tools=MappingProxyType({tool.name: _tool(tool) for tool in request.tools})
+            name=request.suite,
+            tools=MappingProxyType(
+                {
+                    tool.name: Tool(
+                        name=tool.name,
+                        domain="",
+                        description=tool.description,
+                        inputs={name: ResourceType(kind) for name, kind in tool.inputs.items()},
+                        outputs={name: ResourceType(kind) for name, kind in tool.outputs.items()},
+                    )
+                    for tool in request.tools
+                }
+            ),
         ),
         resources={name: ResourceType(kind) for name, kind in request.task.resources.items()},
         expects=None if request.expects.type is None else ResourceType(request.expects.type),
@@ -49,29 +61,33 @@ def context_of(request: PlannerRequest) -> PlanContext:
 
 
 def reference_to(resource: str) -> str:
-    """How plans and prompts name a resource of the request: `$image`, or a file by its name, `cat.png`."""
+    """The reference to a resource of the request in plans and prompts: `$image`, or a file by its name, `cat.png`."""
     return f"${resource}" if resource.isidentifier() else resource
 
 
 def resource_named(*, written: str, request: PlannerRequest) -> str | None:
-    """The reference to the resource that a text names, with or without `$`; None if it names none."""
+    """The reference to the resource that a text names, with or without `$`; None if there is no such resource."""
     name = written.strip().removeprefix("$")
     return reference_to(name) if name in request.task.resources else None
 
 
-def given_lines(request: PlannerRequest) -> str:
-    """What the request gives, a line for each; a sentence if it gives nothing."""
+def resource_lines(request: PlannerRequest) -> str:
+    """The request's resources, one per line; a sentence if there are none."""
     lines = [f"- {reference_to(name)} ({kind})" for name, kind in request.task.resources.items()]
     return "\n".join(lines) or "- nothing but the words of the request"
 
 
 def tool_lines(request: PlannerRequest) -> str:
-    """The offered tools with names, types and what they do, a line for each."""
-    return "\n".join(f"- {_signature(tool)}: {tool.description}" for tool in request.tools)
+    """The offered tools with signatures and descriptions, one per line."""
+    lines = []
+    for tool in request.tools:
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
+        lines.append(f"- {tool.name}({arguments}) -> {', '.join(tool.outputs.values())}: {tool.description}")
+    return "\n".join(lines)
 
 
-def wanted(request: PlannerRequest) -> str:
-    """A sentence on what the answer must be."""
+def answer_sentence(request: PlannerRequest) -> str:
+    """A sentence about the types of the answers."""
     if request.expects.types:
         answers = ", ".join(request.expects.types)
         return f"The plan must have {len(request.expects.types)} answers, in the order of the request: {answers}."
@@ -87,11 +103,11 @@ def read_draft(
     prompt: str,
     notes: Mapping[str, JsonValue] = MappingProxyType({}),
 ) -> Draft:
-    """The draft for what a strategy's own parser made of completions, with the notes that all such strategies keep.
+    """The draft of a plan that a strategy parsed from completions, with the common notes.
 
     Args:
-        parsed: the plan, or why there is none.
-        completions: what the language model wrote, turn by turn.
+        parsed: the plan or its syntax error.
+        completions: the completions of all turns.
         prompt: the prompt's name.
         notes: further notes of the strategy.
     """
@@ -107,30 +123,11 @@ def read_draft(
 
 
 def shortened(text: str) -> str:
-    """A completion as it is kept: cut where it is longer than any plan needs."""
+    """A completion for the notes, truncated to `MAX_COMPLETION`."""
     return text if len(text) <= MAX_COMPLETION else text[:MAX_COMPLETION] + f" ... ({len(text)} characters)"
 
 
 def refuse_too_long(text: str) -> None:
-    """Refuse a completion that is longer than any plan needs, before any of it is read.
-
-    Raises:
-        PlanSyntaxError: it is.
-    """
+    """Raise PlanSyntaxError for a completion longer than `MAX_COMPLETION`, before parsing it."""
     if len(text) > MAX_COMPLETION:
         raise PlanSyntaxError(f"{len(text)} characters; at most {MAX_COMPLETION} are read")
-
-
-def _signature(tool: OfferedTool) -> str:
-    takes = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
-    return f"{tool.name}({takes}) -> {', '.join(tool.outputs.values())}"
-
-
-def _tool(offered: OfferedTool) -> Tool:
-    return Tool(
-        name=offered.name,
-        domain="",
-        description=offered.description,
-        inputs={name: ResourceType(kind) for name, kind in offered.inputs.items()},
-        outputs={name: ResourceType(kind) for name, kind in offered.outputs.items()},
-    )

@@ -1,13 +1,16 @@
-"""The strategies there are, and planners named `STRATEGY[:MODEL]`.
+"""The registry of strategies, and planners named `STRATEGY[:MODEL]`.
 
-A strategy is a class in the tuple `STRATEGIES` of a module that a paper's entry names, with class attributes `name`,
-`description` and `catalogue` (it understands the requests of suites with this catalogue of tools; empty: of all) and a
-constructor without arguments. One that works with and without a language model also has `optional`, what that model
-must be able to do, and is made with `with_model=True` to use one. One with an option has `option`, which says what it
-is, and is made with `option="..."` where a name has it behind an `@`: `STRATEGY@OPTION[:MODEL]`; with `option_first`
-also behind a colon: `STRATEGY:OPTION:MODEL`. One with `in_turns`
-understands only suites in turns, and may have `modules`, roles with a model of their own: `STRATEGY:MODEL,ROLE=MODEL`.
-The modules are found and imported when strategies are first asked for.
+A strategy is a class in the tuple `STRATEGIES` of a module that a paper's entry names. It has class attributes `name`,
+`description` and `catalogue` (the tools of the suites whose requests it understands; empty: all), and a constructor
+without arguments. Optional attributes:
+
+- `optional`: abilities of a language model that it can do without; `with_model=True` makes it use one
+- `option`: description of an option, made with `option="..."` and named `STRATEGY@OPTION[:MODEL]`; with `option_first`
+  also `STRATEGY:OPTION:MODEL`
+- `in_turns`: understands only suites in turns; `modules` are then roles with their own model:
+  `STRATEGY:MODEL,ROLE=MODEL`
+
+The modules are imported when strategies are first requested.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -25,30 +28,30 @@ from evaluator.planners.language_models.choosing import FORMS
 
 
 class PlannerNameError(LookupError):
-    """A planner's name that names no planner, or none for this suite. The message says what would be right."""
+    """A name names no planner, or none for this suite. The message lists the alternatives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyEntry:
-    """A strategy in the list of strategies."""
+    """A strategy in the registry."""
 
     name: str
     description: str
     needs: frozenset[Ability]
-    """What its language model must be able to do; empty: it works without one."""
+    """Required abilities of its language model; empty: it works without one."""
     optional: frozenset[Ability]
-    """What its language model must be able to do if it is to use one, though it works without; empty: it uses none."""
+    """Required abilities of a language model that it can do without; empty: it never uses one."""
     catalogue: str
     """Name of the catalogue of tools that it is made for; empty: it understands the requests of all suites."""
     make: Callable[..., Strategy]
     option: str = ""
-    """What may follow an `@` in its name, in words; empty: nothing."""
+    """Description of the option after `@` in its name; empty: it has none."""
     option_first: bool = False
-    """Whether the option may also stand behind a colon, before the model: `STRATEGY:OPTION:MODEL`."""
+    """Whether the option may also precede the model: `STRATEGY:OPTION:MODEL`."""
     in_turns: bool = False
     """Whether it acts step by step, and understands only suites in turns."""
     modules: tuple[str, ...] = ()
-    """Roles that may have a language model of their own."""
+    """Roles that may have their own language model."""
 
     @property
     def suites(self) -> tuple[str, ...]:
@@ -58,7 +61,7 @@ class StrategyEntry:
         return suites_of_catalogue(self.catalogue) if self.catalogue else ()
 
     def strategy(self, *, with_model: bool) -> Strategy:
-        """The strategy, made to use a language model or to do without."""
+        """Make the strategy, with or without use of a language model."""
         return self.make(with_model=True) if with_model and self.optional else self.make()
 
     def understands(self, suite: str) -> bool:
@@ -68,29 +71,29 @@ class StrategyEntry:
 
 @cache
 def strategies() -> Mapping[str, StrategyEntry]:
-    """All strategies by name, in the order of their names."""
-    found: dict[str, StrategyEntry] = {}
+    """All strategies by name, in alphabetical order."""
+    entries: dict[str, StrategyEntry] = {}
     for module in (name for entry in paper_entries() for name in getattr(entry, "STRATEGIES", ())):
-        for made in import_module(module).STRATEGIES:
-            if made.name in found:
-                raise ValueError(f"two strategies are called {made.name!r}")
-            found[made.name] = StrategyEntry(
-                name=made.name,
-                description=made.description,
-                needs=frozenset(made().needs),
-                optional=frozenset(getattr(made, "optional", ())),
-                catalogue=made.catalogue,
-                make=made,
-                option=getattr(made, "option", ""),
-                option_first=getattr(made, "option_first", False),
-                in_turns=getattr(made, "in_turns", False),
-                modules=getattr(made, "modules", ()),
+        for strategy in import_module(module).STRATEGIES:
+            if strategy.name in entries:
+                raise ValueError(f"two strategies are called {strategy.name!r}")
+            entries[strategy.name] = StrategyEntry(
+                name=strategy.name,
+                description=strategy.description,
+                needs=frozenset(strategy().needs),
+                optional=frozenset(getattr(strategy, "optional", ())),
+                catalogue=strategy.catalogue,
+                make=strategy,
+                option=getattr(strategy, "option", ""),
+                option_first=getattr(strategy, "option_first", False),
+                in_turns=getattr(strategy, "in_turns", False),
+                modules=getattr(strategy, "modules", ()),
             )
-    return MappingProxyType(dict(sorted(found.items())))
+    return MappingProxyType(dict(sorted(entries.items())))
 
 
 def split_name(name: str) -> tuple[str, str | None]:
-    """`STRATEGY[:MODEL]` as strategy, with its option, and model; a model's name may hold further colons."""
+    """Split `STRATEGY[:MODEL]` into strategy (with its option) and model, whose name may contain colons."""
     strategy, colon, model = name.partition(":")
     entry = strategies().get(strategy)
     if colon and entry is not None and entry.option_first:
@@ -100,34 +103,33 @@ def split_name(name: str) -> tuple[str, str | None]:
 
 
 def split_modules(name: str, *, modules: Collection[str]) -> tuple[str | None, dict[str, str]]:
-    """The model of `STRATEGY[:MODEL[,MODULE=MODEL]]`, and those of its modules by their names.
+    """The model of `STRATEGY[:MODEL[,MODULE=MODEL]]`, and the models of its modules by name.
 
     Args:
-        name: of a planner.
-        modules: those that the strategy has; anything else behind a comma belongs to the model's name.
+        name: name of a planner.
+        modules: modules of the strategy; anything else after a comma belongs to the model's name.
 
     Raises:
         PlannerNameError: a module has two models or none.
     """
     model = split_name(name)[1]
-    found: dict[str, str] = {}
+    module_models: dict[str, str] = {}
     while model is not None:
         head, _, last = model.rpartition(",")
         module, equals, other = last.partition("=")
         if not head or not equals or module not in modules:
             break
-        if not other or module in found:
+        if not other or module in module_models:
             raise PlannerNameError(f"{name}: give the module {module} one model, as in {module}=MODEL")
-        model, found[module] = head, other
-    return model, found
+        model, module_models[module] = head, other
+    return model, module_models
 
 
 def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
     """The strategy of a planner's name, for a suite.
 
     Raises:
-        PlannerNameError: there is none, it does not understand the suite, or it has a language model that it does
-            not need, or none that it needs.
+        PlannerNameError: see `named_strategy`; or the strategy does not understand the suite.
     """
     entry = named_strategy(name)
     if not entry.understands(suite.slug):
@@ -139,13 +141,30 @@ def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
 
 
 def named_strategy(name: str) -> StrategyEntry:
-    """The strategy of a planner's name, whatever it is asked.
+    """The strategy of a planner's name, with its option.
 
     Raises:
-        PlannerNameError: there is none, or it has a language model that it does not need, or none that it needs.
+        PlannerNameError: the strategy is unknown, its option is invalid, it lacks a language model, or it has one that
+            it cannot use.
     """
     strategy, model = split_name(name)
-    entry = _with_option(strategy)
+    base, at, option = strategy.partition("@")
+    known = strategies()
+    if base not in known:
+        near = similar_names(base, known)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise PlannerNameError(f"there is no strategy {base!r}{hint}; there are: {', '.join(known)}")
+    entry = known[base]
+    if at:
+        if not entry.option:
+            raise PlannerNameError(f"the strategy {base} has no option: leave {at + option!r} out")
+        try:
+            entry.make(option=option)
+        except ValueError as error:
+            raise PlannerNameError(f"{strategy}: {error}") from None
+        if not option:
+            raise PlannerNameError(f"{base}@ must be followed by {entry.option}")
+        entry = replace(entry, make=partial(entry.make, option=option))
     if entry.needs and not model:
         raise PlannerNameError(
             f"the strategy {strategy} needs a language model that can {abilities_in_words(entry.needs)}: name one as "
@@ -154,40 +173,15 @@ def named_strategy(name: str) -> StrategyEntry:
     if model is not None and not (entry.needs or entry.optional):
         raise PlannerNameError(f"the strategy {strategy} works without a language model: leave {model!r} out")
     if model == "":
-        raise PlannerNameError(f"behind {strategy}: stands no language model; models are named {FORMS}")
+        raise PlannerNameError(f"{strategy}: must be followed by a language model; models are named {FORMS}")
     return entry
 
 
 def abilities_in_words(abilities: Collection[Ability]) -> str:
-    """Abilities as they stand in a sentence, in the order of their definition."""
+    """Abilities for use in a sentence, in the order of their definition."""
     return " and ".join(str(ability) for ability in Ability if ability in abilities)
 
 
 def has_strategy(name: str) -> bool:
-    """Whether a planner's name begins with that of a strategy."""
+    """Whether a planner's name begins with the name of a strategy."""
     return split_name(name)[0].partition("@")[0] in strategies()
-
-
-def _with_option(name: str) -> StrategyEntry:
-    base, at, option = name.partition("@")
-    entry = _find(base)
-    if not at:
-        return entry
-    if not entry.option:
-        raise PlannerNameError(f"the strategy {base} has no option: leave {at + option!r} out")
-    try:
-        entry.make(option=option)
-    except ValueError as error:
-        raise PlannerNameError(f"{name}: {error}") from None
-    if not option:
-        raise PlannerNameError(f"behind {base}@ stands {entry.option}")
-    return replace(entry, make=partial(entry.make, option=option))
-
-
-def _find(name: str) -> StrategyEntry:
-    known = strategies()
-    if name in known:
-        return known[name]
-    near = similar_names(name, known)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise PlannerNameError(f"there is no strategy {name!r}{hint}; there are: {', '.join(known)}")

@@ -1,6 +1,5 @@
-"""What a chat endpoint's answer means: a completion, a failure, or a reason to try again."""
+"""Interprets a chat endpoint's response: a completion, a failure, or a reason to retry."""
 
-import logging
 from dataclasses import dataclass
 
 import httpx
@@ -9,13 +8,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Answer, Failure, FailureKind, Usage, is_about_length
 from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
 
-logger = logging.getLogger(__name__)
-
-
 MAX_PAUSE_SECONDS = 60.0
-"""The longest `Retry-After` that is honoured in full."""
-
-
+"""A longer `Retry-After` is reduced to this."""
 _OVERLOAD_STATUSES = frozenset({429, 503, 529})
 _WRONG_REQUEST = (400, 422)
 _TEXT_PARTS = ("text", "output_text")
@@ -23,15 +17,15 @@ _TEXT_PARTS = ("text", "output_text")
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The try failed, and another may succeed."""
+    """A failed try after which another may succeed."""
 
     why: str
     too_much: bool
-    """Whether it failed because the endpoint has too many calls."""
+    """Whether the endpoint was overloaded."""
     after: float | None = None
-    """Seconds that the endpoint asks to wait."""
+    """Seconds of the endpoint's `Retry-After`."""
     is_alive: bool = False
-    """Whether it answered, and only does not want so many calls."""
+    """Whether the endpoint answered, only to limit the rate."""
     received: str | None = None
 
     def __str__(self) -> str:
@@ -39,26 +33,26 @@ class Retry:
 
 
 class PromptTooLongError(ValueError):
-    """The answer is an error inside 200, about the length of the prompt."""
+    """The body of a 200 response is an error about the length of the prompt."""
 
 
 class WrongAnswerError(ValueError):
-    """The answer is JSON, but not what the protocol says."""
+    """The answer is JSON, but violates the protocol."""
 
 
 class NoChoiceError(WrongAnswerError):
-    """The answer has no completion at all, as routers answer whose provider failed: another try may have one."""
+    """The answer has no completion, as from a router whose provider failed: a retry may succeed."""
 
 
 def read_contents(value: JsonValue) -> tuple[str, str | None, Usage | None]:
-    """The text, why it ended, and the usage if it is reported.
+    """The text, its finish reason, and the usage if reported.
 
-    The text is empty if the model wrote none, as when it reasoned up to its limit.
+    The text is empty if the model wrote none, for example because its reasoning reached the limit.
 
     Raises:
-        PromptTooLongError: there is an error about the length of the prompt instead of choices.
-        NoChoiceError: there is an error or nothing instead of choices.
-        WrongAnswerError: it is no chat completion.
+        PromptTooLongError: an error about the length of the prompt instead of choices.
+        NoChoiceError: another error, or no choices.
+        WrongAnswerError: the value is no chat completion.
     """
     if not isinstance(value, dict):
         raise WrongAnswerError("is no JSON object")
@@ -80,7 +74,7 @@ def read_contents(value: JsonValue) -> tuple[str, str | None, Usage | None]:
 
 
 def _text(message: dict[str, JsonValue]) -> str:
-    """A text, none, or a list of parts of which those of type `text` are joined; reasoning beside it is left out."""
+    # A text, null, or a list of parts, of which the texts are joined. Reasoning is left out.
     content = message.get("content")
     if content is None:
         return ""
@@ -104,7 +98,7 @@ def _usage(value: object) -> Usage | None:
 
 
 def read_status(response: httpx.Response, *, shown: str) -> Failure | Retry | None:
-    """What the status and the beginning of the body mean; None: the body may be a completion."""
+    """A failure or retry by the status and the beginning of the body; None: the body may be a completion."""
     status = response.status_code
     is_redirect = 300 <= status < 400
     is_page = is_html(shown.encode()) and not is_redirect

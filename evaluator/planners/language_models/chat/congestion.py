@@ -1,9 +1,8 @@
-"""Congestion control: how many concurrent calls an endpoint gets.
+"""Congestion control: limits the concurrent calls of an endpoint.
 
-Additive increase, multiplicative decrease, with the refinements that networks use so that little is lost by it. The
-limit doubles with every window of answers until the first refusal. A refusal halves it. It then returns to the most
-that was borne, and looks for the bound between that and the refusal by halving the distance. Where both meet it stays,
-and tries one call more now and then, ever more rarely as long as that is refused.
+Slow start, multiplicative decrease and binary search, as in BIC TCP: the limit doubles with every window of answers
+until the first refusal. A refusal halves it. It then returns to the highest proven limit and bisects the distance to
+the refused one. There it stays, and probes one more call from time to time, less often while that is refused.
 """
 
 import asyncio
@@ -19,27 +18,27 @@ logger = logging.getLogger(__name__)
 
 FIRST_LIMIT = 8
 FIRST_PATIENCE, LONGEST_PATIENCE = 8, 64
-"""Windows of answers before one more call is tried where that was refused: the first time, and at most."""
+"""Windows of answers before a probe of one more call: after the first refusal, and at most."""
 
 
 class Refusal(Enum):
-    """What a refusal says."""
+    """The meaning of a refusal."""
 
     KNOWN = auto()
-    """Nothing new: the limit was lowered since that call started."""
+    """Nothing new: the limit has been lowered since that call started."""
     OF_NUMBER = auto()
-    """More calls at once than were ever borne; fewer are."""
+    """Too many concurrent calls: fewer have succeeded."""
     OF_RATE = auto()
-    """As many were borne before, or none ever was: it is not the number of calls that is too much now."""
+    """A rate limit: as many concurrent calls succeeded before, or none ever did."""
 
 
 class ConcurrencyLimit:
-    """The limit itself: no clock, no network. One window is as many successes as the limit."""
+    """The limit, without clock or network. A window is as many successes as the limit."""
 
     def __init__(self, *, highest: int, first: int = FIRST_LIMIT) -> None:
         """Args:
-        highest: the limit never exceeds it.
-        first: where it begins.
+        highest: maximum of the limit.
+        first: initial limit.
         """
         if highest < 1:
             raise ValueError(f"at least one call must be allowed at once, not {highest}")
@@ -47,7 +46,7 @@ class ConcurrencyLimit:
         self.limit = min(first, highest)
         self.reached = self.limit
         """The highest limit so far."""
-        self._borne = 0
+        self._proven = 0
         self._refused_at: int | None = None
         self._successes = 0
         self._step = 1
@@ -57,23 +56,25 @@ class ConcurrencyLimit:
 
     @property
     def epoch(self) -> int:
-        """Counts the decreases. A call notes it when it starts, so that one burst of refusals counts once."""
+        """The number of decreases. A call records it at its start, so that a burst of refusals counts once."""
         return self._decreases
 
     def succeeded(self, *, was_full: bool) -> None:
-        """A call was answered; `was_full`: as many were under way as the limit allows, so that it was tested."""
+        """Record a success. `was_full`: as many calls were in flight as the limit allows, so that it was tested."""
         if not was_full:
             return
         self._successes += 1
         if self._successes >= self.limit:
             self._successes = 0
-            self._grow()
+            self._proven = max(self._proven, self.limit)
+            self.limit = min(self.highest, self._next())
+            self.reached = max(self.reached, self.limit)
 
     def refused(self, *, epoch: int) -> Refusal:
-        """The endpoint had too much, says a call that started in this epoch."""
+        """Record the refusal of a call that started in this epoch."""
         if epoch != self._decreases:
             return Refusal.KNOWN
-        was_borne = self._borne == 0 or self._borne >= self.limit
+        is_rate = self._proven == 0 or self._proven >= self.limit
         again = self.limit == self._refused_at
         self._patience = min(LONGEST_PATIENCE, self._patience * 2) if again else FIRST_PATIENCE
         self._refused_at = self.limit
@@ -81,27 +82,22 @@ class ConcurrencyLimit:
         self._successes = self._windows_here = 0
         self._step = 1
         self.limit = max(1, self.limit // 2)
-        if self._borne >= self._refused_at:
-            # Its capacity has fallen.
-            self._borne = self.limit
-        return Refusal.OF_RATE if was_borne else Refusal.OF_NUMBER
-
-    def _grow(self) -> None:
-        self._borne = max(self._borne, self.limit)
-        self.limit = min(self.highest, self._next())
-        self.reached = max(self.reached, self.limit)
+        if self._proven >= self._refused_at:
+            # The endpoint's capacity has fallen.
+            self._proven = self.limit
+        return Refusal.OF_RATE if is_rate else Refusal.OF_NUMBER
 
     def _next(self) -> int:
         if self._refused_at is None:
             return 2 * self.limit
         if self.limit >= self._refused_at:
-            # Its capacity has risen.
+            # The endpoint's capacity has risen.
             self._step *= 2
             return self.limit + self._step
-        if self.limit < self._borne:
-            return self._borne
-        if self._borne + 1 < self._refused_at:
-            return (self._borne + self._refused_at) // 2
+        if self.limit < self._proven:
+            return self._proven
+        if self._proven + 1 < self._refused_at:
+            return (self._proven + self._refused_at) // 2
         self._windows_here += 1
         if self._windows_here < self._patience:
             return self.limit
@@ -111,7 +107,7 @@ class ConcurrencyLimit:
 
 @dataclass(slots=True)
 class Progress:
-    """What a gate has seen."""
+    """Counters of a gate."""
 
     running: int = 0
     waiting: int = 0
@@ -121,9 +117,9 @@ class Progress:
 
 
 class Gate:
-    """Lets calls through as the limit allows, and none while the endpoint asked for a pause.
+    """Admits calls up to the limit, and none during a pause that the endpoint asked for.
 
-    In one event loop at a time.
+    Used in one event loop at a time.
     """
 
     def __init__(self, limit: ConcurrencyLimit, *, name: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -138,14 +134,14 @@ class Gate:
 
     @asynccontextmanager
     async def place(self, *, first: bool = False, until: float | None = None) -> AsyncIterator[int]:
-        """Hold a place; gives the limit's epoch.
+        """Hold a place. Yields the limit's epoch.
 
         Args:
-            first: stand in front of those who wait, as a call does that has waited before.
-            until: when to give up waiting, by the event loop's clock; None: never.
+            first: whether to go to the front of the queue, as a retry does.
+            until: deadline of waiting, by the event loop's clock; None: none.
 
         Raises:
-            TimeoutError: there was no place until then.
+            TimeoutError: no place became free in time.
         """
         async with asyncio.timeout_at(until):
             epoch = await self._enter(first=first)
@@ -156,16 +152,16 @@ class Gate:
             self._let_in()
 
     def succeeded(self) -> None:
-        """The call that holds a place was answered."""
+        """Record the success of a call that holds a place."""
         self.limit.succeeded(was_full=self.progress.running >= self.limit.limit)
 
     def refused(self, *, epoch: int, why: str, after: float | None) -> None:
-        """The call that holds a place, since that epoch, was too much for the endpoint.
+        """Record the refusal of a call that holds a place.
 
         Args:
-            epoch: the limit's.
-            why: for the log.
-            after: seconds that the endpoint asks to wait. All wait, unless fewer calls at once are the remedy.
+            epoch: the limit's epoch at its start.
+            why: reason for the log.
+            after: seconds of the endpoint's `Retry-After`. Pauses all calls, unless fewer concurrent calls suffice.
         """
         before = self.limit.limit
         refusal = self.limit.refused(epoch=epoch)
@@ -177,11 +173,15 @@ class Gate:
             self._closed_until = max(self._closed_until, self._clock() + after)
 
     async def _enter(self, *, first: bool) -> int:
-        self._move_to(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            # Nobody waits in the previous loop any more, and its timer will never fire.
+            self._loop, self._wake = loop, None
+            self._waiters.clear()
         if self._is_open() and not self._waiters:
             self.progress.running += 1
             return self.limit.epoch
-        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[int] = loop.create_future()
         (self._waiters.appendleft if first else self._waiters.append)(waiter)
         self.progress.waiting += 1
         self._let_in()
@@ -195,12 +195,6 @@ class Gate:
         finally:
             self.progress.waiting -= 1
 
-    def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._loop is not loop:
-            # In the loop before nobody waits any more, and its timer will never go off.
-            self._loop, self._wake = loop, None
-            self._waiters.clear()
-
     def _is_open(self) -> bool:
         return self.progress.running < self.limit.limit and self._clock() >= self._closed_until
 
@@ -209,7 +203,7 @@ class Gate:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 self.progress.running += 1
-                # The epoch in which it is let in; by the time it goes on there may be another.
+                # The epoch of its admission; it may have changed when the call resumes.
                 waiter.set_result(self.limit.epoch)
         closed_for = self._closed_until - self._clock()
         if self._waiters and closed_for > 0 and self._wake is None:

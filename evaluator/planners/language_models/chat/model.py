@@ -1,8 +1,8 @@
-"""Chat endpoints with OpenAI's protocol: as many concurrent calls as the endpoint can take, all of them bounded.
+"""Chat endpoints with OpenAI's protocol: bounded calls, as many at once as the endpoint can take.
 
-What may succeed later is tried again: transient answers (`evaluator.network`), connections that fail, answers that
-break off, do not come, or have no choice. Everything else costs its call at once. The key is read from the environment
-for every request and kept nowhere; where a secret header is given, this is sent instead.
+Failures that may be temporary are retried: transient answers (`evaluator.network`), failed connections, and answers
+that break off, time out or have no choice. Everything else fails the call at once. The key is read from the environment
+for every request and never stored; a secret header replaces it.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -50,9 +49,9 @@ KEY_VARIABLE = "PLANARENA_LLM_API_KEY"
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 _BACKOFF = Backoff(longest=20.0, jitter=True)
 SHOWN = 2000
-"""Characters of an answer that are kept for who has to understand it."""
+"""Characters of an answer in an error report."""
 _BYTES_PER_TOKEN = 4
-"""Of English, roughly, where the endpoint does not count."""
+"""An estimate for English, where the endpoint reports no usage."""
 _LOG_SECONDS = 10.0
 
 
@@ -61,37 +60,35 @@ class ChatSettings:
     """How an endpoint is called."""
 
     url: str
-    """Its base, as in `https://host/v1`."""
+    """Base address, as in `https://host/v1`."""
     model: str
     allow_private: bool = False
     """Whether loopback and private addresses may be called."""
     highest: int = 64
-    """Calls at once, at most."""
+    """Maximum number of concurrent calls."""
     tries: int = 6
-    """Of one call."""
+    """Maximum number of tries per call."""
     try_seconds: float = 120.0
-    """Of one try, from sending to the last byte."""
+    """Limit of one try, from sending to the last byte."""
     total_seconds: float = 600.0
-    """Of one call, from its first try on, waiting included. An endpoint that failed all tries for so long is sent only
-    a call now and then, and the others fail at once, so that a dead one does not hold up a run for days."""
+    """Limit of one call from its first try, including pauses. An endpoint that has failed all tries for this long gets
+    only occasional probes, and other calls fail at once, so that a dead endpoint does not delay a run for days."""
     give_up_tries: int | None = None
-    """Tries in a row without an answer after which the same holds, however little time they took. 429 is an answer."""
+    """The same after so many consecutive tries without an answer, regardless of time. 429 is an answer."""
     probe_seconds: float = 60.0
-    """Between two such calls, at least."""
+    """Minimum time between two probes."""
 
     @property
     def address(self) -> str:
-        """Where calls are sent."""
+        """The URL of calls."""
         base = self.url.rstrip("/")
         return base if base.endswith("/chat/completions") else f"{base}/chat/completions"
 
 
 class _Credentials(NamedTuple):
-    """What a request is allowed by."""
-
     headers: Mapping[str, str]
     without: Callable[[str], str]
-    """Takes it out of a text."""
+    """Removes the secret from a text."""
 
 
 class ChatModel:
@@ -109,10 +106,10 @@ class ChatModel:
         backoff: Backoff = _BACKOFF,
     ) -> None:
         """Args:
-        settings: how it is called.
-        name: what it is called in records and logs.
-        key: gives the key, sent as `Authorization: Bearer KEY`.
-        header: sent instead, and taken out of all that is answered; the key is not read then.
+        settings: how the endpoint is called.
+        name: name of the model in records and logs.
+        key: returns the key for `Authorization: Bearer KEY`.
+        header: replaces the key, and is removed from all answers.
         backoff: pauses between tries.
         """
         self.name = name or f"chat:{settings.url}#{settings.model}"
@@ -125,9 +122,9 @@ class ChatModel:
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._silent_since: float | None = None
-        """Since when every try has failed."""
+        """Start of the current sequence of failed tries."""
         self._unanswered = 0
-        """Tries in a row without an answer."""
+        """Consecutive tries without an answer."""
         self._next_probe = 0.0
         self._estimated = 0
         self._logged = time.monotonic()
@@ -135,31 +132,32 @@ class ChatModel:
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         """See `LanguageModel.answer`; for code without an event loop."""
 
-        async def all_of_them() -> list[Answer | Failure]:
+        async def answer_all() -> list[Answer | Failure]:
             try:
                 return list(await asyncio.gather(*map(self.answer_one, calls)))
             finally:
                 await self.close()
 
-        return asyncio.run(all_of_them())
+        return asyncio.run(answer_all())
 
     async def answer_one(self, call: Call) -> Answer | Failure:
-        """See `ConcurrentLanguageModel.answer_one`."""
         if not isinstance(call, GenerateCall) or call.constraint is not None or call.beams > 1:
             message = "A chat endpoint continues conversations; it neither scores texts nor keeps to a constraint."
             return Failure(kind=FailureKind.REFUSED, message=message)
-        found = await self._persistently(call)
+        answer = await self._with_retries(call)
         self._gate.progress.answered += 1
-        self._gate.progress.failed += isinstance(found, Failure)
-        self._log_now_and_then()
-        return found
+        self._gate.progress.failed += isinstance(answer, Failure)
+        if time.monotonic() - self._logged >= _LOG_SECONDS:
+            self._logged = time.monotonic()
+            logger.info("%s: %s", self.name, json.dumps(self.progress()))
+        return answer
 
     def count_tokens(self, text: str) -> int:
-        """An estimate from the length: the tokenizer is the endpoint's."""
+        """An estimate from the length, since the endpoint's tokenizer is unknown."""
         return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`. Holds no key."""
+        """See `LanguageModel.identity`. Contains no key."""
         parts = urlsplit(self.settings.url)
         return {
             "kind": "chat",
@@ -170,7 +168,7 @@ class ChatModel:
         }
 
     def progress(self) -> Mapping[str, JsonValue]:
-        """Counts so far; how many calls are sent at once, and at most were."""
+        """Counters, and the current and highest limit of concurrent calls."""
         seen, limit = self._gate.progress, self._gate.limit
         return {
             "answered": seen.answered,
@@ -185,13 +183,13 @@ class ChatModel:
         }
 
     async def close(self) -> None:
-        """Close the connections, and log what was done over them."""
+        """Close the connections and log the counters."""
         if self._client is not None:
             logger.info("%s: %s", self.name, json.dumps(self.progress()))
             client, self._client = self._client, None
             await client.aclose()
 
-    async def _persistently(self, call: GenerateCall) -> Answer | Failure:
+    async def _with_retries(self, call: GenerateCall) -> Answer | Failure:
         content = json.dumps(_payload(call, model=self.settings.model)).encode("utf-8", "replace")
         clock = asyncio.get_running_loop().time
         deadline: float | None = None
@@ -203,33 +201,33 @@ class ChatModel:
                         return self._given_up(tries=number - 1)
                     if deadline is None:
                         deadline = clock() + self.settings.total_seconds
-                    found = await self._try(content, call=call, until=deadline)
-                    self._report_to_gate(found, epoch=epoch)
+                    answer = await self._try(content, call=call, until=deadline)
+                    self._report_to_gate(answer, epoch=epoch)
             except TimeoutError:
                 return unavailable(problem, tries=number - 1)
-            if not isinstance(found, Retry):
-                return with_tries(found, tries=number)
-            problem = found
+            if not isinstance(answer, Retry):
+                return with_tries(answer, tries=number)
+            problem = answer
             if number < self.settings.tries:
                 self._gate.progress.retried += 1
                 left = deadline - clock()
                 await asyncio.sleep(max(0.0, min(self._backoff.pause(number, asked=problem.after), left)))
         return unavailable(problem, tries=self.settings.tries)
 
-    def _report_to_gate(self, found: "Answer | Failure | Retry", *, epoch: int) -> None:
-        """Tell the gate, before the place is given to another."""
-        if not isinstance(found, Retry):
+    def _report_to_gate(self, answer: Answer | Failure | Retry, *, epoch: int) -> None:
+        """Report the result to the gate while the call still holds its place."""
+        if not isinstance(answer, Retry):
             self._silent_since = None
             self._unanswered = 0
             self._gate.succeeded()
             return
         self._silent_since = self._silent_since or asyncio.get_running_loop().time()
-        self._unanswered = 0 if found.is_alive else self._unanswered + 1
-        if found.too_much:
-            self._gate.refused(epoch=epoch, why=str(found), after=found.after)
+        self._unanswered = 0 if answer.is_alive else self._unanswered + 1
+        if answer.too_much:
+            self._gate.refused(epoch=epoch, why=str(answer), after=answer.after)
 
     def _is_given_up(self, now: float) -> bool:
-        """Whether the endpoint has failed all tries for so long that only a call now and then is still sent."""
+        """Whether the endpoint counts as dead and this call is no probe."""
         if self._silent_since is None:
             return False
         if not self._failed_too_often() and now - self._silent_since < self.settings.total_seconds:
@@ -250,7 +248,7 @@ class ChatModel:
         message = f"The chat endpoint has answered no call {silent}; this one was not sent{' again' if tries else ''}."
         return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
 
-    async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> "Answer | Failure | Retry":
+    async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> Answer | Failure | Retry:
         seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
         credentials = self._credentials()
         if credentials is None:
@@ -274,7 +272,7 @@ class ChatModel:
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             why = credentials.without(f"{type(error).__name__}: {error}")
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {why}.")
-        # Cut last, or the beginning of a key that stands across the cut would remain.
+        # Truncated last: otherwise half a key could remain at the cut.
         shown = credentials.without(body.decode("utf-8", "replace"))[:SHOWN]
         refusal = read_status(response, shown=shown)
         if refusal is not None:
@@ -285,20 +283,21 @@ class ChatModel:
         return self._read(body, call=call, shown=shown, without=credentials.without)
 
     def _credentials(self) -> _Credentials | None:
-        """None if the key is one that the HTTP library would refuse, in an error that quotes it."""
+        """None if the key is invalid in a header: the HTTP library's error would quote it."""
         if self._header is not None:
             return _Credentials(self._header.as_headers(), self._header.taken_out_of)
         key = (self._key() or "").strip()
         if not (key.isascii() and key.isprintable()):
             return None
-        return _Credentials({"Authorization": f"Bearer {key}"} if key else {}, partial(_without, key=key))
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return _Credentials(headers, lambda text: text.replace(key, "[key]") if key else text)
 
     async def _post(self, content: bytes, *, credentials: _Credentials) -> tuple[httpx.Response, bytes, str]:
-        """The answer, what was read of its body, and why that is not all of it; empty if it is."""
+        """The response, its body as far as it was read, and why it was cut; empty: it is complete."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
         headers |= UNCOMPRESSED
         headers |= credentials.headers
-        # Made here and not by the client, which would parse the same address for every call.
+        # Built here because the client would parse the same address for every call.
         request = httpx.Request("POST", self._address, content=content, headers=headers)
         response = await self._connected().send(request, stream=True)
         try:
@@ -334,13 +333,13 @@ class ChatModel:
             self._estimated += 1
             prompt = sum(self.count_tokens(message.content) for message in call.messages)
             usage = Usage(prompt_tokens=prompt, completion_tokens=self.count_tokens(text))
-        # An answer that repeats what was sent becomes part of plans and notes.
+        # An answer that echoes the secret would become part of plans and notes.
         return Completion(text=without(text), usage=usage, truncated=finish == "length")
 
     def _connected(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            # Connections belong to the event loop in which they were made.
+            # Connections belong to the event loop that opened them.
             self._loop = loop
             self._client = async_egress_client(
                 allow_private=self.settings.allow_private,
@@ -348,11 +347,6 @@ class ChatModel:
                 connections=self.settings.highest,
             )
         return self._client
-
-    def _log_now_and_then(self) -> None:
-        if time.monotonic() - self._logged >= _LOG_SECONDS:
-            self._logged = time.monotonic()
-            logger.info("%s: %s", self.name, json.dumps(self.progress()))
 
 
 def _payload(call: GenerateCall, *, model: str) -> dict[str, Any]:
@@ -367,7 +361,3 @@ def _payload(call: GenerateCall, *, model: str) -> dict[str, Any]:
     if call.stop:
         payload["stop"] = list(call.stop)
     return payload
-
-
-def _without(text: str, *, key: str) -> str:
-    return text.replace(key, "[key]") if key else text

@@ -1,7 +1,4 @@
-"""A chat endpoint for trials: a fixed latency, a limit on concurrent calls, always the same answer.
-
-Light to import: it runs in a process of its own.
-"""
+"""A chat endpoint for trials: fixed latency and answer, limited concurrency. Its process imports only this module."""
 
 import asyncio
 import json
@@ -16,19 +13,19 @@ _REASONS = {200: "OK", 429: "Too Many Requests", 503: "Service Unavailable"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """How the endpoint behaves."""
+    """Behaviour of the endpoint."""
 
     latency_seconds: float = 0.2
     capacity: int = 64
-    """Calls at once; one more is refused at once."""
+    """Concurrent calls; another is refused at once."""
     refusal: int = 429
     retry_after: float | None = None
-    """Seconds that a refusal asks to wait."""
+    """Seconds in the `Retry-After` of a refusal."""
     answer: str = "Image Denoising"
 
 
 class ChatServer:
-    """Serves on 127.0.0.1 while it is entered."""
+    """A context manager that serves on 127.0.0.1."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -45,20 +42,20 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """The endpoint's base."""
+        """Base address of the endpoint."""
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while await self._call(reader, writer):
-                pass
+            while True:
+                await self._call(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
 
-    async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(
             int(line.partition(b":")[2]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")
@@ -75,13 +72,10 @@ class ChatServer:
             finally:
                 self.running -= 1
             self.answered += 1
-            self._send(writer, status=200, body=self._body())
+            choice = {"message": {"role": "assistant", "content": self.settings.answer}, "finish_reason": "stop"}
+            body = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+            self._send(writer, status=200, body=json.dumps(body).encode())
         await writer.drain()
-        return True
-
-    def _body(self) -> bytes:
-        choice = {"message": {"role": "assistant", "content": self.settings.answer}, "finish_reason": "stop"}
-        return json.dumps({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}).encode()
 
     def _send(self, writer: asyncio.StreamWriter, *, status: int, body: bytes) -> None:
         after = self.settings.retry_after
@@ -92,7 +86,7 @@ class ChatServer:
 
 @contextmanager
 def serving(settings: ServerSettings) -> Iterator[str]:
-    """A `ChatServer` in a process of its own; gives its base address."""
+    """Run a `ChatServer` in its own process. Yields its base address."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(settings, there), daemon=True)

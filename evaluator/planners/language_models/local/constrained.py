@@ -1,8 +1,8 @@
-"""Constrained decoding (OpenAGI, section 5, conditions 1 and 2), and the probability of what it may write.
+"""Constrained decoding (OpenAGI, section 5, conditions 1 and 2), and the probabilities of its completions.
 
-The policy is the model's distribution renormalised, at every token, over the tokens that the constraint allows there.
-All log-probabilities of this module are of that policy, at temperature 1 unless said otherwise; over all completions
-that a constraint allows, their exponentials sum to 1.
+The policy is the model's distribution renormalized, at every token, over the tokens that the constraint allows there.
+All log-probabilities of this module are of that policy, at temperature 1 unless stated otherwise; over all allowed
+completions, their exponentials sum to 1.
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from evaluator.planners.language_models.spelling import Grammar, Tokens
 
 
 class ConstrainedProcessor(LogitsProcessor):  # type: ignore[misc]
-    """Sets the log-probability of every token to that of the policy: minus infinity where it is not allowed.
+    """Replaces scores with the policy's log-probabilities: minus infinity for tokens that are not allowed.
 
-    Serves several calls in one batch, each with its own grammar and with the same number of beams.
+    Calls of a batch have their own grammars and the same number of beams.
     """
 
     def __init__(self, grammars: Sequence[Grammar], *, start: int, end: int) -> None:
         """Args:
-        grammars: of each call in the batch.
-        start: how many tokens stand before a completion, padding included.
+        grammars: the grammar of each call in the batch.
+        start: number of tokens before the completions, including padding.
         end: the token that ends a completion.
         """
         self._grammars = grammars
@@ -40,7 +40,7 @@ class ConstrainedProcessor(LogitsProcessor):  # type: ignore[misc]
         beams = len(input_ids) // len(self._grammars)
         rows = [(number // beams, tuple(row)) for number, row in enumerate(input_ids[:, self._start :].tolist())]
         allowed = [self._grammars[call].allowed(written) for call, written in rows]
-        # Beams that have ended, or that fill up a search with too few candidates, are only carried along.
+        # Beams that have ended, or that fill up a search with too few candidates, are padded with the end token.
         index, mask = _index([tokens or (self._end,) for tokens in allowed], device=scores.device)
         log_probabilities = _renormalised(scores, index=index, mask=mask)
         for row, tokens, values in zip(rows, allowed, log_probabilities.tolist(), strict=True):
@@ -49,7 +49,7 @@ class ConstrainedProcessor(LogitsProcessor):  # type: ignore[misc]
         return nothing.scatter_reduce(1, index, log_probabilities.to(scores.dtype), "amax")
 
     def log_probability(self, tokens: Tokens, *, call: int) -> float:
-        """Of tokens that were written for a call, as the sum over all of them; minus infinity if they were not."""
+        """Log-probability of tokens generated for a call; minus infinity for other tokens."""
         steps = (self._known.get((call, tokens[:at]), {}).get(token) for at, token in enumerate(tokens))
         return sum(-torch.inf if step is None else step for step in steps)
 
@@ -65,24 +65,24 @@ def constrained_log_probabilities(
     """Log-probabilities of completions under the constrained policy, with gradients: log P(s | t) of OpenAGI, eq. 4.
 
     Args:
-        network: in training or not; the caller decides on gradients, dropout and precision.
+        network: in training or not; the caller controls gradients, dropout and precision.
         prompts: the conversation of each completion.
-        names: what each completion consists of.
-        constraints: under which each was written.
-        temperature: of the policy, above 0.
+        names: the names of each completion.
+        constraints: the constraint of each completion.
+        temperature: temperature of the policy, above 0.
 
     Returns:
-        Shape (completions,), float32, each at most 0: the sum over a completion's tokens, its end included.
+        Shape (completions,), float32, each at most 0: the sum over a completion's tokens, including its end.
 
     Raises:
-        ValueError: a constraint does not allow its completion, or a prompt cannot be read.
+        ValueError: a constraint does not allow its completion, or a prompt is invalid.
     """
-    made = [network.prompt(messages) for messages in prompts]
+    encoded = [network.prompt(messages) for messages in prompts]
     grammars = [
-        network.grammar(constraint, prompt=prompt) for constraint, prompt in zip(constraints, made, strict=True)
+        network.grammar(constraint, prompt=prompt) for constraint, prompt in zip(constraints, encoded, strict=True)
     ]
-    written = [grammar.spelling(tuple(one)) for grammar, one in zip(grammars, names, strict=True)]
-    logits = completion_logits(network=network, prompts=[prompt.ids for prompt in made], completions=written)
+    written = [grammar.spelling(tuple(each)) for grammar, each in zip(grammars, names, strict=True)]
+    logits = completion_logits(network=network, prompts=[prompt.ids for prompt in encoded], completions=written)
     total = torch.zeros(len(written), device=logits.device, dtype=torch.float32)
     steps = [(row, at) for row, tokens in enumerate(written) for at in range(len(tokens))]
     if not steps:
@@ -98,7 +98,7 @@ def constrained_log_probabilities(
 
 
 def _index(allowed: Sequence[Tokens], *, device: Any) -> tuple[Tensor, Tensor]:
-    """The allowed tokens of each row, filled up to one width, and which of them are no filling."""
+    """The allowed tokens of each row, padded to one width, and the mask of tokens that are no padding."""
     width = max(len(tokens) for tokens in allowed)
     filled = [[*tokens, *[tokens[0]] * (width - len(tokens))] for tokens in allowed]
     counts = torch.tensor([len(tokens) for tokens in allowed], device=device)
@@ -106,11 +106,7 @@ def _index(allowed: Sequence[Tokens], *, device: Any) -> tuple[Tensor, Tensor]:
 
 
 def _renormalised(scores: Tensor, *, index: Tensor, mask: Tensor) -> Tensor:
-    """Log-probabilities over the indexed tokens alone, in float32; logits and log-probabilities give the same.
-
-    Raises:
-        ArithmeticError: the model's scores are not numbers.
-    """
+    """Log-probabilities over the indexed tokens, in float32, from logits or log-probabilities."""
     chosen = scores.gather(1, index).float()
     if not bool(torch.isfinite(chosen).all()):
         raise ArithmeticError("the model gave scores that are not numbers")

@@ -1,8 +1,8 @@
-"""Free completions by continuous batching of `transformers`: a row that ends makes room for the next, and prompts that
-begin alike are read once as far as they do (in pages of the cache).
+"""Free completions by continuous batching of `transformers`: a row that ends makes room for the next, and prompts share
+the cache pages of a common prefix.
 
-Only for causal models and for calls that draw nothing. A request that fails here has no answer from here; the caller
-answers it in plain batches, where one bad call is found by halving.
+Only for causal models and greedy decoding. The caller answers failed requests in plain batches, where bisection
+isolates a bad call.
 """
 
 import logging
@@ -22,34 +22,34 @@ from evaluator.planners.language_models.local.network import Network
 logger = logging.getLogger(__name__)
 
 SILENT_SECONDS = 900.0
-"""Without any request that ends in between: then the rest is given up here."""
+"""After this long without a finished request, the remaining ones fail."""
 MEMORY_SHARE = 0.6
-"""Of the device's free memory, for keys and values: experts of the same process need room too."""
+"""Share of the device's free memory for keys and values: experts of the same process need memory too."""
 _POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSize:
-    """How large the cache of keys and values is. None: as the library finds fit for the device."""
+    """Size of the cache of keys and values. None: the library's choice for the device."""
 
     page_size: int = 256
-    """Tokens; as many must be the same at the beginning of two prompts for them to share the page."""
+    """In tokens. Two prompts share a page if all its tokens are equal."""
     pages: int | None = None
     batch_tokens: int | None = None
 
 
 def is_suitable(*, network: Network, work: Prepared) -> bool:
-    """Whether a call can be answered here."""
+    """Whether continuous batching can answer a call."""
     return not network.is_seq2seq and work.grammar is None and work.call.temperature == 0
 
 
 def continuous_completions(
     *, network: Network, works: Sequence[Prepared], size: CacheSize | None = None
 ) -> list[Completion | None]:
-    """Completions of calls; None for each one that failed, and the log says why.
+    """Completions of calls; None for failed ones, which are logged.
 
     Raises:
-        Exception: whatever the library raises where it cannot run this model at all.
+        Exception: any exception of the library if it cannot run this model.
     """
     size = size or CacheSize()
     settings = ContinuousBatchingConfig(
@@ -58,7 +58,7 @@ def continuous_completions(
         max_batch_tokens=size.batch_tokens,
         max_memory_percent=MEMORY_SHARE,
         allow_block_sharing=True,
-        # The library would fetch attention kernels, which are foreign programs, from the hub.
+        # Otherwise the library would download attention kernels, untrusted code, from the hub.
         auto_switch_to_flash=False,
     )
     longest = max(work.room for work in works)
@@ -76,38 +76,36 @@ def continuous_completions(
         warmup=network.device.type == "cuda",
         timeout=30.0,
     ) as manager:
-        _submit(manager=manager, network=network, works=works)
+        # In sorted order, prompts with a common prefix are neighbours and share its pages.
+        for at in sorted(range(len(works)), key=lambda position: works[position].prompt.ids):
+            manager.add_request(
+                input_ids=list(works[at].prompt.ids),
+                request_id=str(at),
+                max_new_tokens=works[at].room,
+                eos_token_id=list(network.ends),
+            )
         outputs = _collected(manager=manager, count=len(works))
-    return [_completion(work, output=outputs.get(str(at)), network=network) for at, work in enumerate(works)]
-
-
-def _submit(*, manager: Any, network: Network, works: Sequence[Prepared]) -> None:
-    # Prompts that begin alike one after the other find each other's pages in the cache.
-    for at in sorted(range(len(works)), key=lambda position: works[position].prompt.ids):
-        manager.add_request(
-            input_ids=list(works[at].prompt.ids),
-            request_id=str(at),
-            max_new_tokens=works[at].room,
-            eos_token_id=list(network.ends),
-        )
+    completions: list[Completion | None] = []
+    for at, work in enumerate(works):
+        output = outputs.get(str(at))
+        if output is None or output.error is not None:
+            problem = "no answer" if output is None else output.error
+            logger.warning("continuous batching failed for a call: %s", problem)
+            completions.append(None)
+        else:
+            completions.append(completion_of(work, tokens=tuple(output.generated_tokens), network=network))
+    return completions
 
 
 def _collected(*, manager: Any, count: int) -> Mapping[str, Any]:
     outputs: dict[str, Any] = {}
-    heard = time.monotonic()
+    last = time.monotonic()
     while len(outputs) < count:
         output = manager.get_result(timeout=_POLL_SECONDS)
         if output is not None and output.is_finished():
             outputs[output.request_id] = output
-            heard = time.monotonic()
-        elif output is None and (not manager.is_running() or time.monotonic() - heard > SILENT_SECONDS):
+            last = time.monotonic()
+        elif output is None and (not manager.is_running() or time.monotonic() - last > SILENT_SECONDS):
             logger.warning("continuous batching ended with %d of %d requests open", count - len(outputs), count)
             break
     return outputs
-
-
-def _completion(work: Prepared, *, output: Any, network: Network) -> Completion | None:
-    if output is None or output.error is not None:
-        logger.warning("continuous batching failed for a call: %s", "no answer" if output is None else output.error)
-        return None
-    return completion_of(work, tokens=tuple(output.generated_tokens), network=network)

@@ -15,24 +15,23 @@ from evaluator.planners.language_models.local.network import Network, Prompt
 from evaluator.planners.language_models.spelling import Grammar, Tokens
 
 _STOP_MARGIN = 8
-"""Tokens that are decoded before those that a stop text may take: a character may be spread over several."""
+"""Additional tokens to decode before a possible stop text, since a character may span several tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """How the tokens of a call are drawn."""
+    """Sampling parameters of a call."""
 
     temperature: float
-    """0: always the most probable."""
+    """0: always the most probable token."""
     top_p: float
     seed: int
 
 
 class DrawingProcessor(LogitsProcessor):  # type: ignore[misc]
-    """Makes the most probable token one that was drawn, so that what a call gets depends on its own seed only.
+    """Samples by the Gumbel-max trick, with a generator per row, so that a call's draws depend on its own seed only.
 
-    The token of the greatest log-probability plus Gumbel noise is a draw from the distribution; the noise of each row
-    comes from a generator of its own. (A search that draws by itself shares one generator among all rows.)
+    (Sampling of `transformers` shares work generator among all rows.)
     """
 
     def __init__(self, drawings: Sequence[Drawing], *, device: torch.device) -> None:
@@ -41,26 +40,23 @@ class DrawingProcessor(LogitsProcessor):  # type: ignore[misc]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:  # noqa: ARG002 - the protocol of transformers
         """See `LogitsProcessor`. Shapes: (rows, length), (rows, vocabulary)."""
-        drawn = scores.clone()
+        perturbed = scores.clone()
         for row, (drawing, generator) in enumerate(zip(self._drawings, self._generators, strict=True)):
-            if drawing.temperature > 0:
-                drawn[row] = _drawn(scores[row], drawing=drawing, generator=generator)
-        return drawn
-
-
-def _drawn(scores: Tensor, *, drawing: Drawing, generator: torch.Generator) -> Tensor:
-    logits = torch.log_softmax(scores.float() / drawing.temperature, dim=-1)
-    if drawing.top_p < 1.0:
-        ordered, order = logits.sort(descending=True)
-        # The smallest set of tokens whose probabilities reach top_p: what is before a token must not have reached it.
-        before = ordered.exp().cumsum(dim=-1) - ordered.exp()
-        logits[order[before >= drawing.top_p]] = -torch.inf
-    noise = torch.empty_like(logits).exponential_(generator=generator)
-    return (logits - noise.log()).to(scores.dtype)
+            if drawing.temperature == 0:
+                continue
+            logits = torch.log_softmax(scores[row].float() / drawing.temperature, dim=-1)
+            if drawing.top_p < 1.0:
+                ordered, order = logits.sort(descending=True)
+                # The smallest set of tokens whose probabilities reach top_p: those before a token must not reach it.
+                before = ordered.exp().cumsum(dim=-1) - ordered.exp()
+                logits[order[before >= drawing.top_p]] = -torch.inf
+            noise = torch.empty_like(logits).exponential_(generator=generator)
+            perturbed[row] = (logits - noise.log()).to(scores.dtype)
+        return perturbed
 
 
 class CallStopping(StoppingCriteria):  # type: ignore[misc]
-    """Ends each row when its own length or one of its own stop texts is reached."""
+    """Ends each row at its own length or stop texts."""
 
     def __init__(
         self,
@@ -71,10 +67,10 @@ class CallStopping(StoppingCriteria):  # type: ignore[misc]
         text: Callable[[Sequence[int]], str],
     ) -> None:
         """Args:
-        lengths: tokens that each row may add.
-        stops: texts that end each row.
-        start: how many tokens stand before the completions.
-        text: what tokens say.
+        lengths: maximum number of new tokens of each row.
+        stops: stop texts of each row.
+        start: number of tokens before the completions.
+        text: decodes tokens.
         """
         self._lengths = lengths
         self._stops = stops
@@ -84,124 +80,115 @@ class CallStopping(StoppingCriteria):  # type: ignore[misc]
     def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002 - as above
         """See `StoppingCriteria`. Shape: (rows, length)."""
         written = input_ids.shape[1] - self._start
-        ended = [
-            written >= length or (bool(stops) and self._stopped(row, stops=stops))
-            for row, length, stops in zip(input_ids, self._lengths, self._stops, strict=True)
-        ]
+        ended = []
+        for row, length, stops in zip(input_ids, self._lengths, self._stops, strict=True):
+            # A token has at least work byte, so this window holds every stop text that ends in the newest token.
+            window = max((len(stop.encode("utf-8")) for stop in stops), default=0) + _STOP_MARGIN
+            tail = self._text(row[max(self._start, row.shape[0] - window) :].tolist()) if stops else ""
+            ended.append(written >= length or any(stop in tail for stop in stops))
         return torch.tensor(ended, device=input_ids.device)
-
-    def _stopped(self, row: Tensor, *, stops: Sequence[str]) -> bool:
-        # No token is shorter than a byte, so that this many hold every stop text that ends in the newest one.
-        window = max(len(stop.encode("utf-8")) for stop in stops) + _STOP_MARGIN
-        tail = self._text(row[max(self._start, row.shape[0] - window) :].tolist())
-        return any(stop in tail for stop in stops)
-
-
-def before_stops(text: str, *, stops: Sequence[str]) -> tuple[str, bool]:
-    """The text before the first of the stop texts, and whether there was one."""
-    found = [at for at in (text.find(stop) for stop in stops) if at >= 0]
-    return (text[: min(found)], True) if found else (text, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A call as the model reads it."""
+    """A call with its prompt as tokens."""
 
     call: GenerateCall
     prompt: Prompt
     room: int
-    """Tokens that it may add: what was asked for, or what the context leaves."""
+    """Maximum number of new tokens, by the call and the context."""
     grammar: Grammar | None = None
 
     @property
     def drawing(self) -> Drawing:
-        """How its tokens are drawn."""
         return Drawing(temperature=self.call.temperature, top_p=self.call.top_p, seed=self.call.seed)
 
 
 def free_completions(*, network: Network, batch: Sequence[Prepared]) -> list[Completion]:
     """Completions of calls without constraint."""
     ids, mask, start = _inputs(network=network, batch=batch)
-    processors = LogitsProcessorList([DrawingProcessor([one.drawing for one in batch], device=network.device)])
+    processors = LogitsProcessorList([DrawingProcessor([work.drawing for work in batch], device=network.device)])
     stopping = CallStopping(
-        lengths=[one.room for one in batch],
-        stops=[one.call.stop for one in batch],
+        lengths=[work.room for work in batch],
+        stops=[work.call.stop for work in batch],
         start=start,
         text=network.text,
     )
-    settings = GenerationConfig(max_new_tokens=max(one.room for one in batch), do_sample=False)
+    settings = GenerationConfig(max_new_tokens=max(work.room for work in batch), do_sample=False)
     sequences = _generate(
         network=network, ids=ids, mask=mask, settings=settings, processors=processors, stopping=stopping
     )
     rows = (tuple(row) for row in sequences[:, start:].tolist())
-    return [completion_of(one, tokens=row[: one.room], network=network) for one, row in zip(batch, rows, strict=True)]
+    return [
+        completion_of(work, tokens=row[: work.room], network=network) for work, row in zip(batch, rows, strict=True)
+    ]
 
 
-def completion_of(one: Prepared, *, tokens: Tokens, network: Network) -> Completion:
-    """What the tokens of a completion say; what stands behind their end does not count."""
+def completion_of(work: Prepared, *, tokens: Tokens, network: Network) -> Completion:
+    """The completion that consists of these tokens up to their end."""
     end = next((at for at, token in enumerate(tokens) if token in network.ends), None)
-    kept = tokens if end is None else tokens[:end]
-    text, stopped = before_stops(network.text(kept), stops=one.call.stop)
-    used = len(kept) + (end is not None)
+    content = tokens if end is None else tokens[:end]
+    text = network.text(content)
+    stop = min((at for at in map(text.find, work.call.stop) if at >= 0), default=None)
     return Completion(
-        text=text.strip(),
-        usage=Usage(prompt_tokens=len(one.prompt.ids), completion_tokens=used),
-        truncated=end is None and not stopped,
+        text=text[:stop].strip(),
+        usage=Usage(prompt_tokens=len(work.prompt.ids), completion_tokens=len(content) + (end is not None)),
+        truncated=end is None and stop is None,
     )
 
 
 def constrained_completions(*, network: Network, batch: Sequence[Prepared], beams: int) -> list[Completion | Failure]:
-    """Completions of calls with constraints, all with so many beams."""
-    grammars = [one.grammar for one in batch if one.grammar is not None]
+    """Completions of calls with constraints, all with the same number of beams."""
+    grammars = [work.grammar for work in batch if work.grammar is not None]
     ids, mask, start = _inputs(network=network, batch=batch)
     processor = ConstrainedProcessor(grammars, start=start, end=network.ends[0])
     processors = LogitsProcessorList([processor])
     if beams == 1:
-        processors.append(DrawingProcessor([one.drawing for one in batch], device=network.device))
-    # Without a penalty a beam's score is the plain sum of its log-probabilities, which only falls: the search ends
-    # when no open beam can overtake a finished one any more.
+        processors.append(DrawingProcessor([work.drawing for work in batch], device=network.device))
+    # Without a length penalty, a beam's score is the sum of its log-probabilities, which only falls: the search ends
+    # when no open beam can overtake a finished work.
     searched = {"num_beams": beams, "num_return_sequences": beams, "length_penalty": 0.0} if beams > 1 else {}
     settings = GenerationConfig(
-        max_new_tokens=max(one.room for one in batch), do_sample=False, eos_token_id=network.ends[0], **searched
+        max_new_tokens=max(work.room for work in batch), do_sample=False, eos_token_id=network.ends[0], **searched
     )
     sequences = _generate(network=network, ids=ids, mask=mask, settings=settings, processors=processors)
     rows = [tuple(row) for row in sequences[:, start:].tolist()]
     read = partial(_constrained, processor=processor, end=network.ends[0])
     return [
-        read(one, rows=rows[number * beams : (number + 1) * beams], call=number) for number, one in enumerate(batch)
+        read(work, rows=rows[number * beams : (number + 1) * beams], call=number) for number, work in enumerate(batch)
     ]
 
 
 def _constrained(
-    one: Prepared, *, rows: Sequence[Tokens], call: int, processor: ConstrainedProcessor, end: int
+    work: Prepared, *, rows: Sequence[Tokens], call: int, processor: ConstrainedProcessor, end: int
 ) -> Completion | Failure:
-    assert one.grammar is not None
-    assert one.call.constraint is not None
-    found: dict[Tokens, tuple[Beam, bool]] = {}
+    assert work.grammar is not None
+    assert work.call.constraint is not None
+    beams: dict[Tokens, tuple[Beam, bool]] = {}
     for row in rows:
         tokens = row[: row.index(end) + 1] if end in row else row
         log_probability = processor.log_probability(tokens, call=call)
         if log_probability > -torch.inf:
-            names, is_whole = one.grammar.names(tokens)
-            text = one.call.constraint.separator.join(names)
-            found[tokens] = (Beam(text=text, log_probability=min(0.0, log_probability), names=names), is_whole)
-    ended = {tokens: beam for tokens, (beam, is_whole) in found.items() if is_whole}
-    kept = ended or {tokens: beam for tokens, (beam, _) in found.items()}
-    if not kept:
+            names, is_whole = work.grammar.names(tokens)
+            text = work.call.constraint.separator.join(names)
+            beams[tokens] = (Beam(text=text, log_probability=min(0.0, log_probability), names=names), is_whole)
+    ended = {tokens: beam for tokens, (beam, is_whole) in beams.items() if is_whole}
+    results = ended or {tokens: beam for tokens, (beam, _) in beams.items()}
+    if not results:
         message = "The constraint led to names after which nothing may follow and the completion may not end."
         return Failure(kind=FailureKind.REFUSED, message=message)
-    beams = tuple(sorted(kept.values(), key=lambda beam: (-beam.log_probability, beam.names)))
+    ranked = tuple(sorted(results.values(), key=lambda beam: (-beam.log_probability, beam.names)))
     return Completion(
-        text=beams[0].text,
-        usage=Usage(prompt_tokens=len(one.prompt.ids), completion_tokens=sum(len(tokens) for tokens in kept)),
+        text=ranked[0].text,
+        usage=Usage(prompt_tokens=len(work.prompt.ids), completion_tokens=sum(len(tokens) for tokens in results)),
         truncated=not ended,
-        beams=beams,
+        beams=ranked,
     )
 
 
 def _inputs(*, network: Network, batch: Sequence[Prepared]) -> tuple[Tensor, Tensor, int]:
-    """Ids, mask, and how many tokens stand before the completions."""
-    ids, mask = network.padded([one.prompt.ids for one in batch], left=not network.is_seq2seq)
+    """Ids, mask, and the number of tokens before the completions."""
+    ids, mask = network.padded([work.prompt.ids for work in batch], left=not network.is_seq2seq)
     return ids, mask, len(network.decoder_start) if network.is_seq2seq else ids.shape[1]
 
 

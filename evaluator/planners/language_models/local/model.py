@@ -25,8 +25,7 @@ from evaluator.core.language_model import (
 )
 from evaluator.execution.experts.devices import is_out_of_memory, release_memory
 from evaluator.execution.experts.weights import WeightsError, weights_digest
-from evaluator.planners.language_models import ModelError as ModelError
-from evaluator.planners.language_models import ModelUnusableError as ModelUnusableError
+from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions, is_suitable
 from evaluator.planners.language_models.local.generation import Prepared, constrained_completions, free_completions
 from evaluator.planners.language_models.local.model_loading import (
@@ -47,36 +46,36 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """What a call takes of a batch."""
+    """Size of a call in a batch."""
 
     prompt: int
-    """Tokens."""
+    """In tokens."""
     new: int
-    """Tokens that may be added, at most."""
+    """Maximum number of new tokens."""
     rows: int = 1
-    """Beams."""
+    """Number of beams."""
 
 
 def batches(sizes: Sequence[Size], *, rows: int, context: int | None) -> list[list[int]]:
-    """Positions of the calls in batches of similar length, the longest first, so that too little memory shows at once.
+    """Positions of the calls in batches of similar length, longest first, so that a lack of memory shows at once.
 
     Args:
-        sizes: of each call.
-        rows: at most so many in one batch; a call that has more is a batch of its own.
-        context: in no batch does the longest prompt with the longest addition exceed it, unless one call alone does;
-            where a row ends early its positions go on as long as the batch does.
+        sizes: size of each call.
+        rows: maximum per batch; a larger call forms its own batch.
+        context: limit of a batch's longest prompt plus its longest addition, unless a single call exceeds it:
+            the positions of a row that ends early continue until the end of the batch.
     """
-    made: list[list[int]] = []
+    groups: list[list[int]] = []
     taken = prompt = new = 0
     for position in sorted(range(len(sizes)), key=lambda at: (-sizes[at].prompt, -sizes[at].new, at)):
         size = sizes[position]
         longer, more = max(prompt, size.prompt), max(new, size.new)
-        if not made or taken + size.rows > rows or (context is not None and longer + more > context):
-            made.append([])
+        if not groups or taken + size.rows > rows or (context is not None and longer + more > context):
+            groups.append([])
             taken, longer, more = 0, size.prompt, size.new
-        made[-1].append(position)
+        groups[-1].append(position)
         taken, prompt, new = taken + size.rows, longer, more
-    return made
+    return groups
 
 
 def isolated(
@@ -86,18 +85,18 @@ def isolated(
     failed: Callable[[Item, Exception], Result],
     recover: Callable[[Exception], None],
 ) -> list[Result]:
-    """The results of a batch. One that fails is halved until the item that fails alone is found.
+    """The results of a batch. A failing batch is bisected until single items fail.
 
     Args:
         items: at least one.
-        run: gives one result for each item, or raises.
-        failed: the result of an item that fails alone.
+        run: returns one result per item, or raises.
+        failed: makes the result of an item that fails alone.
         recover: called after each failure, when nothing refers to the memory of the batch any more.
     """
     problem: Exception
     try:
         return list(run(items))
-    except Exception as error:  # noqa: BLE001 - whatever an item does to a model must not cost the others
+    except Exception as error:  # noqa: BLE001 - an item must not fail the others, whatever its effect on the model
         # Frames in the traceback would keep the tensors of the failed batch alive.
         problem = error.with_traceback(None)
         problem.__context__ = problem.__cause__ = None
@@ -116,7 +115,7 @@ CPU_ROWS, GPU_ROWS = 16, 128
 
 
 class _Scored:
-    """A `ScoreCall` as the model reads it."""
+    """A `ScoreCall` as tokens."""
 
     __slots__ = ("continuations", "prompt")
 
@@ -144,11 +143,11 @@ class LocalModel:
         continuous: CacheSize | None = None,
     ) -> None:
         """Args:
-        network: the model with its tokenizer; it is put in evaluation mode while it answers.
-        name: of the model.
-        identity: where its weights come from, for `identity`.
-        rows: sequences in a batch, at most; halved for good where they do not fit into memory.
-        continuous: batch continuously where a call allows it; by default only on a GPU.
+        network: the model with its tokenizer; in evaluation mode while it answers.
+        name: name of the model.
+        identity: origin of its weights, for `identity`.
+        rows: maximum number of sequences in a batch; halved permanently when memory runs out.
+        continuous: enables continuous batching where a call allows it; by default only on a GPU.
         """
         self.name = name
         self.network = network
@@ -170,16 +169,16 @@ class LocalModel:
         """The model whose configuration, tokenizer and safetensors are in a folder.
 
         Args:
-            folder: as `save_pretrained` writes it.
-            name: of the model; by default the folder.
-            device: of torch.
+            folder: as written by `save_pretrained`.
+            name: name of the model; by default the folder.
+            device: torch device.
             precision: `float32`, `bfloat16` or `float16`; by default float32 on a CPU and bfloat16 elsewhere.
             rows: see above.
-            source: where the folder comes from, for `identity`.
+            source: origin of the folder, for `identity`.
 
         Raises:
-            ModelUnusableError: the folder holds no such model, or one that needs code of its own.
-            ModelError: this machine cannot load it, for want of memory or because its disk fails.
+            ModelUnusableError: the folder contains no valid model, or one that needs its own code.
+            ModelError: this machine cannot load it, for lack of memory or because of its disk.
         """
         precision = precision or ("float32" if device == "cpu" else "bfloat16")
         try:
@@ -194,15 +193,19 @@ class LocalModel:
             raise ModelUnusableError(str(error)) from None
         except (WeightsError, PromptError) as error:
             raise ModelUnusableError(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.") from None
-        except Exception as error:  # the folder may be a submitted one, whose settings can cause any exception
-            kind = ModelError if _is_of_this_machine(error) else ModelUnusableError
+        except Exception as error:  # the settings of a submitted model can cause any exception
+            # Out of memory, or a disk fault. Problems that `transformers` finds in a folder are OSErrors without
+            # number.
+            is_local = is_out_of_memory(error) or (
+                isinstance(error, OSError) and error.errno not in {None, errno.ENOENT}
+            )
+            kind = ModelError if is_local else ModelUnusableError
             why = str(error) or type(error).__name__
             raise kind(f"The language model in {folder} cannot be loaded: {why.rstrip('.')}.") from error
         identity = {**(source or {"folder": folder.name}), "weights_digest": digest, "precision": precision}
         return cls(network=network, name=name or f"dir:{folder}", identity=identity, rows=rows)
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
-        """See `LanguageModel.answer`."""
         answers: list[_Result | None] = [None] * len(calls)
         groups: dict[tuple[str, int, int], list[tuple[int, _Work]]] = {}
         for position, call in enumerate(calls):
@@ -210,17 +213,21 @@ class LocalModel:
             if isinstance(work, Failure):
                 answers[position] = work
             else:
-                groups.setdefault(_kind(work), []).append((position, work))
+                # Beams of a batch are searched to one length.
+                kind = ("score", 1, 0) if isinstance(work, _Scored) else ("free", 1, 0)
+                if isinstance(work, Prepared) and work.grammar is not None:
+                    kind = ("constrained", work.call.beams, work.room)
+                groups.setdefault(kind, []).append((position, work))
         training = self.network.module.training
         self.network.module.eval()
         try:
             for group in groups.values():
                 works = [work for _, work in group]
-                found = self._continuously(works)
-                left = [at for at in range(len(works)) if at not in found]
-                found |= zip(left, self._group([works[at] for at in left]), strict=True)
+                results = self._continuously(works)
+                remaining = [at for at in range(len(works)) if at not in results]
+                results |= zip(remaining, self._group([works[at] for at in remaining]), strict=True)
                 for at, (position, _) in enumerate(group):
-                    answers[position] = found[at]
+                    answers[position] = results[at]
         finally:
             self.network.module.train(training)
         return [answer for answer in answers if answer is not None]
@@ -230,7 +237,6 @@ class LocalModel:
         return len(self.network.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`."""
         return {
             "kind": "local",
             "name": self.name,
@@ -244,27 +250,21 @@ class LocalModel:
     def _prepared(self, call: Call) -> _Work | Failure:
         try:
             prompt = self.network.prompt(call.messages)
-            room = self._room(prompt)
+            # What the context leaves for a completion.
+            room = None if self.network.context is None else self.network.context - len(prompt.ids)
             if room is not None and room < (0 if self.network.is_seq2seq else 1):
                 return _too_long(tokens=len(prompt.ids), limit=self.network.context or 0)
             if isinstance(call, ScoreCall):
-                return self._scored(call, prompt=prompt, room=room)
+                continuations = tuple(self.network.continuation(text, prompt=prompt) for text in call.continuations)
+                longest = max(map(len, continuations), default=0)
+                if room is not None and not self.network.is_seq2seq and longest > room:
+                    return _too_long(tokens=len(prompt.ids) + longest, limit=self.network.context or 0)
+                return _Scored(prompt=prompt, continuations=continuations)
             return self._generated(call, prompt=prompt, room=room)
         except (PromptError, UnspellableError) as error:
             return _refused(str(error))
         except Exception as error:  # noqa: BLE001 - a constraint is a strategy's code
             return _failed_alone(call, error)
-
-    def _room(self, prompt: Prompt) -> int | None:
-        """Tokens that the context leaves for a completion; of sequence-to-sequence models negative or not."""
-        return None if self.network.context is None else self.network.context - len(prompt.ids)
-
-    def _scored(self, call: ScoreCall, *, prompt: Prompt, room: int | None) -> _Scored | Failure:
-        continuations = tuple(self.network.continuation(text, prompt=prompt) for text in call.continuations)
-        longest = max(map(len, continuations), default=0)
-        if room is not None and not self.network.is_seq2seq and longest > room:
-            return _too_long(tokens=len(prompt.ids) + longest, limit=self.network.context or 0)
-        return _Scored(prompt=prompt, continuations=continuations)
 
     def _generated(self, call: GenerateCall, *, prompt: Prompt, room: int | None) -> Prepared | Failure:
         problem = call.problem()
@@ -279,7 +279,7 @@ class LocalModel:
         return Prepared(call=call, prompt=prompt, room=bounded, grammar=grammar)
 
     def _continuously(self, works: Sequence[_Work]) -> dict[int, _Result]:
-        """Answers by continuous batching, by position; of calls that it cannot answer, or failed to, there is none."""
+        """Answers by continuous batching, by position; calls that are unsuitable or failed are absent."""
         suitable = {
             at: work
             for at, work in enumerate(works)
@@ -288,12 +288,12 @@ class LocalModel:
         if self._continuous is None or len(suitable) < 2:
             return {}
         try:
-            found = continuous_completions(network=self.network, works=[*suitable.values()], size=self._continuous)
+            answers = continuous_completions(network=self.network, works=[*suitable.values()], size=self._continuous)
         except Exception as error:  # noqa: BLE001 - plain batches can do the same, only slower
             logger.warning("%s: no continuous batching: %s: %s", self.name, type(error).__name__, error)
             self._continuous = None
             return {}
-        return {at: answer for at, answer in zip(suitable, found, strict=True) if answer is not None}
+        return {at: answer for at, answer in zip(suitable, answers, strict=True) if answer is not None}
 
     def _group(self, works: Sequence[_Work]) -> list[_Result]:
         answers: dict[int, _Result] = {}
@@ -307,7 +307,7 @@ class LocalModel:
         return [answers[at] for at in range(len(works))]
 
     def _batch(self, batch: Sequence[_Work]) -> list[_Result]:
-        # Memory may have turned out smaller since the batches were made.
+        # The limit of rows may have fallen since the batches were made.
         most = max(1, self._rows // max(_size(work).rows for work in batch))
         return [
             answer
@@ -329,7 +329,7 @@ class LocalModel:
         return constrained_completions(network=self.network, batch=generated, beams=generated[0].call.beams)
 
     def _scores(self, batch: Sequence[_Scored]) -> list[Scores]:
-        found = continuation_scores(
+        scores = continuation_scores(
             network=self.network,
             prompts=[work.prompt.ids for work in batch],
             continuations=[work.continuations for work in batch],
@@ -339,7 +339,7 @@ class LocalModel:
                 log_probabilities=values,
                 usage=Usage(prompt_tokens=len(work.prompt.ids) + sum(map(len, work.continuations))),
             )
-            for work, values in zip(batch, found, strict=True)
+            for work, values in zip(batch, scores, strict=True)
         ]
 
     def _recover(self, problem: Exception, *, size: int) -> None:
@@ -349,23 +349,6 @@ class LocalModel:
             logger.warning("%s: out of memory; batches have at most %d rows from now on", self.name, self._rows)
         elif not is_out_of_memory(problem):
             logger.warning("%s: a batch failed: %s: %s", self.name, type(problem).__name__, problem)
-
-
-def _is_of_this_machine(error: Exception) -> bool:
-    """Whether another machine may load what this one could not: memory is at an end, or the disk failed.
-
-    What `transformers` finds wrong with a folder is an OSError too, but one without a number.
-    """
-    return is_out_of_memory(error) or (isinstance(error, OSError) and error.errno not in {None, errno.ENOENT})
-
-
-def _kind(work: _Work) -> tuple[str, int, int]:
-    """What may stand in one batch: beams are searched to one length."""
-    if isinstance(work, _Scored):
-        return ("score", 1, 0)
-    if work.grammar is None:
-        return ("free", 1, 0)
-    return ("constrained", work.call.beams, work.room)
 
 
 def _size(work: _Work) -> Size:
@@ -385,7 +368,7 @@ def _refused(message: str) -> Failure:
 
 
 def _failed_alone(work: object, error: Exception) -> Failure:
-    """A call that fails also when nothing else is in its batch."""
+    """The failure of a call that fails in a batch of its own."""
     del work
     if isinstance(error, UnspellableError):
         return _refused(str(error))

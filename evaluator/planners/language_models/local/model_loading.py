@@ -1,7 +1,8 @@
-"""A language model from its folder: only settings that `admission` lets pass, and no more memory than its weights need.
+"""Loads a language model and its tokenizer from a folder, with the settings that `admission` accepts and no more memory
+than the weights account for.
 
-`transformers` never reads `config.json` itself: it gets a configuration that is built from checked settings, and says
-nothing about decoding but which tokens begin and end a completion. `generation_config.json` is never opened.
+`transformers` never reads `config.json`: it gets a configuration built from checked settings, which specifies nothing
+about decoding but the tokens that begin and end a completion. `generation_config.json` is never opened.
 """
 
 import os
@@ -24,31 +25,31 @@ from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.pretrained import dtype_of, load_pretrained
 from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.admission.rules import CONFIG, MOST_SETTINGS_BYTES, ModelRefusedError, read_config
-from evaluator.sandbox.admission.safetensors_headers import Header, HeaderError, file_header
+from evaluator.sandbox.admission.safetensors_headers import HeaderError, file_header
 from evaluator.sandbox.admission.settings_files import folder_reader, read_tokenizer_files
 
 LARGEST_CALL = 8192
-"""Tokens of one sequence for which a model's cache of keys and values must fit into memory."""
+"""Sequence length, in tokens, for which the cache of keys and values must fit into memory."""
 _SMALL_CHANGE = 20_000_000
-"""Numbers that may be missing whatever the size: masks and position tables are not stored."""
+"""Parameters that weights of any size may lack: masks and position tables are not stored."""
 _MORE_THAN_STORED = 1.5
 _CACHE_OF_WEIGHTS = 4
-"""The cache of the largest call, in sizes of the weights. Of published models it is smaller than the weights."""
+"""Limit of the largest call's cache, relative to the weights. The caches of published models are smaller than these."""
 _SMALL_CACHE_BYTES = 1024**3
 _OF_MEMORY = 0.9
 _GIB = 1024**3
 _LAYERS = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
-"""Settings with the number of a decoder's layers."""
+"""Settings for the number of a decoder's layers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """What is used of a model's settings."""
+    """The settings of a model that are used."""
 
     config: Any
     """A configuration of `transformers`."""
     token_ids: Mapping[str, int | list[int]]
-    """Which tokens begin and end a completion, where the checkpoint says."""
+    """The tokens that begin and end a completion, if the checkpoint specifies them."""
 
 
 def read_settings(folder: Path) -> ModelSettings:
@@ -56,9 +57,16 @@ def read_settings(folder: Path) -> ModelSettings:
 
     Raises:
         ModelRefusedError: they are not accepted.
-        Exception: whatever the configuration class finds wrong with them.
+        Exception: any exception of the configuration class.
     """
-    checked = read_config(_bounded(folder / CONFIG))
+    try:
+        with (folder / CONFIG).open("rb") as file:
+            data = file.read(MOST_SETTINGS_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelRefusedError(f"The model has no {CONFIG}.") from None
+    if len(data) > MOST_SETTINGS_BYTES:
+        raise ModelRefusedError(f"{CONFIG} has more than {MOST_SETTINGS_BYTES} bytes.")
+    checked = read_config(data)
     config = CONFIG_MAPPING[checked.architecture](**checked.fields)
     ids = {name: checked.fields[name] for name in ("eos_token_id", "decoder_start_token_id")
            if checked.fields.get(name) is not None}  # fmt: skip
@@ -83,19 +91,24 @@ def load_module(folder: Path, *, settings: ModelSettings, device: str, precision
 
 
 def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, precision: str) -> None:
-    """Refuse a model that needs more memory than its weights account for, or than there is. Allocates nothing.
+    """Refuse a model that needs more memory than its weights account for, or than available. Allocates nothing.
 
-    What the weights lack would be made up first, in memory, and only then be found missing; and the cache of keys and
-    values follows from numbers that change no weight.
+    `transformers` allocates and initializes missing weights before it reports them, and the size of the cache of keys
+    and values depends on settings that affect no weight.
 
     Raises:
-        ModelUnusableError: it needs more than its weights account for, or they cannot be read.
+        ModelUnusableError: it needs more than its weights account for, or they are invalid.
         ModelError: it needs more than this machine has.
     """
-    headers = [_header(path) for path in folder.glob("*.safetensors")]
-    layers, tensors = max(_numbers(settings.config, *_LAYERS), default=0), sum(len(one.shapes) for one in headers)
+    headers = []
+    for path in folder.glob("*.safetensors"):
+        try:
+            headers.append(file_header(path))
+        except HeaderError as error:
+            raise ModelUnusableError(f"{path.name} {error}.") from None
+    layers, tensors = max(_numbers(settings.config, *_LAYERS), default=0), sum(len(each.shapes) for each in headers)
     if layers > tensors:
-        # Describing them would take longer than anybody waits.
+        # Even instantiating so many layers on the meta device would take too long.
         raise ModelUnusableError(
             f"The settings in {folder} describe {layers} layers, and the weights have {tensors} tensors."
         )
@@ -114,7 +127,10 @@ def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, prec
             f"The settings in {folder} describe keys and values of {cache / _GIB:.1f} GiB for a text of {LARGEST_CALL} "
             f"tokens, and the weights have {weights / _GIB:.1f} GiB: layers, heads or head_dim are too many."
         )
-    memory = _memory_bytes(device)
+    if device.startswith("cuda"):
+        memory = int(torch.cuda.mem_get_info(device)[1])
+    else:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if weights + cache > _OF_MEMORY * memory:
         raise ModelError(
             f"The model in {folder} needs {(weights + cache) / _GIB:.1f} GiB for its weights and a text of "
@@ -123,16 +139,16 @@ def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, prec
 
 
 def cache_bytes(config: Any, *, tokens: int) -> int:
-    """Numbers in the cache of keys and values of one sequence; what a sliding window leaves out counts too."""
+    """Numbers in the cache of keys and values of one sequence, ignoring sliding windows."""
     layers = _first(config, *_LAYERS)
     heads = _first(config, "decoder_attention_heads", "num_attention_heads")
     groups = _first(config, "num_key_value_heads", "num_kv_heads") or heads
     size = _first(config, "head_dim", "d_kv") or max(1, _first(config, "d_model", "hidden_size") // max(1, heads))
-    # Latent attention may keep keys and values of different sizes, unfolded.
+    # Latent attention may cache keys and values of different sizes, decompressed.
     size = max(
         size, _first(config, "qk_nope_head_dim") + _first(config, "qk_rope_head_dim"), _first(config, "v_head_dim")
     )
-    both = 2 if not config.is_encoder_decoder else 4  # those of the decoder, and of the encoder's text for each layer
+    both = 2 if not config.is_encoder_decoder else 4  # of the decoder, and in each layer of the encoder's text
     return both * layers * groups * size * tokens
 
 
@@ -145,19 +161,6 @@ def _numbers(config: Any, *names: str) -> list[int]:
     return [value for value in values if isinstance(value, int) and value > 0]
 
 
-def _memory_bytes(device: str) -> int:
-    if device.startswith("cuda"):
-        return int(torch.cuda.mem_get_info(device)[1])
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _header(path: Path) -> Header:
-    try:
-        return file_header(path)
-    except HeaderError as error:
-        raise ModelUnusableError(f"{path.name} {error}.") from None
-
-
 def _class_of(config: Any, *, folder: Path) -> Any:
     if config.is_encoder_decoder and type(config) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
         return AutoModelForSeq2SeqLM
@@ -166,62 +169,40 @@ def _class_of(config: Any, *, folder: Path) -> Any:
     raise ModelUnusableError(f"The model in {folder} is a {config.model_type}, which is no model that continues texts.")
 
 
-def _bounded(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_SETTINGS_BYTES + 1)
-    except FileNotFoundError:
-        raise ModelRefusedError(f"The model has no {path.name}.") from None
-    if len(data) > MOST_SETTINGS_BYTES:
-        raise ModelRefusedError(f"{path.name} has more than {MOST_SETTINGS_BYTES} bytes.")
-    return data
-
-
 _LONGEST_PANIC = 200
 
 
 class TokenizerPanicError(RuntimeError):
-    """The tokenizer's native code gave up; the message is what it said."""
+    """The tokenizer's native code panicked; the message quotes it."""
 
 
 class SubmittedTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
-    """A fast tokenizer whose panics are errors.
+    """A fast tokenizer that raises `TokenizerPanicError` where the Rust library panics.
 
-    A panic of the Rust library reaches Python as a `BaseException`, which no `except Exception` catches: it would end
-    the worker.
+    A panic reaches Python as a `BaseException`, which `except Exception` does not catch: it would end the worker.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """See `PreTrainedTokenizerBase.__call__`.
-
-        Raises:
-            TokenizerPanicError: the native code gave up.
-        """
         with panics_as_errors():
             return super().__call__(*args, **kwargs)
 
     def decode(self, *args: Any, **kwargs: Any) -> Any:
-        """See `PreTrainedTokenizerBase.decode`.
-
-        Raises:
-            TokenizerPanicError: the native code gave up.
-        """
         with panics_as_errors():
             return super().decode(*args, **kwargs)
 
 
 def load_tokenizer(folder: Path) -> SubmittedTokenizer:
-    """The tokenizer of a model's folder. No other file than those named here is opened.
+    """The tokenizer of a model's folder, from `tokenizer.json` and its accepted settings.
 
     Raises:
         ModelRefusedError: there is no `tokenizer.json`, or a setting is not accepted.
-        TokenizerPanicError: its content makes the native code give up.
-        Exception: whatever else the tokenizers library finds wrong with the content of `tokenizer.json`.
+        TokenizerPanicError: its content makes the native code panic.
+        Exception: any other exception of the tokenizers library.
     """
     files = read_tokenizer_files(folder_reader(folder))
     with panics_as_errors():
         native = Tokenizer.from_str(files.content)
-        # What is read depends on the text alone, not on the batch or on chance.
+        # The tokens of a text must not depend on the batch or on chance.
         native.no_truncation()
         native.no_padding()
         if hasattr(native.model, "dropout"):
@@ -231,15 +212,11 @@ def load_tokenizer(folder: Path) -> SubmittedTokenizer:
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise a panic of Rust code as an ordinary error.
-
-    Raises:
-        TokenizerPanicError: there was one.
-    """
+    """Raise panics of Rust code as `TokenizerPanicError`."""
     try:
         yield
     except BaseException as error:
-        # The class itself cannot be imported: PyO3 makes one for each extension module.
+        # The class cannot be imported: PyO3 creates one for each extension module.
         if type(error).__module__ != "pyo3_runtime":
             raise
         said = " ".join(str(error).split())[:_LONGEST_PANIC]

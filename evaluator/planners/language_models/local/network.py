@@ -1,4 +1,4 @@
-"""A language model with its tokenizer, as generating, scoring and training use it: what stands where in a sequence."""
+"""A language model with its tokenizer for generation, scoring and training: the layout of its sequences."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,62 +16,71 @@ from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens
 from evaluator.sandbox.admission.rules import end_tokens
 
 _NO_LIMIT = 1_000_000
-"""Tokens. A tokenizer that knows no limit says something far above."""
+"""In tokens. Tokenizers without a limit report far more."""
 
 _RELATIVE_LIMIT = 2048
-"""Tokens that models with relative positions were trained on (Chung et al., 2022), where tokenizers still say 512."""
-
+"""Training length, in tokens, of models with relative positions (Chung et al., 2022); their tokenizers report 512."""
 
 _LONGEST_REFUSAL = 300
-"""Characters."""
+"""In characters."""
 MOST_PROMPT_CHARACTERS = 400_000
 MOST_PROMPT_TOKENS = 131_072
-"""Whatever the model says that it reads: the prompts of all strategies are far below."""
+"""Limits whatever the model's context: the prompts of all strategies are far shorter."""
 
 
 class PromptError(ValueError):
-    """A conversation cannot be made a prompt of this model; the message is a sentence."""
+    """A conversation cannot be encoded as a prompt of this model. The message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A conversation as the model reads it."""
+    """An encoded conversation."""
 
     ids: Tokens
     anchor: str
-    """The last character where the completion continues the same text, else empty."""
+    """The last character, if the completion continues the same text; otherwise empty."""
     lead: str
-    """What stands between this prompt and the first word of a completion: a space or nothing."""
+    """The separator between the prompt and the first word of a completion: a space or nothing."""
 
 
 class Network:
     """A causal or sequence-to-sequence model of `transformers` with its tokenizer.
 
-    Generation settings that came with the checkpoint are replaced: completions depend on the call alone.
+    Replaces the checkpoint's generation settings: completions depend on the call alone.
     """
 
     def __init__(self, *, module: Any, tokenizer: Any) -> None:
         """Args:
         module: a model with a language modelling head, on its device; it may be in training.
-        tokenizer: a fast one where completions are constrained or scored.
+        tokenizer: a fast tokenizer, if completions are constrained or scored.
         """
         self.module = module
         self.tokenizer = tokenizer
         self.guard: Callable[[], AbstractContextManager[object]] = nullcontext
-        """Entered while the template and the tokenizer, which are foreign programs, make a prompt."""
+        """Context for running the chat template and tokenizer, which are untrusted programs."""
         self.is_seq2seq = bool(module.config.is_encoder_decoder)
         self.speller = Speller(self._encoded)
-        came_with = module.generation_config
+        original = module.generation_config
         self._known = int(module.get_input_embeddings().weight.shape[0])
-        self.ends = _ends(came_with, tokenizer=tokenizer, known=self._known)
-        """Tokens that end a completion; the first one ends constrained ones."""
+        self.ends = _ends(original, tokenizer=tokenizer, known=self._known)
+        """Tokens that end a completion; the first ends constrained completions."""
         pad = tokenizer.pad_token_id
         self.pad = int(pad if pad is not None and pad < self._known else self.ends[0])
-        self._before, self._after = _specials(tokenizer)
-        self.decoder_start = self._decoder_start(came_with) if self.is_seq2seq else ()
-        """What a completion of a sequence-to-sequence model begins with, unseen."""
+        # The special tokens that the tokenizer puts before and after a text.
+        plain = list(tokenizer("a", add_special_tokens=False)["input_ids"])
+        full = list(tokenizer("a")["input_ids"])
+        start = next((at for at in range(len(full)) if full[at : at + len(plain)] == plain), 0)
+        self._before, self._after = tuple(full[:start]), tuple(full[start + len(plain) :])
+        self.decoder_start: Tokens = ()
+        """The hidden beginning of a completion of a sequence-to-sequence model."""
+        if self.is_seq2seq:
+            configured = getattr(module.config, "decoder_start_token_id", None)
+            begin = next(
+                int(token) for token in (original.decoder_start_token_id, configured, self.pad) if token is not None
+            )
+            self.decoder_start = (begin, *(token for token in self._before if token != begin))
         self.context = _context(module.config, tokenizer=tokenizer)
-        """Tokens that it reads at most; of a causal model with those that it adds. None: no limit is known."""
+        """Maximum number of tokens, for a causal model including the completion. None: unknown."""
         self._refuse_unknown((*self.ends, *self._before, *self._after, *self.decoder_start))
         self.arguments = frozenset(inspect.signature(module.forward).parameters)
         module.generation_config = GenerationConfig(
@@ -82,7 +91,6 @@ class Network:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's input belongs."""
         device: torch.device = self.module.device
         return device
 
@@ -93,24 +101,21 @@ class Network:
         return None if template is None else digest(template)
 
     def prompt(self, messages: Sequence[Message]) -> Prompt:
-        """A conversation as token ids: by the tokenizer's chat template, else the messages with a blank line between.
+        """A conversation as token ids: by the tokenizer's chat template, else the messages separated by blank lines.
 
         Raises:
-            PromptError: the template refuses the conversation, or the prompt is longer than any that is read here, or
-                has tokens that the model does not know.
+            PromptError: the template refuses the conversation, or the prompt exceeds the limits or has tokens that the
+                model does not know.
         """
-        with self.guard():
-            return self._prompt(messages)
-
-    def _prompt(self, messages: Sequence[Message]) -> Prompt:
         templated = self.template_digest is not None
-        text = self._templated(messages) if templated else "\n\n".join(message.content for message in messages)
-        if not self.is_seq2seq and not templated:
-            # Tokenizers join a space to the word after it; one at the end would be spelt as it never was in training.
-            text = text.rstrip(" ")
-        if len(text) > MOST_PROMPT_CHARACTERS:
-            raise PromptError(f"The prompt has {len(text)} characters; at most {MOST_PROMPT_CHARACTERS} are read.")
-        ids = tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        with self.guard():
+            text = self._templated(messages) if templated else "\n\n".join(message.content for message in messages)
+            if not self.is_seq2seq and not templated:
+                # Tokenizers join a space to the word after it: a trailing one would be spelt as never in training.
+                text = text.rstrip(" ")
+            if len(text) > MOST_PROMPT_CHARACTERS:
+                raise PromptError(f"The prompt has {len(text)} characters; at most {MOST_PROMPT_CHARACTERS} are read.")
+            ids = tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
         if len(ids) > MOST_PROMPT_TOKENS:
             raise PromptError(f"The prompt has {len(ids)} tokens; at most {MOST_PROMPT_TOKENS} are read.")
         self._refuse_unknown(ids)
@@ -135,7 +140,7 @@ class Network:
         )
 
     def text(self, ids: Sequence[int]) -> str:
-        """What token ids say, without special tokens."""
+        """The text of token ids, without special tokens."""
         decoded: str = self.tokenizer.decode(list(ids), skip_special_tokens=True)
         return decoded
 
@@ -149,11 +154,11 @@ class Network:
         return torch.tensor(ids, device=self.device), torch.tensor(ones, device=self.device)
 
     def _encoded(self, text: str) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
-        found = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        return found["input_ids"], found["offset_mapping"]
+        encoding = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return encoding["input_ids"], encoding["offset_mapping"]
 
     def _refuse_unknown(self, ids: Sequence[int]) -> None:
-        """A token without a row in the table of embeddings ends a GPU's process."""
+        # On a GPU, a token without an embedding aborts the process.
         if ids and max(ids) >= self._known:
             raise PromptError(
                 f"The tokenizer gives the token {max(ids)}, and the model knows {self._known}: they do not belong "
@@ -164,10 +169,10 @@ class Network:
         rows = [{"role": message.role, "content": message.content} for message in messages]
         try:
             return self._apply(rows)
-        except Exception as error:  # noqa: BLE001 - a template is a foreign program and raises what it likes
+        except Exception as error:  # noqa: BLE001 - a template is an untrusted program
             if [row["role"] for row in rows][:2] != ["system", "user"]:
                 raise _refusal(error) from None
-        # Some templates know no system's message; then it is the beginning of the user's.
+        # Some templates refuse system messages: prepend it to the user's message.
         joined = {"role": "user", "content": f"{rows[0]['content']}\n\n{rows[1]['content']}"}
         try:
             return self._apply([joined, *rows[2:]])
@@ -181,51 +186,37 @@ class Network:
         )
         return text
 
-    def _decoder_start(self, came_with: Any) -> Tokens:
-        config = self.module.config
-        found = [came_with.decoder_start_token_id, getattr(config, "decoder_start_token_id", None), self.pad]
-        start = next(int(token) for token in found if token is not None)
-        return (start, *(token for token in self._before if token != start))
-
 
 def _refusal(error: Exception) -> PromptError:
-    # What a template raises is its author's text, of any length.
-    said = " ".join((str(error) or type(error).__name__).split())
-    said = said if len(said) <= _LONGEST_REFUSAL else f"{said[:_LONGEST_REFUSAL]}…"
-    return PromptError(f"The model's chat template refuses the conversation: {said.rstrip('.')}.")
+    # The message is the template author's text, of any length.
+    reason = " ".join((str(error) or type(error).__name__).split())
+    reason = reason if len(reason) <= _LONGEST_REFUSAL else f"{reason[:_LONGEST_REFUSAL]}…"
+    return PromptError(f"The model's chat template refuses the conversation: {reason.rstrip('.')}.")
 
 
-def _ends(came_with: Any, *, tokenizer: Any, known: int) -> Tokens:
-    """What ends a completion. A token of the tokenizer that the model cannot give is left out if there are others."""
-    named, own = came_with.eos_token_id, tokenizer.eos_token_id
+def _ends(original: Any, *, tokenizer: Any, known: int) -> Tokens:
+    """Tokens that end a completion. The tokenizer's is left out if the model lacks it and has others."""
+    named, own = original.eos_token_id, tokenizer.eos_token_id
     ends = end_tokens(named, own=None if own is None or own >= known else int(own)) or end_tokens(None, own=own)
     if not ends:
         raise PromptError("Neither the model nor its tokenizer says which token ends a text.")
     return ends
 
 
-def _specials(tokenizer: Any) -> tuple[Tokens, Tokens]:
-    """What the tokenizer puts before and after a text."""
-    plain = list(tokenizer("a", add_special_tokens=False)["input_ids"])
-    full = list(tokenizer("a")["input_ids"])
-    start = next((at for at in range(len(full)) if full[at : at + len(plain)] == plain), 0)
-    return tuple(full[:start]), tuple(full[start + len(plain) :])
-
-
 _POSITIONS = ("max_position_embeddings", "max_seq_len", "seq_length")
-"""Settings of networks that bound their positions; others are mapped to the first by transformers."""
+"""Settings for the number of positions; transformers maps others to the first."""
 
 
 def _context(config: Any, *, tokenizer: Any) -> int | None:
-    """The smaller of what the network's settings and its tokenizer say: neither knows what the other can do.
+    """The smaller limit of the network's settings and its tokenizer.
 
-    T5 knows distances only and reads what is longer than its tokenizer's 512, as in instruction tuning (FLAN).
+    T5 has relative positions and reads longer texts than its tokenizer's 512 tokens, as in instruction tuning (FLAN).
     """
     if hasattr(config, "relative_attention_num_buckets"):
-        known = tokenizer.model_max_length
-        return max(_RELATIVE_LIMIT, known) if known < _NO_LIMIT else _RELATIVE_LIMIT
+        limit = tokenizer.model_max_length
+        return max(_RELATIVE_LIMIT, limit) if limit < _NO_LIMIT else _RELATIVE_LIMIT
     configs = (config, getattr(config, "text_config", None))
-    limits: list[Any] = [getattr(one, name, None) for one in configs for name in _POSITIONS] + [
+    limits: list[Any] = [getattr(each, name, None) for each in configs for name in _POSITIONS] + [
         tokenizer.model_max_length
     ]
     return min((int(limit) for limit in limits if type(limit) in (int, float) and 0 < limit < _NO_LIMIT), default=None)

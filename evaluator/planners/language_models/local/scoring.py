@@ -1,4 +1,4 @@
-"""Teacher forcing: what a model thinks of completions that are given."""
+"""Teacher forcing: logits and log-probabilities of given completions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ def completion_logits(*, network: Network, prompts: Sequence[Tokens], completion
 
     Args:
         network: the model.
-        prompts: of each completion.
-        completions: without what a completion of this model begins with unseen.
+        prompts: the prompt of each completion.
+        completions: completions without `Network.decoder_start`.
 
     Returns:
-        Shape (completions, longest completion, vocabulary): at [row, place] the logits from which the token
-        completions[row][place] is drawn. What lies behind a completion's end means nothing.
+        Shape (completions, longest completion, vocabulary): at [row, place] the logits of the token
+        completions[row][place]. Values after a completion's end are undefined.
     """
     if network.is_seq2seq:
         return _of_decoder(network=network, prompts=prompts, completions=completions)
@@ -28,14 +28,14 @@ def completion_logits(*, network: Network, prompts: Sequence[Tokens], completion
     whole = [(*prompt, *tokens) for prompt, tokens in zip(prompts, completions, strict=True)]
     ids, mask = network.padded(whole, left=True)
     settings: dict[str, Any] = {"logits_to_keep": longest + 1} if "logits_to_keep" in network.arguments else {}
-    found = network.module(
+    output = network.module(
         input_ids=ids, attention_mask=mask, use_cache=False, **_positions(mask, network=network), **settings
     )
-    kept = found.logits[:, -(longest + 1) :]
+    logits = output.logits[:, -(longest + 1) :]
     # All rows end together; the logits of a shorter completion begin later.
-    begin = torch.tensor([longest - len(tokens) for tokens in completions], device=kept.device)
-    places = (begin[:, None] + torch.arange(longest, device=kept.device)).clamp(max=longest)
-    return torch.take_along_dim(kept, places[:, :, None], dim=1)
+    begin = torch.tensor([longest - len(tokens) for tokens in completions], device=logits.device)
+    places = (begin[:, None] + torch.arange(longest, device=logits.device)).clamp(max=longest)
+    return torch.take_along_dim(logits, places[:, :, None], dim=1)
 
 
 def continuation_scores(
@@ -44,7 +44,7 @@ def continuation_scores(
     """Log-probabilities of several continuations of each prompt; each prompt is read once.
 
     Returns:
-        For each prompt the sums over the tokens of its continuations, at most 0; 0 for one without tokens.
+        For each prompt, the sums over the tokens of its continuations, at most 0; 0 for an empty continuation.
     """
     owners = [row for row, several in enumerate(continuations) for _ in several]
     flat = [tokens for several in continuations for tokens in several]
@@ -64,11 +64,11 @@ def continuation_scores(
 def _of_decoder(*, network: Network, prompts: Sequence[Tokens], completions: Sequence[Tokens]) -> Tensor:
     ids, mask = network.padded(prompts, left=False)
     decoder_ids, decoder_mask = network.padded([network.decoder_start + tokens for tokens in completions], left=False)
-    found = network.module(
+    output = network.module(
         input_ids=ids, attention_mask=mask, decoder_input_ids=decoder_ids, decoder_attention_mask=decoder_mask,
         use_cache=False,
     )  # fmt: skip
-    return found.logits[:, len(network.decoder_start) - 1 :]  # type: ignore[no-any-return]
+    return output.logits[:, len(network.decoder_start) - 1 :]  # type: ignore[no-any-return]
 
 
 def _of_shared_encoder(
@@ -78,11 +78,11 @@ def _of_shared_encoder(
     encoded = network.module.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
     owner = torch.tensor(owners, device=ids.device)
     decoder_ids, decoder_mask = network.padded([network.decoder_start + tokens for tokens in completions], left=False)
-    found = network.module(
+    output = network.module(
         encoder_outputs=(encoded[owner],), attention_mask=mask[owner], decoder_input_ids=decoder_ids,
         decoder_attention_mask=decoder_mask, use_cache=False,
     )  # fmt: skip
-    return found.logits[:, len(network.decoder_start) - 1 :]  # type: ignore[no-any-return]
+    return output.logits[:, len(network.decoder_start) - 1 :]  # type: ignore[no-any-return]
 
 
 def _of_shared_cache(
@@ -99,20 +99,20 @@ def _of_shared_cache(
     if longest == 1:
         return first  # type: ignore[no-any-return]
     cache = read.past_key_values
-    if not hasattr(cache, "batch_select_indices"):  # state space models and the like keep no keys and values
+    if not hasattr(cache, "batch_select_indices"):  # such as state space models, which cache no keys and values
         return completion_logits(network=network, prompts=[prompts[row] for row in owners], completions=completions)
     cache.batch_select_indices(owner)
     more, more_mask = network.padded([tokens[:-1] or (network.pad,) for tokens in completions], left=False)
     whole_mask = torch.cat([mask[owner], more_mask], dim=1)
     positions = {name: value[:, -more.shape[1] :] for name, value in _positions(whole_mask, network=network).items()}
-    found = network.module(
+    output = network.module(
         input_ids=more, attention_mask=whole_mask, past_key_values=cache, use_cache=True, **positions
     )
-    return torch.cat([first, found.logits], dim=1)
+    return torch.cat([first, output.logits], dim=1)
 
 
 def _positions(mask: Tensor, *, network: Network) -> dict[str, Tensor]:
-    """Positions that count tokens and no padding, for models that take them."""
+    """Positions without padding, for models that take them."""
     if "position_ids" not in network.arguments:
         return {}
     return {"position_ids": (mask.cumsum(dim=1) - 1).clamp(min=0)}

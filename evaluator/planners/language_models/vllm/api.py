@@ -1,7 +1,7 @@
-"""The few calls of vLLM's OpenAI-compatible API that a language model needs, each bounded and checked.
+"""The calls of vLLM's OpenAI-compatible API that a language model needs, each bounded and checked.
 
-That server runs a submitted model, so its answers are untrusted: uncompressed, with one deadline for
-connection, headers and body, and every number is checked against what was asked.
+The server runs a submitted model, so its answers are untrusted: they must be uncompressed, each call has one deadline,
+and every number is checked against the request.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from evaluator.network.event_loop import LoopThread
 from evaluator.planners.language_models.spelling import Tokens
 
 MODEL = "planarena"
-"""What the server calls its model (`--served-model-name`)."""
+"""Name of the model on the server (`--served-model-name`)."""
 _SMALL_BYTES = 64 * 1024
 _BYTES_OF_A_TOKEN = 512
-"""In the answer: an id of a text, or a token of a prompt with its log-probability."""
+"""Size in the answer: a token id, or a token of a prompt with its log-probability."""
 _LARGEST_BYTES = 64 * 1024 * 1024
 _MOST_SCORED_TOKENS = 50_000
-"""In one request."""
+"""Per request."""
 _LARGEST_ID = 2**31
 _SHOWN = 300
 _LEAST, _ROUNDING = -1e9, 1e-3
@@ -44,7 +44,7 @@ class VllmError(Exception):
     def __init__(self, message: str, *, kind: FailureKind) -> None:
         super().__init__(message)
         self.kind = kind
-        """Whose fault that is."""
+        """The kind of failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,20 +57,20 @@ class Text:
 
 
 class VllmApi:
-    """One server. May be used by several threads."""
+    """The API of one server. Thread-safe."""
 
     def __init__(self, url: str, *, seconds: float, transport: httpx.AsyncBaseTransport | None = None) -> None:
         """Args:
-        url: as in `http://10.0.0.7:7070`.
-        seconds: that one call may take, from the connection to the last byte.
-        transport: of the HTTP client; tests may give one.
+        url: base address, as in `http://10.0.0.7:7070`.
+        seconds: limit of one call, from the connection to the last byte.
+        transport: transport of the HTTP client, for tests.
         """
         self.url = url.rstrip("/")
         self._seconds = seconds
         self._until = math.inf
         self._loop = LoopThread(name="vllm")
         self._client = httpx.AsyncClient(
-            timeout=None,  # noqa: S113 - one deadline for all of a call, below
+            timeout=None,  # noqa: S113 - `_answer` sets one deadline per call
             follow_redirects=False,
             trust_env=False,
             transport=transport,
@@ -78,54 +78,46 @@ class VllmApi:
         )
 
     def close(self) -> None:
-        """Close the connections."""
         self._loop.submit(self._client.aclose()).result()
         self._loop.close()
 
     def limit(self, seconds: float) -> None:
-        """Give all calls from now on, together, so many seconds."""
+        """Set a common deadline for all calls from now on."""
         self._until = time.monotonic() + seconds
 
     def longest_context(self) -> int:
-        """Tokens that the model reads at most, its completion included.
+        """The maximum number of tokens that the model reads, including its completion.
 
         Raises:
-            VllmError: the server is not there, or serves something else.
+            VllmError: the server is unreachable or serves another model.
         """
-        found = self._asked("GET", "/v1/models", most_bytes=_SMALL_BYTES)
-        for model in _listed(found, "data"):
+        for model in _listed(self._requested("GET", "/v1/models", most_bytes=_SMALL_BYTES), "data"):
             if isinstance(model, Mapping) and model.get("id") == MODEL:
                 return _count(model, "max_model_len")
         raise _nonsense(f"it serves no model {MODEL!r}")
 
     def tokens(self, text: str, *, special: bool = False) -> Tokens:
-        """The tokens of a text.
-
-        Args:
-            text: of any length.
-            special: with those that the tokenizer puts around a text.
-        """
+        """The tokens of a text; `special`: with those that the tokenizer puts around it."""
         payload = {"prompt": text, "add_special_tokens": special}
-        # A token is at least a byte, but for a few marks; each is a number with a comma.
+        # Except for a few special ones, a token has at least one byte.
         return self._tokenised(payload, most=len(text.encode("utf-8", "replace")) + 64)
 
     def prompt(self, messages: Sequence[Message]) -> Tokens:
-        """The tokens of a conversation, by the model's chat template, up to where its answer begins.
+        """The tokens of a conversation by the model's chat template, up to the beginning of its answer.
 
         Raises:
-            VllmError: the template refuses the conversation, among others.
+            VllmError: the call failed, for example because the template refuses the conversation.
         """
         continues = bool(messages) and messages[-1].role == "assistant"
         rows = [{"role": message.role, "content": message.content} for message in messages]
         payload = {"messages": rows, "add_generation_prompt": not continues, "continue_final_message": continues}
         length = sum(len(message.content.encode("utf-8", "replace")) for message in messages)
-        # A template may add as much again: what is longer fits into no context.
+        # A template may add as much again; anything longer exceeds every context.
         return self._tokenised(payload, most=2 * length + 65_536)
 
     def text(self, tokens: Tokens) -> str:
-        """What tokens say, special ones included."""
-        found = self._posted("/detokenize", {"tokens": list(tokens)}, most_bytes=_SMALL_BYTES)
-        return _text(found, "prompt")
+        """The text of tokens, including special ones."""
+        return _text(self._posted("/detokenize", {"tokens": list(tokens)}, most_bytes=_SMALL_BYTES), "prompt")
 
     def completion(
         self, prompt: Tokens, *, max_tokens: int, temperature: float, top_p: float, seed: int,
@@ -134,11 +126,11 @@ class VllmApi:
         """A free continuation.
 
         Args:
-            prompt: its tokens.
-            max_tokens: that it may have.
-            temperature: 0 for the most probable one.
-            top_p: of nucleus sampling.
-            seed: of what is drawn.
+            prompt: tokens of the prompt.
+            max_tokens: maximum length.
+            temperature: 0: always the most probable token.
+            top_p: threshold of nucleus sampling.
+            seed: seed of the draws.
             stop: texts before which it ends.
             ends: tokens that end it.
         """
@@ -147,9 +139,9 @@ class VllmApi:
             "stop": list(stop), "stop_token_ids": list(ends), "n": 1, "stream": False,
         }  # fmt: skip
         most = _SMALL_BYTES + _BYTES_OF_A_TOKEN * max_tokens
-        found = self._posted("/v1/completions", payload, most_bytes=min(most, _LARGEST_BYTES))
-        (choice,) = _choices(found, count=1)
-        usage = found.get("usage")
+        answer = self._posted("/v1/completions", payload, most_bytes=min(most, _LARGEST_BYTES))
+        (choice,) = _choices(answer, count=1)
+        usage = answer.get("usage")
         used = _count(usage if isinstance(usage, Mapping) else {}, "completion_tokens")
         if used > max_tokens:
             raise _nonsense(f"{used} tokens; at most {max_tokens} were asked for")
@@ -160,58 +152,68 @@ class VllmApi:
         )
 
     def log_probabilities(self, rows: Sequence[tuple[Tokens, Tokens]]) -> list[tuple[float, ...]]:
-        """How probable given continuations are.
+        """Log-probabilities of continuations.
 
         Args:
-            rows: prompts, none empty, and the tokens that continue each.
+            rows: pairs of a nonempty prompt and the tokens of its continuation.
 
         Returns:
-            For each row the log-probability of each of its continuation's tokens after all before it, over the whole
-            vocabulary.
+            For each row, the conditional log-probability of each token of the continuation, over the whole vocabulary.
         """
-        found: list[tuple[float, ...]] = []
-        for batch in _batches(rows):
-            found += self._scored(batch)
-        return found
+        batches: list[list[tuple[Tokens, Tokens]]] = []
+        size = _MOST_SCORED_TOKENS
+        for row in rows:
+            length = len(row[0]) + len(row[1])
+            if size + length > _MOST_SCORED_TOKENS:
+                batches.append([])
+                size = 0
+            batches[-1].append(row)
+            size += length
+        return [scores for batch in batches for scores in self._scored(batch)]
 
     def _scored(self, rows: Sequence[tuple[Tokens, Tokens]]) -> list[tuple[float, ...]]:
         whole = [[*prompt, *tail] for prompt, tail in rows]
-        # 0: of the prompt's own tokens only. One token must be asked for, and is not read.
+        # `prompt_logprobs` 0: of the prompt's own tokens only. The API demands one generated token, which is ignored.
         payload = {"prompt": whole, "max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0, "stream": False}
         most = _SMALL_BYTES * (1 + len(rows)) + _BYTES_OF_A_TOKEN * sum(map(len, whole))
-        found = self._posted("/v1/completions", payload, most_bytes=min(most, _LARGEST_BYTES))
-        choices = _choices(found, count=len(rows))
-        return [_of_tail(choice, tokens=tokens, tail=len(tail)) for choice, tokens, (_, tail)
-                in zip(choices, whole, rows, strict=True)]  # fmt: skip
+        answer = self._posted("/v1/completions", payload, most_bytes=min(most, _LARGEST_BYTES))
+        scores = []
+        for choice, tokens, (prompt, _) in zip(_choices(answer, count=len(rows)), whole, rows, strict=True):
+            entries = _listed(choice, "prompt_logprobs")
+            if len(entries) != len(tokens):
+                raise _nonsense(f"log-probabilities of {len(entries)} tokens; {len(tokens)} were asked about")
+            tail = range(len(prompt), len(tokens))
+            scores.append(tuple(_log_probability(entries[at], token=tokens[at]) for at in tail))
+        return scores
 
     def _tokenised(self, payload: Mapping[str, Any], *, most: int) -> Tokens:
-        found = self._posted("/tokenize", payload, most_bytes=min(_SMALL_BYTES + 16 * most, _LARGEST_BYTES))
-        tokens = _listed(found, "tokens")
+        answer = self._posted("/tokenize", payload, most_bytes=min(_SMALL_BYTES + 16 * most, _LARGEST_BYTES))
+        tokens = _listed(answer, "tokens")
         if len(tokens) > most or not all(type(token) is int and 0 <= token < _LARGEST_ID for token in tokens):
             raise _nonsense("its tokens are no list of ids that such a text can have")
         return tuple(tokens)
 
     def _posted(self, path: str, payload: Mapping[str, Any], *, most_bytes: int) -> Mapping[str, Any]:
-        return self._asked("POST", path, payload={"model": MODEL, **payload}, most_bytes=most_bytes)
+        return self._requested("POST", path, payload={"model": MODEL, **payload}, most_bytes=most_bytes)
 
-    def _asked(
+    def _requested(
         self, method: str, path: str, *, most_bytes: int, payload: Mapping[str, Any] | None = None
     ) -> Mapping[str, Any]:
         status, body = self._loop.submit(self._answer(method, path, payload=payload, most_bytes=most_bytes)).result()
         if status != httpx.codes.OK:
             shown = " ".join(body[:_SHOWN].decode("utf-8", "replace").split())
-            # The server lives, so it is not the platform that is missing.
+            # The server responds, so this is no fault of the platform.
             kind = FailureKind.REFUSED if 400 <= status < 500 else FailureKind.BROKEN
             if kind is FailureKind.REFUSED and is_about_length(shown):
                 kind = FailureKind.PROMPT_TOO_LONG
             raise VllmError(f"answered HTTP {status} to {path}: {shown}", kind=kind)
         try:
-            found = json.loads(body, parse_constant=_no_number)
+            answer = json.loads(body, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             raise _nonsense(f"its answer to {path} is not JSON") from None
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             raise _nonsense(f"its answer to {path} is no JSON object")
-        return found
+        return answer
 
     async def _answer(
         self, method: str, path: str, *, payload: Mapping[str, Any] | None, most_bytes: int
@@ -233,76 +235,54 @@ class VllmApi:
         except CompressedAnswerError as error:
             raise _nonsense(f"its answer to {path} is {error}") from None
         except httpx.RemoteProtocolError as error:
-            # What is no HTTP, or the end of the connection within an answer.
+            # No HTTP, or the connection ended within an answer.
             raise VllmError(f"broke off: {error}", kind=FailureKind.UNAVAILABLE) from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             why = str(error) or type(error).__name__
             raise VllmError(f"cannot be reached: {why}", kind=FailureKind.UNAVAILABLE) from None
 
 
-def _batches(rows: Sequence[tuple[Tokens, Tokens]]) -> list[list[tuple[Tokens, Tokens]]]:
-    batches: list[list[tuple[Tokens, Tokens]]] = []
-    size = _MOST_SCORED_TOKENS
-    for row in rows:
-        length = len(row[0]) + len(row[1])
-        if size + length > _MOST_SCORED_TOKENS:
-            batches.append([])
-            size = 0
-        batches[-1].append(row)
-        size += length
-    return batches
-
-
-def _of_tail(choice: Mapping[str, Any], *, tokens: Sequence[int], tail: int) -> tuple[float, ...]:
-    found = _listed(choice, "prompt_logprobs")
-    if len(found) != len(tokens):
-        raise _nonsense(f"log-probabilities of {len(found)} tokens; {len(tokens)} were asked about")
-    start = len(tokens) - tail
-    return tuple(_log_probability(found[at], token=tokens[at]) for at in range(start, len(tokens)))
-
-
 def _log_probability(entry: object, *, token: int) -> float:
-    one = entry.get(str(token)) if isinstance(entry, Mapping) else None
-    value: Any = one.get("logprob") if isinstance(one, Mapping) else None
-    # Compared and not converted: JSON's whole numbers have any length.
+    details = entry.get(str(token)) if isinstance(entry, Mapping) else None
+    value: Any = details.get("logprob") if isinstance(details, Mapping) else None
+    # Checked before conversion: JSON's integers have any length.
     if type(value) not in {int, float} or not _LEAST <= value <= _ROUNDING:
         raise _nonsense("a log-probability is missing, or no number that is at most 0")
     return min(0.0, float(value))
 
 
-def _choices(found: Mapping[str, Any], *, count: int) -> list[Mapping[str, Any]]:
+def _choices(answer: Mapping[str, Any], *, count: int) -> list[Mapping[str, Any]]:
     """The choices in the order of the prompts."""
-    choices = {}
-    for choice in _listed(found, "choices"):
-        if isinstance(choice, Mapping) and type(choice.get("index")) is int:
-            choices[choice["index"]] = choice
-    if sorted(choices) != list(range(count)) or len(_listed(found, "choices")) != count:
+    listed = _listed(answer, "choices")
+    choices = {choice["index"]: choice for choice in listed
+               if isinstance(choice, Mapping) and type(choice.get("index")) is int}  # fmt: skip
+    if sorted(choices) != list(range(count)) or len(listed) != count:
         raise _nonsense(f"its choices are not one for each of {count} prompts")
     return [choices[index] for index in range(count)]
 
 
-def _listed(found: Mapping[str, Any], key: str) -> list[Any]:
-    value = found.get(key)
+def _listed(answer: Mapping[str, Any], key: str) -> list[Any]:
+    value = answer.get(key)
     if not isinstance(value, list):
         raise _nonsense(f"its answer has no list {key!r}")
     return value
 
 
-def _text(found: Mapping[str, Any], key: str) -> str:
-    value = found.get(key)
+def _text(answer: Mapping[str, Any], key: str) -> str:
+    value = answer.get(key)
     if not isinstance(value, str):
         raise _nonsense(f"its answer has no text {key!r}")
     return value
 
 
-def _count(found: Mapping[str, Any], key: str) -> int:
-    value = found.get(key)
+def _count(answer: Mapping[str, Any], key: str) -> int:
+    value = answer.get(key)
     if type(value) is not int or not 0 <= value < _LARGEST_ID:
         raise _nonsense(f"its answer has no count {key!r}")
     return value
 
 
-def _no_number(text: str) -> float:
+def _refuse_constant(text: str) -> float:
     raise ValueError(text)
 
 

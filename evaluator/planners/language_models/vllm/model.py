@@ -1,10 +1,10 @@
-"""`VllmModel`: a language model behind vLLM, which the same strategies use as one on this machine. No torch here.
+"""`VllmModel`: a language model behind vLLM, with the abilities of a local one. Imports no torch.
 
-Constraints stay on this side. For each place where a constraint leaves a choice, all its spellings are scored in one
-request (`prompt_logprobs`), which gives the model's log-probability of every token on every allowed path. They are then
-renormalised over the allowed tokens, token by token: the same policy as that of a local model (`constrained`), over
-whose completions the probabilities sum to one. vLLM's own guided decoding is not used: it does not say the
-probabilities after its masks, and knows no beams.
+Constraints are applied by the client. Wherever a constraint leaves a choice, one request scores all its spellings
+(`prompt_logprobs`), which gives the model's log-probability of every token on every allowed path. They are then
+renormalized over the allowed tokens, token by token: the same policy as that of a local model (`constrained`), over
+whose completions the probabilities sum to one. vLLM's own guided decoding is not used: it does not report the
+probabilities after its masks, and has no beam search.
 """
 
 import math
@@ -29,18 +29,18 @@ from evaluator.core.language_model import (
     Scores,
     Usage,
 )
-from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens, UnspellableError
+from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens, UnspellableError, common_prefix
 from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 
 _AT_ONCE = 16
-"""Calls; vLLM batches what comes at the same time."""
+"""Concurrent calls; vLLM batches them."""
 _TAIL = 8
-"""Tokens whose text ends with the prompt's last character."""
+"""Enough tokens to decode the prompt's last character."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """What the model's own files say, read by who delivered them."""
+    """Facts from the model's files, read by the worker that delivered them."""
 
     ends: Tokens
     """Tokens that end a completion; the first one ends constrained ones."""
@@ -66,14 +66,14 @@ class VllmModel:
         self, api: VllmApi, *, name: str, facts: ModelFacts, answer_seconds: float = 180.0, call_seconds: float = 50.0
     ) -> None:
         """Args:
-        api: a server that serves the model.
-        name: of the model.
-        facts: what its files say.
-        answer_seconds: that calls which are asked together may take,
-        call_seconds: and each of them in addition.
+        api: API of the model's server.
+        name: name of the model.
+        facts: facts from its files.
+        answer_seconds: limit of a batch of calls.
+        call_seconds: added to the limit for each call.
 
         Raises:
-            VllmError: the server does not say how much it reads, or how it spells a text.
+            VllmError: the server does not report its context length, or does not tokenize.
         """
         self.name = name
         self._api = api
@@ -84,29 +84,28 @@ class VllmModel:
         plain, full = api.tokens("a"), api.tokens("a", special=True)
         start = next((at for at in range(len(full)) if full[at : at + len(plain)] == plain), 0)
         self._before = full[:start]
-        # The API gives no character offsets of tokens; the grammar below needs none.
+        # The API reports no character offsets, and `SpanlessGrammar` needs none.
         self._speller = Speller(lambda text: (tokens := api.tokens(text), [(0, 0)] * len(tokens)))
 
     @property
     def is_broken(self) -> bool:
-        """Whether its server is gone, hangs or talks nonsense."""
+        """Whether its server is unreachable, hangs or violates its API."""
         return self._lost is not None
 
     def close(self) -> None:
-        """Close the connections. Every call from now on fails."""
+        """Close the connections. All later calls fail."""
         if self._lost is None:
             self._lost = _failure("was closed", kind=FailureKind.BROKEN)
         self._api.close()
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
-        """See `LanguageModel.answer`."""
         together, each = self._seconds
         self._api.limit(together + each * len(calls))
         with ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="vllm") as pool:
             return list(pool.map(self._answered, calls))
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, without special ones; an estimate if the server does not say."""
+        """Tokens of a text, without special ones; an estimate if the server fails."""
         self._api.limit(self._seconds[0])
         try:
             return len(self._api.tokens(text))
@@ -114,7 +113,6 @@ class VllmModel:
             return len(text.encode(errors="replace")) // 4
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`."""
         return dict(self._facts.identity)
 
     def _answered(self, call: Call) -> Answer | Failure:
@@ -127,7 +125,7 @@ class VllmModel:
         except VllmError as error:
             failure = _failure(str(error), kind=error.kind)
             if error.kind not in (FailureKind.REFUSED, FailureKind.PROMPT_TOO_LONG):
-                # As with a model server of our own: it is not asked again, and costs no further call its deadline.
+                # As with the arena's model server, it is not called again: each call would wait for its deadline.
                 self._lost = failure
             return failure
         except Exception as error:  # noqa: BLE001 - a constraint is a strategy's code
@@ -143,11 +141,11 @@ class VllmModel:
             return self._too_long(prompt)
         if call.constraint is not None:
             return self._constrained(call, prompt=prompt, room=room)
-        found = self._api.completion(
+        text = self._api.completion(
             prompt.ids, max_tokens=room, temperature=call.temperature, top_p=call.top_p, seed=call.seed,
             stop=call.stop, ends=self._facts.ends,
         )  # fmt: skip
-        return Completion(text=found.text.strip(), usage=found.usage, truncated=found.truncated)
+        return Completion(text=text.text.strip(), usage=text.usage, truncated=text.truncated)
 
     def _scored(self, call: ScoreCall) -> Answer | Failure:
         prompt = self._prompt(call.messages)
@@ -155,8 +153,8 @@ class VllmModel:
         if len(prompt.ids) + max(map(len, tails), default=0) + 1 > self._context:
             return self._too_long(prompt)
         rows = [(prompt.ids, tail) for tail in tails if tail]
-        found = iter(self._api.log_probabilities(rows))
-        values = tuple(math.fsum(next(found)) if tail else 0.0 for tail in tails)
+        scores = iter(self._api.log_probabilities(rows))
+        values = tuple(math.fsum(next(scores)) if tail else 0.0 for tail in tails)
         return Scores(
             log_probabilities=values, usage=Usage(prompt_tokens=len(prompt.ids) + sum(map(len, tails)))
         )  # fmt: skip
@@ -171,10 +169,24 @@ class VllmModel:
             return _refused("The constraint allows no completion at all.")
         policy = Policy(grammar=grammar, api=self._api, prompt=prompt.ids)
         if call.temperature > 0:
-            found = drawn(policy, call=call, room=room, end=end)
+            candidates = sample(policy, call=call, room=room, end=end)
         else:
-            found = searched(policy, beams=call.beams, room=room, end=end)
-        return _completion(found, call=call, grammar=grammar, prompt=prompt)
+            candidates = beam_search(policy, beams=call.beams, room=room, end=end)
+        read = [(tokens, value, *grammar.names(tokens)) for tokens, value in candidates]
+        ended = [candidate for candidate in read if candidate[3]]
+        # A beam that may neither go on nor end is a dead end.
+        results = ended or [candidate for candidate in read if grammar.allowed(candidate[0])]
+        if not results:
+            return _refused(
+                "The constraint led to names after which nothing may follow and the completion may not end."
+            )
+        beams = sorted(
+            (Beam(text=call.constraint.separator.join(names), log_probability=min(0.0, value), names=names)
+             for _, value, names, _ in results),
+            key=lambda beam: (-beam.log_probability, beam.names),
+        )  # fmt: skip
+        usage = Usage(prompt_tokens=len(prompt.ids), completion_tokens=sum(len(tokens) for tokens, *_ in results))
+        return Completion(text=beams[0].text, usage=usage, truncated=not ended, beams=tuple(beams))
 
     def _prompt(self, messages: Sequence[Message]) -> _Prompt:
         if not self._facts.templated:
@@ -188,9 +200,9 @@ class VllmModel:
         try:
             return self._api.prompt(messages)
         except VllmError as error:
-            if error.kind is not FailureKind.REFUSED or [one.role for one in messages][:2] != ["system", "user"]:
+            if error.kind is not FailureKind.REFUSED or [each.role for each in messages][:2] != ["system", "user"]:
                 raise
-        # Some templates know no system's message; then it is the beginning of the user's.
+        # Some templates refuse system messages: prepend it to the user's message.
         joined = Message("user", f"{messages[0].content}\n\n{messages[1].content}")
         return self._api.prompt([joined, *messages[2:]])
 
@@ -207,30 +219,28 @@ class VllmModel:
 
 
 class SpanlessGrammar(Grammar):
-    """A grammar for a tokenizer without character offsets: the spelling of the text alone bounds the prefix that all
-    allowed continuations share."""
+    """A grammar for a tokenizer without character offsets: compares with the spelling of the text alone instead."""
 
     def _shared(self, names: tuple[str, ...], *, after: Following) -> Tokens:
         shared = self._spell((*names, ""))[0]
         for name in after.names:
-            longer = self._spell((*names, name))[0]
-            at = next((at for at, pair in enumerate(zip(shared, longer, strict=False)) if pair[0] != pair[1]), None)
-            shared = shared[: min(len(shared), len(longer)) if at is None else at]
+            shared = common_prefix(shared, self._spell((*names, name))[0])
         return shared
 
 
 @dataclass(slots=True, kw_only=True)
 class Policy:
-    """The model's distribution renormalised over the allowed tokens, asked for where there is a choice."""
+    """The model's distribution renormalized over the allowed tokens. Queries the server only where there is a
+    choice."""
 
     grammar: Grammar
     api: VllmApi
     prompt: Tokens
     _known: dict[Tokens, float] = field(default_factory=dict)
-    """Log-probabilities over the whole vocabulary, of the last of these tokens after those before it."""
+    """Log-probabilities over the whole vocabulary: of the last token of a sequence, given those before it."""
 
     def after(self, several: Sequence[Tokens]) -> list[dict[int, float]]:
-        """For each of these beginnings, the log-probability of each token that may follow."""
+        """The log-probabilities of the tokens that may follow each of these beginnings."""
         allowed = [self.grammar.allowed(written) for written in several]
         self._learn(several, allowed=allowed)
         return [self._renormalised(written, tokens) for written, tokens in zip(several, allowed, strict=True)]
@@ -240,8 +250,8 @@ class Policy:
         for written, tokens in zip(several, allowed, strict=True):
             if len(tokens) > 1 and any((*written, token) not in self._known for token in tokens):
                 rows.update({(*written, *rest): written for rest in self.grammar.ahead(written)})
-        asked = [((*self.prompt, *written), whole[len(written) :]) for whole, written in rows.items()]
-        for (whole, written), values in zip(rows.items(), self.api.log_probabilities(asked), strict=True):
+        queries = [((*self.prompt, *written), whole[len(written) :]) for whole, written in rows.items()]
+        for (whole, written), values in zip(rows.items(), self.api.log_probabilities(queries), strict=True):
             for at, value in enumerate(values):
                 self._known[whole[: len(written) + at + 1]] = value
 
@@ -254,14 +264,14 @@ class Policy:
         return {token: min(0.0, value - total) for token, value in values.items()}
 
 
-Found = list[tuple[Tokens, float]]
+Candidates = list[tuple[Tokens, float]]
 """Completions with their log-probabilities."""
 
 
-def searched(policy: Policy, *, beams: int, room: int, end: int) -> Found:
-    """The most probable completions that a beam search finds; with one beam, token by token the most probable one."""
-    open_beams: Found = [((), 0.0)]
-    ended: Found = []
+def beam_search(policy: Policy, *, beams: int, room: int, end: int) -> Candidates:
+    """The most probable completions by beam search; with one beam, by greedy decoding."""
+    open_beams: Candidates = [((), 0.0)]
+    ended: Candidates = []
     for _ in range(room):
         following = policy.after([written for written, _ in open_beams])
         candidates = [
@@ -269,19 +279,18 @@ def searched(policy: Policy, *, beams: int, room: int, end: int) -> Found:
             for (written, so_far), choices in zip(open_beams, following, strict=True)
             for token, value in choices.items()
         ]
-        candidates.sort(key=lambda one: (-one[1], one[0]))
+        candidates.sort(key=lambda beam: (-beam[1], beam[0]))
         best = candidates[:beams]
-        ended = sorted([*ended, *(one for one in best if one[0][-1] == end)], key=lambda one: -one[1])[:beams]
+        ended = sorted([*ended, *(beam for beam in best if beam[0][-1] == end)], key=lambda beam: -beam[1])[:beams]
         # As in transformers' `generate`: a finished beam must be among the best, and an open one takes its place.
-        going_on = [one for one in (best if beams == 1 else candidates[: 2 * beams]) if one[0][-1] != end][:beams]
-        # A sum of log-probabilities only falls: who is behind all that have ended stays there.
-        if not going_on or (len(ended) == beams and going_on[0][1] <= ended[-1][1]):
+        open_beams = [beam for beam in (best if beams == 1 else candidates[: 2 * beams]) if beam[0][-1] != end][:beams]
+        # A sum of log-probabilities only falls: a beam behind all finished ones stays behind.
+        if not open_beams or (len(ended) == beams and open_beams[0][1] <= ended[-1][1]):
             return ended
-        open_beams = going_on
     return [*ended, *open_beams]
 
 
-def drawn(policy: Policy, *, call: GenerateCall, room: int, end: int) -> Found:
+def sample(policy: Policy, *, call: GenerateCall, room: int, end: int) -> Candidates:
     """One completion, drawn token by token."""
     chance = random.Random(call.seed)  # noqa: S311 - no secret
     written: Tokens = ()
@@ -290,39 +299,18 @@ def drawn(policy: Policy, *, call: GenerateCall, room: int, end: int) -> Found:
         (choices,) = policy.after([written])
         if not choices:
             break
-        token = _drawn(choices, temperature=call.temperature, top_p=call.top_p, chance=chance)
+        most = max(choices.values())
+        weights = {token: math.exp((value - most) / call.temperature) for token, value in choices.items()}
+        mass = math.fsum(weights.values())
+        nucleus: dict[int, float] = {}
+        for token, weight in sorted(weights.items(), key=lambda entry: (-entry[1], entry[0])):
+            # The smallest set whose probabilities reach top_p.
+            if math.fsum(nucleus.values()) >= call.top_p * mass:
+                break
+            nucleus[token] = weight
+        token = chance.choices(list(nucleus), weights=list(nucleus.values()))[0]
         written, total = (*written, token), total + choices[token]
     return [(written, total)]
-
-
-def _drawn(choices: Mapping[int, float], *, temperature: float, top_p: float, chance: random.Random) -> int:
-    most = max(choices.values())
-    weights = {token: math.exp((value - most) / temperature) for token, value in choices.items()}
-    total = math.fsum(weights.values())
-    kept: dict[int, float] = {}
-    for token, weight in sorted(weights.items(), key=lambda one: (-one[1], one[0])):
-        # The smallest set whose probabilities reach top_p.
-        if math.fsum(kept.values()) >= top_p * total:
-            break
-        kept[token] = weight
-    return chance.choices(list(kept), weights=list(kept.values()))[0]
-
-
-def _completion(found: Found, *, call: GenerateCall, grammar: Grammar, prompt: _Prompt) -> Completion | Failure:
-    assert call.constraint is not None
-    read = [(tokens, value, *grammar.names(tokens)) for tokens, value in found]
-    ended = [one for one in read if one[3]]
-    # What could not go on although it may not end leads nowhere.
-    kept = ended or [one for one in read if grammar.allowed(one[0])]
-    if not kept:
-        return _refused("The constraint led to names after which nothing may follow and the completion may not end.")
-    beams = sorted(
-        (Beam(text=call.constraint.separator.join(names), log_probability=min(0.0, value), names=names)
-         for _, value, names, _ in kept),
-        key=lambda beam: (-beam.log_probability, beam.names),
-    )  # fmt: skip
-    usage = Usage(prompt_tokens=len(prompt.ids), completion_tokens=sum(len(one[0]) for one in kept))
-    return Completion(text=beams[0].text, usage=usage, truncated=not ended, beams=tuple(beams))
 
 
 def _lead(text: str) -> str:

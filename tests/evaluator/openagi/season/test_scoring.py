@@ -19,7 +19,7 @@ from evaluator.openagi.data import season_samples
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.season.tasks import SEVERAL
 from evaluator.planners.bundled import bundled_planner
-from evaluator.planners.strategies.prompting import context_of, wanted
+from evaluator.planners.strategies.prompting import answer_sentence, context_of
 from tests.fakes.experts import FakeExpert, FakePool
 
 SUITE = suite_of("openagi-season")
@@ -217,8 +217,8 @@ def test_planners_are_told_the_type_of_each_of_several_answers():
 
     request = asked(IMAGE_AND_TEXT)
     assert (request.expects.type, request.expects.types) == (None, ["image", "text"])
-    assert wanted(request) == "The plan must have 2 answers, in the order of the request: image, text."
+    assert answer_sentence(request) == "The plan must have 2 answers, in the order of the request: image, text."
     assert context_of(request).several == (ResourceType.IMAGE, ResourceType.TEXT)
     one = asked(CAPTION)
     assert (one.expects.type, one.expects.types) == ("text", [])
-    assert wanted(one) == "The answer must be one result of the type text."
+    assert answer_sentence(one) == "The answer must be one result of the type text."

@@ -31,7 +31,7 @@ def test_a_folder_is_loaded_when_it_is_first_asked(folder):
 
 
 def test_a_model_that_cannot_be_loaded_is_unavailable(folder):
-    from evaluator.planners.language_models.local.model import ModelError
+    from evaluator.planners.language_models import ModelError
 
     (folder / "model.safetensors").unlink()
     model = language_model(f"dir:{folder}", device="cpu")
@@ -91,7 +91,7 @@ def test_a_hub_gives_the_files_of_one_commit(folder, tmp_path):
 
 
 def test_a_repository_without_safetensors_is_refused(folder, tmp_path):
-    from evaluator.planners.language_models.local.model import ModelError
+    from evaluator.planners.language_models import ModelError
 
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with (

@@ -58,7 +58,7 @@ def test_a_name_is_a_strategy_and_a_model_whose_name_may_hold_colons(name, strat
         ("huggingpt:scripted:x", "there is no strategy 'huggingpt' (did you mean hugginggpt?)"),
         ("hugginggpt", "needs a language model that can generate: name one as hugginggpt:MODEL"),
         ("hugginggpt:", "needs a language model"),
-        ("controlllm/greedy:", "behind controlllm/greedy: stands no language model"),
+        ("controlllm/greedy:", "controlllm/greedy: must be followed by a language model"),
         ("hugginggpt:gpt-9", "There is no language model 'gpt-9'; models are named"),
         ("hugginggpt:scripted:nowhere.jsonl", "nowhere.jsonl"),
         ("hugginggpt:dir:nowhere", "no model in nowhere"),

@@ -117,7 +117,8 @@ def test_settings_of_generation_are_not_read_wherever_they_are(tmp_path):
 def test_settings_of_two_kilobytes_that_ask_for_terabytes_are_refused_before_anything_is_allocated(
     tmp_path, changes, complaint
 ):
-    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+    from evaluator.planners.language_models import ModelUnusableError
+    from evaluator.planners.language_models.local.model import LocalModel
 
     tokenizer = byte_level_bpe()
     folder = saved(tmp_path / "m", model=llama(tokenizer), tokenizer=tokenizer)
@@ -187,7 +188,8 @@ def test_every_setting_of_an_architecture_is_used_or_left_out():
 
 
 def test_an_end_of_the_tokenizer_that_the_model_cannot_give_is_left_out(tmp_path):
-    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+    from evaluator.planners.language_models import ModelUnusableError
+    from evaluator.planners.language_models.local.model import LocalModel
 
     tokenizer = byte_level_bpe()
     tokenizer.add_special_tokens({"eos_token": "<beyond>"})

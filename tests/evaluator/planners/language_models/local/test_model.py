@@ -287,7 +287,8 @@ def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):
 def test_a_model_that_needs_code_of_its_own_or_continues_no_texts_is_refused(tmp_path):
     from transformers import CLIPConfig
 
-    from evaluator.planners.language_models.local.model import LocalModel, ModelError
+    from evaluator.planners.language_models import ModelError
+    from evaluator.planners.language_models.local.model import LocalModel
 
     folder = saved(tmp_path / "own", model=gpt2(trained(byte_level_bpe)), tokenizer=trained(byte_level_bpe))
     config = json.loads((folder / "config.json").read_text())

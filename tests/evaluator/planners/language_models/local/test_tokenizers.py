@@ -37,7 +37,8 @@ def change(path, **values):
 
 def refused(folder, complaint):
     """Refused by the site and again when loading; gives what the site says."""
-    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+    from evaluator.planners.language_models import ModelUnusableError
+    from evaluator.planners.language_models.local.model import LocalModel
 
     archive = folder.with_suffix(".zip")
     archive.write_bytes(zipped_folder(folder))
@@ -196,7 +197,8 @@ def with_parts(folder, **parts):
     ],
 )  # fmt: skip
 def test_a_tokenizer_that_cannot_be_read_passes_the_site_unread_and_is_refused_when_loading(folder, content):
-    from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+    from evaluator.planners.language_models import ModelUnusableError
+    from evaluator.planners.language_models.local.model import LocalModel
 
     (folder / "tokenizer.json").write_bytes(content)
     archive = folder.with_suffix(".zip")
