@@ -38,31 +38,31 @@ def list_profiles(as_json: JsonFlag = False) -> None:
                 {
                     "name": profile.name,
                     "digest": profile.digest,
-                    "experts": [_expert_json(spec) for spec in profile.experts.values()],
+                    "experts": [
+                        {"tool": spec.tool, "expert": spec.id, "weights_digest": _known(spec.weights_digest)}
+                        for spec in profile.experts.values()
+                    ],
                 }
                 for profile in profiles
             ]
         )
         return
-    show_all(map(_experts_table, profiles), console=out)
-
-
-def _experts_table(profile: "Profile") -> Listing:
-    table = Listing("tool", "expert", "weights", title=f"profile {profile.name}")
-    for tool, spec in profile.experts.items():
-        table.add_row(tool, spec.id, _short(spec.weights_digest))
-    return table
-
-
-def _expert_json(spec: "ExpertSpec") -> dict[str, str | None]:
-    return {"tool": spec.tool, "expert": spec.id, "weights_digest": _known(spec.weights_digest)}
+    tables = []
+    for profile in profiles:
+        table = Listing("tool", "expert", "weights", title=f"profile {profile.name}")
+        for tool, spec in profile.experts.items():
+            table.add_row(tool, spec.id, _short(spec.weights_digest))
+        tables.append(table)
+    show_all(tables, console=out)
 
 
 @app.command("show")
 def show_profile(
     profile: ProfileArgument,
     cache: CacheOption = None,
-    precision: Annotated[str | None, typer.Option(help="Precision of all experts instead, such as float32.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="Override the precision of all experts, such as float32.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Print the models of a profile: source, licence, precision, and memory of the weights."""
@@ -92,7 +92,7 @@ def show_profile(
 
 
 def _model_json(spec: "ExpertSpec | ScorerSpec", *, role: str, precision: str, profile: "Profile") -> dict[str, Any]:
-    """A model of a profile. `weights_bytes`: memory of the loaded weights; null for models that are shipped."""
+    """A model of a profile. `weights_bytes`: memory of the loaded weights; null for shipped models."""
     item = profile.checkpoints.get(spec.path.name)
     return {
         "role": role,
@@ -182,19 +182,20 @@ def verify_profile(
 
 
 def _report_unpinned(*, profile: "Profile", names: list[str], folder: Path) -> None:
-    """Say which checkpoints only the lock file pins: another machine may have fetched other bytes."""
+    """Report the checkpoints that only the lock file pins: another machine may have fetched other bytes."""
     loose = [
         f"{name} ({profile.checkpoints[name].source})" for name in names if not profile.checkpoints[name].is_pinned
     ]
     if loose:
         report_line(
             f"not pinned by profile {profile.name}, only by {folder / 'lock.json'}: {', '.join(loose)}. "
-            "Copy the lock file to every machine whose figures are to be compared."
+            "Copy the lock file to every machine whose results you compare."
         )
 
 
 def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | None:
-    """Why an expert with these weights cannot be loaded, or None. Others that it needs may not be there yet."""
+    """Why an expert with these weights cannot be loaded; None if it can, or if other weights that it needs are
+    missing."""
     from evaluator.core.expert import ExpertError
     from evaluator.execution.experts.profile import load_expert
     from evaluator.execution.experts.weights import is_unfetched

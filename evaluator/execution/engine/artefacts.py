@@ -1,7 +1,7 @@
 """Values and their artefacts between engine and store: an in-memory cache for reads, write-behind for writes.
 
-Disks and buckets take their time over each object. A read finds an object that is still being written, and the engine
-hands a result out only when everything it names is written.
+Writes to disks and buckets are slow. Reads see objects that are still being written, and the engine yields a result
+only when everything it names is written.
 """
 
 import threading
@@ -16,18 +16,18 @@ from evaluator.execution.engine.store import Store
 
 CACHE_BYTES = 256 * 2**20
 _ITEM_BYTES = 400
-"""About what one item of a list of findings takes."""
+"""Approximate size of an item in a list of findings."""
 
 
 class Artefacts:
-    """Turns values into references and back. Everybody gets the same object, so nobody may change one in place."""
+    """Converts values to references and back. Values are shared between callers: do not modify them."""
 
     def __init__(self, *, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
         """Args:
-        store: where artefacts are.
-        cache_bytes: how much of decoded values is kept in memory.
+        store: the store of artefacts.
+        cache_bytes: size of the cache of decoded values.
         """
-        # Only what executes plans has it; suites are listed without.
+        # Imported here: installations that only list suites lack it.
         import cachetools
 
         self._store = store
@@ -42,7 +42,7 @@ class Artefacts:
         """
         artefact = encode(value)
         reference = ArtefactReference(digest=self._store.put(artefact), media_type=artefact.media_type)
-        # The same as decoding what was stored: PNG keeps every pixel of an RGB image. Findings are rounded.
+        # Equals the decoded artefact: PNG is lossless for RGB images. Findings are not cached, since they are rounded.
         if isinstance(value, Image):
             self._remember(digest=reference.digest, value=value.convert("RGB"))
         elif isinstance(value, str | Clip):
@@ -54,7 +54,7 @@ class Artefacts:
 
         Raises:
             ObjectMissingError: it is not in the store.
-            ObjectDamagedError: what is there is something else.
+            ObjectDamagedError: its stored bytes have another digest.
         """
         cached = self._values.get(reference.digest)
         if cached is not None:
@@ -64,8 +64,10 @@ class Artefacts:
         return value
 
     def extent(self, reference: ArtefactReference) -> tuple[int, int] | int:
-        """Width and height of an image or of a clip's frames in pixels, or the number of characters of a text, 0 for
-        findings. Raises as `value` does."""
+        """Width and height of an image or clip in pixels, the number of characters of a text, or 0 for findings.
+
+        Raises the errors of `value`.
+        """
         size = self._sizes.get(reference.digest)
         if size is not None:
             return size
@@ -84,41 +86,39 @@ class Artefacts:
 
 
 def _weight(value: Value) -> int:
-    """Bytes in memory."""
+    """Approximate size in memory, in bytes."""
     if isinstance(value, str):
         return 4 * len(value)
     if isinstance(value, Image):
         return 3 * value.width * value.height
     if isinstance(value, Clip):
         return value.frames.nbytes
-    masks = sum(one.pixels.nbytes for one in value.items) if isinstance(value, Masks) else 0
+    masks = sum(mask.pixels.nbytes for mask in value.items) if isinstance(value, Masks) else 0
     return masks + _ITEM_BYTES * (1 + len(value.items))
 
 
 WAITING_BYTES = 64 * 2**20
-"""Of objects under way; whoever puts more waits, so that a slow disk does not fill the memory."""
+"""Limit of pending objects. Further `put` calls block, so that a slow disk does not fill the memory."""
 
 
 class WritesBehind:
-    """A store in front of another one. Reads find what is still to be written; `put` and `put_step` return at once.
+    """A write-behind store. Reads see pending writes; `put` and `put_step` return at once.
 
-    What a write raises is raised by `written` and `flush`, until `close`. A store that says 0 is written at once.
+    Errors of writes are raised by `written` and `flush`, until `close`. Writes to a store without `parallel_writes` are
+    synchronous.
     """
 
     def __init__(self, store: Store) -> None:
-        """Args:
-        store: where everything is written; says by `parallel_writes` how many at a time.
-        """
         self._store = store
         self._waiting: dict[str, Artefact] = {}
         self._writes: deque[Future[None]] = deque()
-        """In the order in which they were asked for, without those that are over at the left."""
-        self._asked = 0
-        self._over = 0
+        """In the order of submission, without the finished ones at the front."""
+        self._submitted = 0
+        self._finished = 0
         self._error: BaseException | None = None
         self._bytes = 0
         self._less = threading.Condition()
-        """Guards the number of bytes under way, and says when there are fewer."""
+        """Guards the number of pending bytes, and notifies when it falls."""
         self._threads: ThreadPoolExecutor | None = None
 
     def has(self, digest: str) -> bool:
@@ -153,25 +153,25 @@ class WritesBehind:
         return self._store.held()
 
     @property
-    def asked(self) -> int:
-        """How many writes were asked for so far: what `written` takes."""
-        return self._asked
+    def submitted(self) -> int:
+        """The number of writes submitted so far, the argument of `written`."""
+        return self._submitted
 
-    def written(self, asked: int) -> bool:
-        """Whether the first so many writes are over. Raises what one of them raised."""
+    def written(self, count: int) -> bool:
+        """Whether the first `count` writes have finished. Raises the error of a failed write."""
         while self._writes and self._writes[0].done():
             self._settle(self._writes.popleft())
         if self._error is not None:
             raise self._error
-        return self._over >= asked
+        return self._finished >= count
 
     def flush(self) -> None:
-        """Wait until everything is written. Raises what a write raised."""
+        """Wait for all writes. Raises the error of a failed write."""
         self._finish()
-        self.written(self._asked)
+        self.written(self._submitted)
 
     def close(self) -> None:
-        """Wait until nothing is under way, whether it succeeded or not, and forget what failed: a new run may."""
+        """Wait for all writes and clear their error, so that a new run can start."""
         self._finish()
         self._error = None
 
@@ -183,20 +183,19 @@ class WritesBehind:
 
     @property
     def parallel_writes(self) -> int:
-        """As many as the store's."""
         return self._store.parallel_writes
 
     def _settle(self, write: "Future[None]") -> None:
-        self._over += 1
+        self._finished += 1
         self._error = self._error or write.exception()
 
     def _begin(self, write: Callable[..., None], *arguments: object) -> None:
-        self._asked += 1
+        self._submitted += 1
         if self._threads is None and self.parallel_writes:
             self._threads = ThreadPoolExecutor(self.parallel_writes, thread_name_prefix="store")
         if self._threads is None:
             write(*arguments)
-            self._over += 1
+            self._finished += 1
         else:
             self._writes.append(self._threads.submit(write, *arguments))
 
@@ -210,7 +209,7 @@ class WritesBehind:
                 self._less.notify()
 
     def _write_step(self, key: str, outputs: Mapping[str, ArtefactReference]) -> None:
-        # Another thread may be about to write these; a step must not be there before its objects.
+        # Other threads may not have written these yet; a step must not exist before its objects.
         for output in outputs.values():
             artefact = self._waiting.get(output.digest)
             if artefact is not None:

@@ -1,13 +1,13 @@
 """Files of a store: atomic writes, least-recently-used eviction, and garbage collection.
 
-Neither a killed process nor, with `durable`, a power cut leaves half a file. A rename is atomic, but on most file
-systems it may reach the disk before the data does: after a power cut the final name then belongs to an empty file. So
-durable writes flush the file before the rename and the folder after it.
+Neither a killed process nor, with `durable`, a power cut leaves a partial file. A rename is atomic, but on most file
+systems it may reach the disk before the data: after a power cut, the final name may belong to an empty file. Durable
+writes therefore flush the file before the rename and the folder after it.
 
-An object is garbage if nothing names it and it was not used for a while. Writers note a use before they name an object
-(`LocalStore.has`, `put`), so what is named later than the collector looked was used lately. To close the gap between
-looking and deleting, an object is first moved aside: a use before that shows in its time, and it is put back; a use
-after that finds nothing, and the writer sends the object again.
+An object is garbage if it is unreferenced and was not used recently. Writers record a use before they reference an
+object (`LocalStore.has`, `put`), so an object that is referenced after the collector's scan was used recently. To close
+the race between scan and deletion, an object is first moved aside: an earlier use shows in its time stamp, and the
+object is put back; a later use does not find it, and the writer sends it again.
 """
 
 import errno
@@ -28,34 +28,35 @@ logger = logging.getLogger(__name__)
 
 KEEP_SECONDS = 3600.0
 _TARGET = 0.9
-"""Share of the limit that an eviction goes down to, so that not every further object needs another one."""
+"""Share of the limit to which an eviction reduces the store, so that not every new object causes another one."""
 WRITING = ".writing-"
-"""How names of files begin that are not complete."""
+"""Prefix of the names of incomplete files."""
 
 
 class _Object(NamedTuple):
     used: float
-    """When it was used last, in seconds since the epoch."""
+    """Time of the last use, in seconds since the epoch."""
     path: Path
     size: int
 
 
 class Evictor:
-    """Removes files of `objects/` in a folder. When an object was used last is the time of its last change."""
+    """Evicts files of `objects/` in a folder, least recently used first. The modification time is that of the last
+    use."""
 
     def __init__(self, *, folder: Path, limit: int, keep_seconds: float) -> None:
         self._objects = folder / "objects"
         self._limit = limit
         self._keep = keep_seconds
         self._bytes: int | None = None
-        """As of the last look; what other processes added since is seen at the next."""
+        """As of the last scan; files of other processes are counted at the next scan."""
         self._lock = threading.Lock()
         self._holds: list[float] = []
-        """When the runs began that are not over."""
+        """Start times of current runs."""
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """A context in which nothing that is used inside is removed."""
+        """A context during which objects used since its start are not evicted."""
         began = time.time()
         self._holds.append(began)
         try:
@@ -64,7 +65,7 @@ class Evictor:
             self._holds.remove(began)
 
     def added(self, size: int) -> None:
-        """An object was added; remove others if there are too many bytes now."""
+        """Record an added object, and evict others if the limit is exceeded."""
         with self._lock:
             if self._bytes is None:
                 self._bytes = sum(entry.size for entry in self._look())
@@ -76,7 +77,7 @@ class Evictor:
     def _evict(self) -> None:
         objects = sorted(self._look())
         total = sum(entry.size for entry in objects)
-        # A second of slack: file systems round times.
+        # One second of slack, since file systems round times.
         newest = min([time.time() - self._keep, *(began - 1.0 for began in self._holds)])
         for entry in objects:
             if total <= self._limit * _TARGET or entry.used >= newest:
@@ -86,7 +87,7 @@ class Evictor:
         self._bytes = total
         if total > self._limit:
             logger.warning("the store holds %d bytes, more than its limit of %d: all are in use", total, self._limit)
-            # Looking again at every further object would cost more than it finds.
+            # Prevents a scan for every further object.
             self._bytes = int(self._limit * _TARGET)
 
     def _look(self) -> Iterator[_Object]:
@@ -100,25 +101,25 @@ class Evictor:
 
 
 _PROCESS = secrets.token_hex(4)
-"""Machines may share a folder, so that the number of a process does not tell who writes."""
+"""Identifies the writer: a process number is not unique where machines share a folder."""
 _NUMBERS = itertools.count()
 _FLUSHES_PER_THREAD, _MOST_THREADS = 8, 8
 _FOLDERS_CANNOT_BE_FLUSHED = frozenset({errno.EINVAL, errno.ENOTSUP})
-"""What some network file systems answer; their servers flush renames by themselves."""
+"""Errors of some network file systems, whose servers flush renames themselves."""
 
 
 def write_atomically(files: Iterable[tuple[Path, bytes]], *, durable: bool) -> None:
-    """Write files, each of which appears under its name whole or not at all.
+    """Write files, each of them atomically.
 
-    All data are written first, then flushed, then renamed: a file system commits files that were written together in
-    one go, so that many durable files in one call cost much less than as many calls.
+    All data are written first, then flushed, then renamed: a file system commits them together, so that many durable
+    files cost much less in one call than in separate calls.
 
     Args:
-        files: paths with their contents; folders are made as needed.
-        durable: whether all of it must survive a power cut once this returns.
+        files: paths with their contents; folders are created as needed.
+        durable: whether the files must survive a power cut once this returns.
 
     Raises:
-        OSError: something could not be written; files that were not renamed yet leave nothing behind.
+        OSError: a write failed; temporary files are removed.
     """
     written: list[tuple[Path, Path]] = []
     try:
@@ -143,7 +144,7 @@ def write_atomically(files: Iterable[tuple[Path, bytes]], *, durable: bool) -> N
 
 
 def make_folder(folder: Path, *, durable: bool) -> None:
-    """Make a folder with its parents. A durable one is still there after a power cut."""
+    """Create a folder with its parents. A durable one survives a power cut."""
     if folder.is_dir():
         return
     make_folder(folder.parent, durable=durable)
@@ -154,7 +155,7 @@ def make_folder(folder: Path, *, durable: bool) -> None:
 
 
 def _flush_all(paths: Sequence[Path]) -> None:
-    # From several threads, since a journal commits at once whatever waits for it: 200 files took 20 ms and not 60.
+    # In several threads, since a journal commits all waiting files at once: 200 files took 20 ms instead of 60.
     threads = min(len(paths) // _FLUSHES_PER_THREAD, _MOST_THREADS)
     if threads < 2:
         for path in paths:
@@ -165,11 +166,7 @@ def _flush_all(paths: Sequence[Path]) -> None:
 
 
 def flush(path: Path) -> None:
-    """Wait until a file's bytes, or the names in a folder, are on the disk.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Wait until a file's bytes, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -181,16 +178,16 @@ def flush(path: Path) -> None:
 
 
 _ASIDE = "collected"
-"""Folder of objects that are about to be deleted."""
+"""Folder of objects before their deletion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """What was deleted, or would be."""
+    """Number and total size of deleted objects."""
 
     count: int
     size: int
-    """Bytes."""
+    """In bytes."""
 
 
 def collect_files(
@@ -199,35 +196,35 @@ def collect_files(
     """`DurableStore.collect` for a folder.
 
     Args:
-        folder: of the store, which has no limit of its own.
-        endings: of the names of its objects.
-        keep: digests.
-        before: seconds since the epoch; what was used later stays.
+        folder: folder of the store, which has no eviction.
+        endings: suffixes of its objects.
+        keep: digests of referenced objects.
+        before: seconds since the epoch; objects used later are kept.
         dry_run: whether to count only.
     """
     aside = folder / _ASIDE
     if not dry_run:
-        _put_back(folder=folder, aside=aside)
+        # Restore what a killed collection moved aside: it may have been referenced since.
+        for path in aside.iterdir() if aside.is_dir() else ():
+            path.replace(folder / "objects" / path.name[:2] / path.name[2:])
     count = size = 0
-    for path in _candidates(folder=folder, endings=endings, keep=keep, before=before):
-        removed = _size(path, before=before) if dry_run else _removed(path, aside=aside, before=before)
-        if removed is not None:
-            count += 1
-            size += removed
-    return Garbage(count, size)
-
-
-def _candidates(*, folder: Path, endings: Collection[str], keep: Container[str], before: float) -> Iterator[Path]:
     for part in sorted((folder / "objects").glob("[0-9a-f][0-9a-f]")):
         for entry in sorted(os.scandir(part), key=lambda entry: entry.name):
             path = Path(entry.path)
             is_object = path.suffix in endings and part.name + path.stem not in keep
-            if (is_object or path.name.startswith(WRITING)) and _size(path, before=before) is not None:
-                yield path
+            if not (is_object or path.name.startswith(WRITING)):
+                continue
+            removed = _size(path, before=before)
+            if removed is not None and not dry_run:
+                removed = _removed(path, aside=aside, before=before)
+            if removed is not None:
+                count += 1
+                size += removed
+    return Garbage(count, size)
 
 
 def _size(path: Path, *, before: float) -> int | None:
-    """Bytes of a file that was not used since; None if it was, or is gone."""
+    """Size of a file that was last used before a time; None if it was used later or is gone."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -248,9 +245,3 @@ def _removed(path: Path, *, aside: Path, before: float) -> int | None:
         return None
     target.unlink()
     return size
-
-
-def _put_back(*, folder: Path, aside: Path) -> None:
-    """Put back what a killed collection moved aside: it may have been named since."""
-    for path in aside.iterdir() if aside.is_dir() else ():
-        path.replace(folder / "objects" / path.name[:2] / path.name[2:])

@@ -1,4 +1,4 @@
-"""The frontier of a run: the distinct calls that can be executed now, which tool is next, and batches of its calls."""
+"""The frontier of a run: the distinct calls that can be executed now, the choice of the next tool, and its batches."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,22 +15,22 @@ from evaluator.execution.engine.jobs import JobState
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One distinct call, with everybody who waits for it."""
+    """One distinct call, with the steps that wait for it."""
 
     spec: ExpertSpec
     key: str
-    """Store key at the batch size of the profile; what tells calls apart."""
+    """Store key at the batch size of the profile, which identifies the call."""
     inputs: Mapping[str, ArtefactReference]
     seed: int | None
     waiters: list[tuple[JobState, Step]] = field(default_factory=list)
 
 
 class Frontier:
-    """Counts steps as they go from "inputs are missing" to "can be executed". Each change costs constant time."""
+    """Tracks steps from "inputs are missing" to "can be executed". Each change costs constant time."""
 
     def __init__(self) -> None:
         self._pending: dict[str, dict[str, Node]] = {}
-        self._asked: Counter[str] = Counter()
+        self._waiting: Counter[str] = Counter()
         """Per tool, the steps that wait for its pending nodes."""
         self._coming: Counter[str] = Counter()
         """Per tool, the steps that lack an input."""
@@ -39,51 +39,51 @@ class Frontier:
         return bool(self._pending)
 
     def expect(self, steps: Iterable[Step]) -> None:
-        """Steps that will come."""
+        """Add steps that lack an input."""
         for step in steps:
             self._coming[step.tool] += 1
 
     def forget(self, steps: Iterable[Step]) -> None:
-        """Steps that were expected and have come, or will not come any more."""
-        # For one step `subtract` costs twice as much as this.
+        """Remove expected steps that became ready or were abandoned."""
+        # For one step, `Counter.subtract` takes twice as long.
         for step in steps:
             self._coming[step.tool] -= 1
 
     def holds(self, node: Node) -> bool:
-        """Whether the same call is queued already."""
+        """Whether the same call is queued."""
         return node.key in self._pending.get(node.spec.tool, ())
 
     def add(self, *, node: Node, state: JobState, step: Step) -> None:
-        """A step that can be executed. It joins the node with the same key if there is one."""
+        """Add a step that can be executed. It joins the queued node with the same key, if any."""
         queued = self._pending.setdefault(step.tool, {}).setdefault(node.key, node)
         queued.waiters.append((state, step))
-        self._asked[step.tool] += 1
+        self._waiting[step.tool] += 1
 
     def take(self, tool: str) -> list[Node]:
-        """All nodes of a tool, in the order in which they came."""
-        del self._asked[tool]
+        """Remove and return all nodes of a tool, in the order of their arrival."""
+        del self._waiting[tool]
         return list(self._pending.pop(tool).values())
 
     def next_tool(self, *, loaded: Iterable[str]) -> str:
-        """The tool of whose steps the smallest share is still to come: so it is run as seldom as can be.
+        """The tool with the smallest share of steps that lack an input, so that it runs as rarely as possible.
 
-        Among equals one that is loaded, then the one for which most steps wait.
+        Ties go to a loaded tool, then to the tool with the most waiting steps.
         """
         resident = frozenset(loaded)
 
         def rank(tool: str) -> tuple[float, bool, int]:
-            asked = self._asked[tool]
-            return asked / (asked + self._coming[tool]), tool in resident, asked
+            waiting = self._waiting[tool]
+            return waiting / (waiting + self._coming[tool]), tool in resident, waiting
 
         return max(self._pending, key=rank)
 
     @property
     def pending_tools(self) -> tuple[str, ...]:
-        """The tools that have something to do."""
+        """The tools with calls that can be executed."""
         return tuple(self._pending)
 
     def pending_calls(self, tool: str) -> int:
-        """Distinct calls of a tool that can be executed now."""
+        """The number of distinct calls of a tool that can be executed."""
         return len(self._pending.get(tool, ()))
 
     def coming(self) -> Mapping[str, int]:
@@ -93,27 +93,27 @@ class Frontier:
 
 CRASHES = (ExpertError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, OSError,
            AssertionError, MemoryError)  # fmt: skip
-"""What a model's code may raise on an item. An expert is foreign code; a crash of it costs one call, not the run."""
+"""Exceptions of a model's code. Experts are third-party code: a crash fails one call, not the run."""
 
 Shape = tuple[tuple[int, int], ...]
-"""Widths and heights of the images among the inputs, in pixels; empty for texts, which experts pad to one length."""
+"""Widths and heights of the input images, in pixels; empty for texts, which experts pad to one length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A node with what decides about its batch."""
+    """A node with the sizes that determine its batch."""
 
     node: Node
     shape: Shape
     characters: int
-    """Of the texts among the inputs."""
+    """Length of the input texts."""
 
 
 def buckets(items: Sequence[Sized]) -> Iterator[tuple[Shape, list[Node]]]:
-    """Groups of equal image sizes. Within a group short texts come first.
+    """Groups of equal image sizes, each sorted by the length of texts.
 
-    The order changes no result, since every batch has one shape. But a batch of a model that writes runs until its
-    longest text is done, so that texts of like length should share one.
+    The order does not affect results, since every batch has one shape. But text generation runs until the longest text
+    of a batch is done, so texts of similar length should share a batch.
     """
     ordered = sorted(items, key=lambda item: (item.shape, item.characters))
     for shape, group in groupby(ordered, key=lambda item: item.shape):
@@ -121,38 +121,38 @@ def buckets(items: Sequence[Sized]) -> Iterator[tuple[Shape, list[Node]]]:
 
 
 class BatchSizes:
-    """The largest batch that fitted into memory, for each expert and shape. Learnt from running out of memory."""
+    """The largest batch that fits into memory, for each expert and shape, learnt from out-of-memory errors."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, Shape], int] = {}
+        self._reduced: dict[tuple[str, Shape], int] = {}
 
     def size(self, *, spec: ExpertSpec, shape: Shape) -> int:
-        """The profile's batch size, or what is left of it."""
-        return self._found.get((spec.id, shape), spec.batch_size)
+        """The profile's batch size, or a reduced one."""
+        return self._reduced.get((spec.id, shape), spec.batch_size)
 
     def halve(self, *, spec: ExpertSpec, shape: Shape) -> bool:
-        """Remember that the present size did not fit. False if it was 1 already."""
+        """Halve the current size. False if it is 1 already."""
         size = self.size(spec=spec, shape=shape)
         if size <= 1:
             return False
-        self._found[spec.id, shape] = size // 2
+        self._reduced[spec.id, shape] = size // 2
         return True
 
 
 def run_padded(
     *, expert: Expert, spec: ExpertSpec, size: int, items: Sequence[Mapping[str, Value]], seeds: Sequence[int | None]
 ) -> list[Mapping[str, Value]]:
-    """Run at one batch size, filled up with copies of the last item: results depend on nobody else in the batch.
+    """Run a batch padded to a fixed size with copies of the last item, so that results do not depend on the batch.
 
     Args:
         expert: the loaded expert.
-        spec: its line in the profile, which says whether it samples.
-        size: of the batch.
+        spec: its entry in the profile.
+        size: size of the batch.
         items: at most `size`.
         seeds: one for each item, None unless the expert samples.
 
     Raises:
-        ExpertError: the expert gave another number of results than it was given items. And what the expert raises.
+        ExpertError: the expert returned a wrong number of results. The expert's own exceptions propagate.
     """
     missing = size - len(items)
     padded = [*items, *[items[-1]] * missing]

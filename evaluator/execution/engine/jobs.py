@@ -13,7 +13,7 @@ from evaluator.core.records import ArtefactReference, StepRun
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A plan that passed its checks, to be executed on one sample."""
+    """A checked plan to execute on one sample."""
 
     task: str
     sample: int
@@ -23,15 +23,15 @@ class Job:
 
 
 class FailureKind(StrEnum):
-    """Why a step failed, and so whose fault it is."""
+    """Why a step failed, which determines who is at fault."""
 
     EXPERT = "expert"
     MEMORY = "memory"
-    """The device's memory does not even hold a batch of one."""
+    """A batch of one exceeds the device's memory."""
     LIMIT = "limit"
-    """The plan made an image larger than the engine works on: the plan's fault."""
+    """The plan made an image that exceeds the engine's limit: the plan's fault."""
     INPUT = "input"
-    """The plan gave an expert inputs that do not go together: the plan's fault."""
+    """The plan gave an expert inconsistent inputs: the plan's fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +45,38 @@ class StepFailure:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What became of a job. `answers` is empty exactly if `failure` is given."""
+    """The result of a job. `answers` is empty exactly if there is a `failure`."""
 
     job: Job
     answers: tuple[ArtefactReference, ...]
     """One for each answer of the plan, in order."""
     steps: tuple[StepRun, ...]
-    """The steps that were executed, found in the store, or failed; not those that waited for a failed one."""
+    """The steps that were executed, found in the store, or failed, without dependents of failed ones."""
     failure: StepFailure | None
     failures: tuple[StepFailure, ...] = ()
-    """Every step that failed, in the order in which they did; `failure` is the first, where an answer is missing."""
+    """All failed steps in order of failure; `failure` is the first if an answer is missing."""
 
     @property
     def answer(self) -> ArtefactReference | None:
-        """The first answer; None if there is none."""
+        """The first answer, if any."""
         return self.answers[0] if self.answers else None
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What needs what in a plan: the same for all of its jobs, and never changed by them."""
+    """The dependencies within a plan, shared by its jobs."""
 
     lacking: Mapping[str, int]
-    """Step id to the number of inputs that other steps make."""
+    """Step id to the number of inputs from other steps."""
     users: Mapping[str, Sequence[Step]]
-    """Reference that a step makes to the steps that need it."""
+    """Output reference to the steps that use it."""
     ready: Sequence[Step]
-    """Steps that need no other."""
+    """Steps without dependencies."""
 
     @classmethod
     def of(cls, plan: Plan) -> "Outline":
-        """The outline of a plan."""
         outputs = {reference for step in plan.steps for reference in step.outputs.values()}
-        # What no step makes is a resource or a literal.
+        # All other inputs are resources or literals.
         needed = {step.id: {value for value in step.inputs.values() if value in outputs} for step in plan.steps}
         users: dict[str, list[Step]] = {}
         for step in plan.steps:
@@ -92,40 +91,35 @@ class Outline:
 
 @dataclass(slots=True)
 class JobState:
-    """How far a job has come; owned by the engine's run. Every change costs only the steps that it concerns."""
+    """The state of a job in a run. The cost of a change depends only on the affected steps."""
 
     job: Job
     values: dict[str, ArtefactReference]
     ready: list[Step] = field(default_factory=list)
-    """Steps whose inputs are there and that have not been started, in the order in which they became ready."""
+    """Steps whose inputs are available and that have not been started, in the order of becoming ready."""
     lacking: dict[str, int] = field(default_factory=dict)
-    """Step id to the number of its inputs that are still to be made; given up and started steps are not in it."""
+    """Step id to the number of missing inputs; without abandoned and started steps."""
     users: dict[str, Sequence[Step]] = field(default_factory=dict)
-    """Reference to the steps that need it, until it is made."""
+    """Reference to the steps that use it, until it is available."""
     running: dict[str, Step] = field(default_factory=dict)
     done: dict[str, StepRun] = field(default_factory=dict)
     failures: list[StepFailure] = field(default_factory=list)
 
     @classmethod
     def begin(cls, job: Job, *, outline: Outline | None = None) -> "JobState":
-        """The state before the first step.
-
-        Args:
-            job: the job.
-            outline: its plan's, if known.
-        """
+        """The state before the first step."""
         outline = outline or Outline.of(job.plan)
         return cls(
             job=job,
-            # A plan may name a resource without "$", as `check_plan` reads it.
-            values={key: made for name, made in job.resources.items() for key in (f"${name}", name)},
+            # As in `check_plan`, a plan may name a resource without "$".
+            values={key: value for name, value in job.resources.items() for key in (f"${name}", name)},
             ready=list(outline.ready),
             lacking=dict(outline.lacking),
             users=dict(outline.users),
         )
 
     def take_ready(self) -> Iterator[Step]:
-        """Start each step whose inputs are all there, also those that become ready meanwhile, and yield it."""
+        """Start and yield each ready step, including steps that become ready meanwhile."""
         while self.ready:
             step = self.ready.pop(0)
             del self.lacking[step.id]
@@ -144,18 +138,26 @@ class JobState:
                     self.ready.append(user)
 
     def fail_step(self, *, failure: StepFailure, run: StepRun) -> list[Step]:
-        """Record a failed step; return the steps that are given up because they need it, directly or not."""
+        """Record a failed step. Returns its direct and indirect dependents, which are abandoned."""
         step = self.running.pop(failure.step)
         self.done[failure.step] = run
         self.failures.append(failure)
-        return self._give_up_users(step)
+        abandoned: list[Step] = []
+        lost = list(step.outputs.values())
+        while lost:
+            for user in self.users.pop(lost.pop(), ()):
+                # A step with two lost inputs is abandoned once.
+                if self.lacking.pop(user.id, None) is not None:
+                    abandoned.append(user)
+                    lost += user.outputs.values()
+        return abandoned
 
     @property
     def is_over(self) -> bool:
         return not self.lacking and not self.running
 
     def result(self) -> JobResult:
-        """The result once the job is over."""
+        """The result of a finished job."""
         runs = tuple(self.done[step.id] for step in self.job.plan.steps if step.id in self.done)
         answers = [self.values.get(answer) for answer in self.job.plan.answers]
         available = tuple(answer for answer in answers if answer is not None)
@@ -168,17 +170,6 @@ class JobState:
             failures=tuple(self.failures),
         )
 
-    def _give_up_users(self, step: Step) -> list[Step]:
-        given_up: list[Step] = []
-        lost = list(step.outputs.values())
-        while lost:
-            for user in self.users.pop(lost.pop(), ()):
-                # A step that lacks two lost inputs is given up once.
-                if self.lacking.pop(user.id, None) is not None:
-                    given_up.append(user)
-                    lost += user.outputs.values()
-        return given_up
-
 
 def step_key(
     *,
@@ -190,15 +181,15 @@ def step_key(
 ) -> str:
     """SHA-256 over tool, expert, weights, code version, precision, parameters, device class, seed and inputs' digests.
 
-    The batch size is part of it: on some devices results differ in the last bit between batch shapes, so that the
-    engine runs every batch at one size (shorter batches are padded).
+    Includes the batch size, since on some devices results differ in the last bit between batch shapes. The engine pads
+    shorter batches to one size.
 
     Args:
-        spec: the expert's line in the profile.
+        spec: the expert's entry in the profile.
         inputs: argument name to the digest of its artefact.
-        batch_size: the size that the expert runs at: the profile's, or less where that did not fit into memory.
-        device: the class of the device: another class computes other bytes (`evaluator.execution.experts.devices`).
-        seed: of a sampling expert, see `step_seed`; None for all others.
+        batch_size: size at which the expert runs: the profile's, or less if that exceeded the memory.
+        device: the device class: results differ between classes (`evaluator.execution.experts.devices`).
+        seed: seed of a sampling expert (`step_seed`); None for all others.
     """
     return canonical_json.digest(
         {
@@ -220,13 +211,12 @@ def step_key(
 def step_seed(*, spec: ExpertSpec, inputs: Mapping[str, str], salt: str, sample: int) -> int | None:
     """The seed of a step, in [0, 2**63), or None if its expert does not sample.
 
-    Of the task it knows nothing: tasks that ask for the same on the same sample get the same artefact. Two samples
-    with equal inputs get different ones.
+    Independent of the task: equal calls on one sample get the same artefact. Different samples get different seeds.
 
     Args:
-        spec: the expert's line in the profile.
+        spec: the expert's entry in the profile.
         inputs: argument name to the digest of its artefact.
-        salt: the suite's.
+        salt: salt of the suite.
         sample: index of the sample.
     """
     if not spec.samples:

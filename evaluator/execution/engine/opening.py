@@ -1,4 +1,4 @@
-"""Opening the store that a setting names: a folder, or `s3://bucket/prefix` with a folder in front of it."""
+"""Opens the store of a setting: a folder, or `s3://bucket/prefix` with a folder as its cache."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
 def parse_size(text: str) -> int:
-    """Bytes from `6GB`, `512 MiB` or a plain number.
-
-    Raises:
-        ValueError: the text is no size.
-    """
+    """Bytes from `6GB`, `512 MiB` or a plain number; ValueError for other texts."""
     match = _SIZE.fullmatch(text)
     unit = match[2].upper() if match else None
     if match is None or unit not in _UNITS:
@@ -31,22 +27,22 @@ def parse_size(text: str) -> int:
 
 
 def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store:
-    """The store that a setting names.
+    """The store of a setting.
 
     Args:
-        where: a folder, or `s3://bucket/prefix`. The endpoint of another service than Amazon's is taken from
-            `PLANARENA_S3_ENDPOINT`, credentials and region from the usual AWS variables and files.
-        data: folder in which the local copy of a bucket is kept.
-        max_bytes: size of the folder, or of the local copy; a bucket has no limit here.
+        where: a folder, or `s3://bucket/prefix`. `PLANARENA_S3_ENDPOINT` is the endpoint of a service other than
+            Amazon's; credentials and region come from the usual AWS variables and files.
+        data: folder of the local copies of buckets.
+        max_bytes: limit of the folder or local copy; buckets have no limit.
 
     Raises:
-        ValueError: the URL names no bucket, or has another scheme than `s3`.
+        ValueError: the URL names no bucket, or its scheme is not `s3`.
     """
     if "://" not in where:
         return LocalStore(Path(where), max_bytes=max_bytes)
     if not where.startswith("s3://"):
         raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
-    # Imported here: folders do not need it.
+    # Imported here: folders do not need boto3.
     from evaluator.execution.engine.s3.bucket import Bucket, place_from
     from evaluator.execution.engine.s3.store import S3Store
 
@@ -56,16 +52,16 @@ def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store
 
 
 class CachedStore:
-    """A store that is far away, with a local one in front of it.
+    """A remote store with a local store as its cache.
 
-    Everything is in the far one, so that the near one may lose anything. What is deleted in the far one while the near
-    one has it stays usable here and is not written again.
+    The remote store has everything, so the cache may lose objects. An object that is deleted remotely while it is
+    cached remains usable and is not written again.
     """
 
     def __init__(self, *, near: LocalStore, far: Store) -> None:
         """Args:
-        near: a folder that serves this far store only.
-        far: where everything is kept.
+        near: the cache, used for this remote store only.
+        far: the remote store.
         """
         self._near = near
         self._far = far

@@ -1,4 +1,4 @@
-"""In-memory pool of experts: loaded when first needed, evicted only to keep within the memory budget."""
+"""In-memory pool of experts: loaded on demand, evicted only to stay within the memory budget."""
 
 import logging
 from collections import Counter, OrderedDict
@@ -14,30 +14,28 @@ logger = logging.getLogger(__name__)
 
 
 class Experts(Protocol):
-    """Where the engine finds the expert of a tool."""
+    """The experts of tools, as the engine uses them."""
 
     def spec(self, tool: str) -> ExpertSpec:
-        """The profile's line for a tool; LookupError if there is none."""
+        """The profile's entry for a tool; LookupError if there is none."""
         ...
 
     def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:
-        """The loaded expert for a tool, at another batch size than the profile's if one is given.
-
-        If the tool's line says that it samples, the expert is a `SamplingExpert`.
-        """
+        """The loaded expert for a tool, by default at the profile's batch size; a `SamplingExpert` if its entry says
+        so."""
         ...
 
     def is_loaded(self, tool: str) -> bool:
-        """Whether `expert` would answer at once."""
+        """Whether `expert` returns without loading."""
         ...
 
     def unload_others(self, tool: str) -> bool:
-        """Unload every expert except that of `tool`; False if none was loaded."""
+        """Unload all experts except that of `tool`; False if no other was loaded."""
         ...
 
     @property
     def device_class(self) -> Mapping[str, str]:
-        """What the bytes that experts compute depend on, besides the expert and its inputs."""
+        """The properties of the device that affect results."""
         ...
 
 
@@ -46,15 +44,15 @@ class _Resident:
     expert: Expert
     batch_size: int
     size: int
-    """Bytes of memory."""
+    """In bytes."""
 
 
 class ExpertPool:
-    """Keeps the experts of one profile loaded across shards, within a budget of memory if one is given.
+    """Keeps the experts of one profile loaded across shards, optionally within a memory budget.
 
-    The budget counts what loaded experts occupy: on CUDA as the allocator measures it, elsewhere `nbytes` of the
-    expert if it has that, else the size of its files of weights. What a batch needs while it runs comes on top. The
-    expert that was not used for the longest time leaves first; one that is larger than the budget is loaded alone.
+    The budget covers loaded experts: on CUDA as measured by the allocator, elsewhere `nbytes` of the expert or the size
+    of its weight files. It excludes the working memory of batches. The least recently used expert is evicted first; an
+    expert larger than the budget is loaded alone.
     """
 
     def __init__(
@@ -68,52 +66,43 @@ class ExpertPool:
         """Args:
         profile: the experts.
         device: torch device.
-        budget: bytes that loaded experts may occupy together; None: no limit.
-        load: makes an expert from `spec` and `device`.
+        budget: limit of loaded experts in bytes; None: no limit.
+        load: loads an expert from `spec` and `device`.
         """
         self.profile = profile
         self.device = device
         self.loads: Counter[str] = Counter()
-        """How often the expert of each tool was loaded."""
+        """Number of loads of each tool's expert."""
         self._budget = budget
         self._load_expert = load
         self._loaded: OrderedDict[str, _Resident] = OrderedDict()
-        """By tool, the one used last at the end."""
+        """By tool, most recently used last."""
         self._sizes: dict[str, int] = {}
-        """By tool, as measured when it was loaded."""
+        """By tool, as measured at the last load."""
 
     def spec(self, tool: str) -> ExpertSpec:
-        """The profile's line for a tool.
-
-        Raises:
-            LookupError: the profile has no expert for it.
-        """
         try:
             return self.profile.experts[tool]
         except KeyError:
             raise LookupError(f"profile {self.profile.name} has no expert for {tool}") from None
 
     def is_loaded(self, tool: str) -> bool:
-        """Whether `expert` would answer at once."""
         return tool in self._loaded
 
     def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:
-        """The loaded expert for a tool.
-
-        An expert pads its batches to the size it was built for, so another batch size means loading it again.
-        """
+        """The loaded expert for a tool. Another batch size requires loading it again, since experts pad to a fixed
+        size."""
         spec = self.spec(tool)
-        wanted = batch_size or spec.batch_size
+        size = batch_size or spec.batch_size
         resident = self._loaded.get(tool)
-        if resident is None or resident.batch_size != wanted:
+        if resident is None or resident.batch_size != size:
             self._drop(tool)
-            resident = self._load(spec=replace(spec, batch_size=wanted))
+            resident = self._load(spec=replace(spec, batch_size=size))
         self._loaded[tool] = resident
         self._loaded.move_to_end(tool)
         return resident.expert
 
     def unload_others(self, tool: str) -> bool:
-        """Unload every expert except that of `tool`, to make room for a batch; False if none was loaded."""
         others = [other for other in self._loaded if other != tool]
         for other in others:
             del self._loaded[other]
@@ -126,7 +115,7 @@ class ExpertPool:
 
     @property
     def resident(self) -> tuple[str, ...]:
-        """The tools whose experts are loaded, the one used last at the end."""
+        """The tools of loaded experts, most recently used last."""
         return tuple(self._loaded)
 
     def _load(self, *, spec: ExpertSpec) -> _Resident:
@@ -139,18 +128,23 @@ class ExpertPool:
                 raise
             expert = None
         if expert is None:
-            # Other programs use the device too: what is there may be less than the budget says.
+            # Other programs use the device too, so less than the budget may be available.
             logger.warning("no memory for %s: all other experts are unloaded", spec.id)
             self._make_room(size=None)
             before = allocated_bytes(self.device)
             expert = self._load_expert(spec=spec, device=self.device)
         self.loads[spec.tool] += 1
-        size = self._sizes[spec.tool] = _measured(expert=expert, spec=spec, before=before, device=self.device)
+        after, reported = allocated_bytes(self.device), getattr(expert, "nbytes", None)
+        if before is not None and after is not None:
+            size = max(after - before, 0)
+        else:
+            size = reported if isinstance(reported, int) else _weights_size(spec)
+        self._sizes[spec.tool] = size
         self._make_room(size=size)
         return _Resident(expert=expert, batch_size=spec.batch_size, size=size)
 
     def _make_room(self, *, size: int | None) -> None:
-        """Unload the experts used longest ago until `size` more bytes fit into the budget; all of them for None."""
+        """Unload the least recently used experts until `size` more bytes fit into the budget; all experts if None."""
         if size is not None and self._budget is None:
             return
         while self._loaded and (size is None or not self._fits(size)):
@@ -171,11 +165,3 @@ def _weights_size(spec: ExpertSpec) -> int:
     own = sum(path.stat().st_size for path in spec.path.rglob("*.safetensors"))
     base = sum(path.stat().st_size for path in spec.base.rglob("*.safetensors")) if spec.base else 0
     return own + base + sum(_weights_size(used) for used in spec.uses)
-
-
-def _measured(*, expert: Expert, spec: ExpertSpec, before: int | None, device: str) -> int:
-    after = allocated_bytes(device)
-    if before is not None and after is not None:
-        return max(after - before, 0)
-    reported = getattr(expert, "nbytes", None)
-    return reported if isinstance(reported, int) else _weights_size(spec)

@@ -1,4 +1,4 @@
-"""Progress, speed and remaining time of a run, and the stopwatches that measure it."""
+"""Progress, speed and remaining time of a run, and stopwatches."""
 
 import time
 from collections import Counter, defaultdict
@@ -11,33 +11,33 @@ from evaluator.execution.engine.frontier import Frontier
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run of the engine is. A step counts once for each job, a call once for all that share it."""
+    """Progress of an engine's run. A step counts once for each job, a call once for all steps that share it."""
 
     steps: int
-    """Steps that are executed, found in the store, failed or given up."""
+    """Steps that are executed, found in the store, failed or abandoned."""
     steps_total: int
     jobs: int
-    """Plans on samples that are over."""
+    """Finished jobs."""
     jobs_total: int
     calls: int
-    """Distinct calls that experts have worked on."""
+    """Distinct calls that experts have executed."""
     calls_left: float
-    """Those that are still to come: exact where inputs are there, else estimated from what was shared so far."""
+    """Remaining calls: exact where inputs are available, otherwise estimated from the sharing so far."""
     seconds: float
-    """Since the run began."""
+    """Since the start of the run."""
     rate: float
     """Calls per second."""
     eta_seconds: float | None
-    """Estimated from what a call of each tool took; None before the first."""
+    """Estimated from the duration of each tool's calls; None before the first."""
     tool: str | None
-    """The tool that runs next or at present."""
+    """The current or next tool."""
 
 
 Listener = Callable[[Progress], None]
 
 
 class Tracker:
-    """Counts what happens in a run and tells a listener."""
+    """Counts the events of a run and reports its progress to a listener."""
 
     def __init__(self, *, frontier: Frontier, steps: int, jobs: int, listener: Listener | None) -> None:
         self._frontier = frontier
@@ -64,8 +64,7 @@ class Tracker:
         self._calls[tool] += calls
         self._seconds[tool] += seconds
 
-    def tell(self, tool: str | None) -> None:
-        """Tell the listener, if there is one."""
+    def report(self, tool: str | None) -> None:
         if self._listener is None:
             return
         remaining = self._calls_left()
@@ -78,7 +77,7 @@ class Tracker:
                 count * (self._seconds[name] / self._calls[name] if self._calls[name] else usual)
                 for name, count in remaining.items()
             )
-            # What is not the experts' time (scoring, storing) goes on at the pace so far.
+            # Time outside of experts (scoring, storing) is extrapolated.
             eta = ahead * max(seconds / worked, 1.0) if worked else 0.0
         self._listener(
             Progress(
@@ -96,7 +95,7 @@ class Tracker:
         )
 
     def _calls_left(self) -> dict[str, float]:
-        """Per tool: what is pending, and what is coming times the share of steps that turned out to be new calls."""
+        """Per tool: pending calls, plus expected steps times the share of steps that were new calls so far."""
         pending = {tool: self._frontier.pending_calls(tool) for tool in self._frontier.pending_tools}
         new, seen = self._calls.total() + sum(pending.values()), self._seen.total()
         usual = min(new / seen, 1.0) if seen else 1.0
@@ -110,17 +109,17 @@ class Tracker:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Time spent inside `running`, in seconds."""
+    """Accumulates the time inside `running`, in seconds."""
 
     wall: float = 0.0
     cpu: float = 0.0
-    """Of all threads of this process. On a machine that others use too it tells more than the wall does."""
+    """Of all threads of this process; more meaningful than wall time on a shared machine."""
     listener: Callable[[float], None] | None = None
-    """Called at the end of each stretch with its wall time in seconds."""
+    """Called at the end of each interval with its wall time in seconds."""
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Add the time until the context is left, by an error too."""
+        """Add the duration of the context, even if it raises."""
         wall, cpu = time.perf_counter(), time.process_time()
         try:
             yield

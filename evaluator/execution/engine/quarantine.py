@@ -1,7 +1,7 @@
-"""The quarantine of a store: damaged files, set aside with their name and what is wrong with them.
+"""The quarantine of a durable store: damaged files, with their digests and the kind of damage.
 
-What a store holds may exist nowhere else, so a damaged file is never deleted: parts of it may still be of use, and its
-name says what has to be found in a backup. Nothing reads a quarantine but the operator's commands.
+A store may have the only copy of an object, so a damaged file is never deleted: parts of it may still be useful, and
+its name tells what to restore from a backup. Only the operator's commands read a quarantine.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from evaluator.execution.engine.files import flush, make_folder, write_atomicall
 logger = logging.getLogger(__name__)
 
 FOLDER = "quarantine"
-"""Its name in the folder of a store."""
+"""Name of the quarantine in the folder of a store."""
 _REASON = ".json"
 _DIGEST_LENGTH = 64
 
@@ -32,11 +32,11 @@ class Quarantined:
     digest: str
     """SHA-256 that its bytes should have."""
     at: datetime
-    """When it was set aside, by the clock of the machine that read it."""
+    """Time of the detection, by the clock of the detecting machine."""
     reason: str
-    """What is wrong with it, as a phrase; empty if that was lost."""
+    """The damage, as a phrase; empty if unknown."""
     size: int
-    """Bytes."""
+    """In bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,31 +50,31 @@ class DamagedObjects(Protocol):
     """The quarantine of a durable store."""
 
     def entries(self) -> Sequence[Quarantined]:
-        """All of them, the newest first."""
+        """All damaged objects, newest first."""
         ...
 
     def digests(self) -> set[str]:
-        """Digests that the damaged objects should have."""
+        """The digests that the damaged objects should have."""
         ...
 
 
 class Quarantine:
-    """Damaged files in a folder: `<digest>.<nanoseconds><suffix>`, each with a `.json` that says why."""
+    """Damaged files in a folder: `<digest>.<nanoseconds><suffix>`, each with a `.json` with the reason."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def take(self, *, path: Path, digest: str, reason: str) -> bool:
-        """Move a damaged file here. Of several processes that find the same damage one moves it.
+        """Move a damaged file into the quarantine.
 
         Returns:
-            Whether it was moved by this call. False also if somebody has replaced it by a good one meanwhile, which is
-            left in its place, or if the folder cannot be changed: then it stays where it is.
+            Whether this call moved it. False if another process moved it or replaced it with an intact file, or if the
+            folder is not writable.
         """
         target = self._folder / f"{digest}.{time.time_ns()}{path.suffix}"
         try:
             make_folder(self._folder, durable=True)
-            # One step: whoever writes a good copy at this moment either comes before it or is not touched by it.
+            # Atomic: a concurrent write of an intact copy comes either before or after it.
             path.replace(target)
             if has_digest(target, digest=digest):
                 target.replace(path)
@@ -91,12 +91,10 @@ class Quarantine:
         return True
 
     def entries(self) -> list[QuarantinedFile]:
-        """All of them, the newest first."""
         entries = (_entry(path) for path in self._files())
         return sorted((entry for entry in entries if entry is not None), key=lambda entry: entry.at, reverse=True)
 
     def digests(self) -> set[str]:
-        """Digests that the damaged files should have."""
         return {path.name[:_DIGEST_LENGTH] for path in self._files()}
 
     def _files(self) -> Iterator[Path]:
@@ -104,7 +102,7 @@ class Quarantine:
 
 
 def has_digest(path: Path, *, digest: str) -> bool:
-    """Whether a file can be read and its bytes have this SHA-256."""
+    """Whether a file is readable and has this SHA-256."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == digest

@@ -1,19 +1,18 @@
-"""The engine: executes many plans at once, every distinct (expert, inputs) once, in batches per expert.
+"""The engine: executes many plans at once, each distinct pair of expert and inputs once, in batches per expert.
 
-All jobs given form one graph. Steps whose inputs are there are looked up in the store by their key; what is not there
-is collected per tool, once per key however many jobs ask for it. Then the tool that is most complete (fewest steps
-still to come for it) runs everything it has, in batches of equal image sizes. After every batch the jobs that it
-concerns go on: what is over is handed out, and what became ready joins the frontier.
+All jobs form one graph. Steps whose inputs are available are looked up in the store by their key; missing ones are
+collected per tool, once per key. Then the tool with the smallest share of steps that lack an input runs all its calls,
+in batches of equal image sizes. After every batch, the affected jobs advance: finished jobs are yielded, and steps that
+became ready join the frontier.
 
-Where a batch does not fit into memory, idle experts are unloaded. If it still does not fit, its size is halved, which
-is remembered. Results of the smaller batch are kept under a key that says so: between batch shapes they may differ in
-the last bit, and one key always means the same bytes.
+If a batch does not fit into memory, idle experts are unloaded. If it still does not fit, the batch size is halved
+permanently. The store key includes the batch size, since results may differ in the last bit between batch shapes.
 """
 
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from evaluator.core.expert import Expert, ExpertError, ExpertSpec, InputError
@@ -38,21 +37,21 @@ from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingEr
 from evaluator.execution.experts.devices import is_out_of_memory
 
 MAX_PIXELS = 512 * 512
-"""An expert is not given an image with more pixels; a plan that makes one is at fault."""
+"""Limit of an expert's input images; a plan that exceeds it is at fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """Where an engine's time went."""
+    """An engine's time by activity."""
 
     loading: Stopwatch = field(default_factory=Stopwatch)
-    """Making experts from their weights."""
+    """Loading experts."""
     experts: Stopwatch = field(default_factory=Stopwatch)
-    """Experts at work on batches."""
+    """Running batches."""
 
 
 class Engine:
-    """Executes jobs with the experts of one pool through one store. What it learns about memory it keeps."""
+    """Executes jobs with the experts of one pool through one store. Reduced batch sizes persist between runs."""
 
     def __init__(
         self,
@@ -64,11 +63,11 @@ class Engine:
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         """Args:
-        pool: where experts come from.
-        store: where artefacts and executed steps are kept.
-        salt: the suite's; the seeds of sampling experts depend on it.
+        pool: the experts.
+        store: the store of artefacts and executed steps.
+        salt: salt of the suite, for the seeds of sampling experts.
         listener: receives progress after every batch.
-        cache_bytes: how much of decoded values is kept in memory.
+        cache_bytes: size of the cache of decoded values.
         """
         self.pool = pool
         self.store = WritesBehind(store)
@@ -77,7 +76,7 @@ class Engine:
         self.artefacts = Artefacts(store=self.store, cache_bytes=cache_bytes)
         self.batch_sizes = BatchSizes()
         self.calls: Counter[str] = Counter()
-        """Items that experts really worked on, by tool, since the engine was made."""
+        """Items that experts executed, by tool, since the engine was created."""
         self.spent = TimeSpent()
 
     def keep(self, value: Value) -> ArtefactReference:
@@ -85,18 +84,18 @@ class Engine:
         return self.artefacts.keep(value)
 
     def value(self, reference: ArtefactReference) -> Value:
-        """The value that a reference names. It is shared: do not change it in place."""
+        """The value of a reference. It is shared: do not modify it."""
         return self.artefacts.value(reference)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
-        """Execute the jobs and yield each as soon as it is over and all that it names, and all that was kept before,
-        is written. One failing call never stops the others.
+        """Execute the jobs and yield each when it is finished and everything that it names is written to the store. A
+        failing call does not stop others.
 
-        May be left at any point: what was executed is in the store, and the next run goes on from there.
+        May be abandoned at any point: executed steps are in the store, and the next run continues from there.
 
         Raises:
             ValueError: a plan has a cycle, which `check_plan` would have reported.
-            OSError: the store cannot be written; or what else it raises.
+            OSError: the store is not writable. Other errors of the store propagate.
         """
         with self.store.held():
             try:
@@ -118,7 +117,7 @@ class _BatchEnd(Enum):
 
     SETTLED = auto()
     CRASHED = auto()
-    """Some item crashes the expert; nothing is settled."""
+    """An item crashed the expert; nothing is settled."""
     OUT_OF_MEMORY = auto()
     """Nothing is settled."""
 
@@ -129,19 +128,19 @@ class _Run:
         outlines: dict[int, Outline] = {}
         self._states: list[JobState] = []
         for job in jobs:
-            # Jobs of one plan share its outline. They keep their plans, so that no other object gets the same id.
+            # Jobs of one plan share its outline. They reference their plans, so ids are unique.
             outline = outlines.get(id(job.plan)) or outlines.setdefault(id(job.plan), Outline.of(job.plan))
             self._states.append(JobState.begin(job, outline=outline))
         self._open = len(self._states)
         self._outbox: deque[tuple[int, JobResult]] = deque()
-        """Jobs that are over, each with the number of writes that it waits for."""
+        """Finished jobs, each with the number of writes that it waits for."""
         self._frontier = Frontier()
         self._known: dict[str, _StoredStep] = {}
-        """By node key, what this run looked up or made."""
+        """By node key, the steps that this run looked up or executed."""
         self._keys: dict[tuple[object, ...], tuple[str, int | None]] = {}
-        """By tool, inputs and sample, the node key and the seed: most calls are asked for by several jobs."""
+        """By tool, inputs and sample, the node key and the seed: most calls belong to several jobs."""
         self._failed: dict[str, StepFailure] = {}
-        """By node key. A failure is kept for this run only."""
+        """By node key, for this run only."""
         self._unloadable: dict[str, StepFailure] = {}
         """By tool."""
         for state in self._states:
@@ -157,11 +156,11 @@ class _Run:
         while self._frontier:
             loaded = [tool for tool in self._frontier.pending_tools if self._engine.pool.is_loaded(tool)]
             tool = self._frontier.next_tool(loaded=loaded)
-            self._tracker.tell(tool)
+            self._tracker.report(tool)
             for nodes in self._run_tool(tool=tool, nodes=self._frontier.take(tool)):
                 touched = {id(state): state for node in nodes for state, _ in node.waiters}
                 self._advance(list(touched.values()))
-                self._tracker.tell(tool)
+                self._tracker.report(tool)
                 yield from self._written()
         self._engine.store.flush()
         yield from self._written()
@@ -169,22 +168,22 @@ class _Run:
             raise ValueError("a plan with a cycle was given to the engine")
 
     def _written(self) -> Iterator[JobResult]:
-        """The jobs that are over and of which everything is in the store."""
+        """The finished jobs whose writes are complete."""
         while self._outbox and self._engine.store.written(self._outbox[0][0]):
             yield self._outbox.popleft()[1]
 
     def _advance(self, states: Sequence[JobState]) -> None:
-        """Start the steps that are ready, and put finished jobs into the outbox."""
+        """Start ready steps, and put finished jobs into the outbox."""
         for state in states:
             for step in state.take_ready():
                 self._start(state=state, step=step)
             if state.is_over:
                 self._open -= 1
                 self._tracker.job_over()
-                self._outbox.append((self._engine.store.asked, state.result()))
+                self._outbox.append((self._engine.store.submitted, state.result()))
 
     def _start(self, *, state: JobState, step: Step) -> None:
-        """Resolve a step from what is known or stored; else queue it."""
+        """Resolve a step from this run or the store, or queue it."""
         self._frontier.forget([step])
         self._tracker.step_ready(step.tool)
         inputs = {name: state.values.get(value) or self._engine.keep(value) for name, value in step.inputs.items()}
@@ -218,7 +217,7 @@ class _Run:
         return step_key(spec=node.spec, inputs=digests, batch_size=size, device=device, seed=node.seed)
 
     def _stored(self, *, node: Node, size: int) -> _StoredStep | None:
-        """What the store has for a node at a batch size."""
+        """The stored result of a node at a batch size, if any."""
         key = self._key(node=node, size=size)
         outputs = self._engine.store.get_step(key)
         if outputs is None:
@@ -227,7 +226,7 @@ class _Run:
         return stored
 
     def _run_tool(self, *, tool: str, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
-        """Run all pending calls of a tool; after each batch yield the nodes that are settled."""
+        """Run all pending calls of a tool. Yields the settled nodes after each batch."""
         sized: list[Sized] = []
         for node in nodes:
             try:
@@ -256,13 +255,21 @@ class _Run:
             size = self._engine.batch_sizes.size(spec=spec, shape=shape)
             batch, rest = todo[0][:size], todo[0][size:]
             todo[:1] = [rest] if rest else []
-            # An earlier run may have made some at a reduced batch size; these are settled.
-            new = batch if size == spec.batch_size else [node for node in batch if not self._is_stored(node, size)]
+            new = batch
+            if size != spec.batch_size:
+                # An earlier run may have executed some at this reduced batch size.
+                new = []
+                for node in batch:
+                    if (stored := self._stored(node=node, size=size)) is None:
+                        new.append(node)
+                        continue
+                    for state, step in node.waiters:
+                        self._resolve(state=state, step=step, node=node, stored=stored)
             end = self._run_batch(nodes=new, size=size) if new else _BatchEnd.SETTLED
             if end is _BatchEnd.SETTLED:
                 yield batch
             elif end is _BatchEnd.CRASHED:
-                # One bad item must not cost the others of its batch: find it.
+                # Run the items one by one, so that a bad one does not fail the others.
                 todo[:0] = [[node] for node in new]
                 yield [node for node in batch if node not in new]
             elif self._engine.pool.unload_others(spec.tool) or self._engine.batch_sizes.halve(spec=spec, shape=shape):
@@ -273,16 +280,8 @@ class _Run:
                 self._give_up(node=batch[0], kind=FailureKind.MEMORY, message=message)
                 yield batch
 
-    def _is_stored(self, node: Node, size: int) -> bool:
-        """Whether the store has a node at a batch size. If so it is settled."""
-        stored = self._stored(node=node, size=size)
-        if stored is not None:
-            for state, step in node.waiters:
-                self._resolve(state=state, step=step, node=node, stored=stored)
-        return stored is not None
-
     def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _BatchEnd:
-        """Settle the nodes of a batch, unless memory does not suffice or one of several crashes it."""
+        """Settle the nodes of a batch, unless it runs out of memory or one of several items crashes it."""
         spec = nodes[0].spec
         expert = self._loaded(spec=spec, size=size)
         if expert is None:
@@ -312,7 +311,7 @@ class _Run:
         return _BatchEnd.SETTLED
 
     def _loaded(self, *, spec: ExpertSpec, size: int) -> Expert | None:
-        """The expert, or None if it cannot be loaded; the run asks only once."""
+        """The expert, or None if it cannot be loaded. Not retried within a run."""
         if spec.tool in self._unloadable:
             return None
         try:
@@ -325,11 +324,11 @@ class _Run:
             return None
 
     def _finish(self, *, node: Node, values: Mapping[str, Value], size: int, seconds: float) -> None:
-        """Store an expert's outputs; the first waiting job gets them as executed, the others as cached."""
-        wanted = {name for _, step in node.waiters for name in step.outputs}
+        """Store an expert's outputs. They count as executed for the first waiting job, as cached for the others."""
+        expected = {name for _, step in node.waiters for name in step.outputs}
         try:
-            if not wanted <= values.keys():
-                raise ExpertError(f"{node.spec.id} gave no {', '.join(sorted(wanted - values.keys()))}")
+            if not expected <= values.keys():
+                raise ExpertError(f"{node.spec.id} gave no {', '.join(sorted(expected - values.keys()))}")
             outputs = {name: self._engine.keep(value) for name, value in values.items()}
         except (ExpertError, TypeError) as error:
             self._give_up(node=node, kind=FailureKind.EXPERT, message=f"{node.spec.tool} failed: {error}")
@@ -344,38 +343,36 @@ class _Run:
     def _resolve(
         self, *, state: JobState, step: Step, node: Node, stored: _StoredStep, seconds: float | None = None
     ) -> None:
-        """Give a job the outputs of a step; without seconds they were there already."""
+        """Give a job the outputs of a step; without `seconds`, as cached."""
         self._tracker.steps_over(1)
         run = _step_run(step=step, node=node, stored=stored, seconds=seconds)
         state.finish_step(run=run)
 
     def _give_up(self, *, node: Node, kind: FailureKind, message: str) -> None:
-        """Fail a node for all plans that wait for it."""
+        """Fail a node for all steps that wait for it."""
         self._failed[node.key] = StepFailure(kind=kind, step="", message=message)
         for state, step in node.waiters:
             self._fail(state=state, step=step, node=node)
 
     def _fail(self, *, state: JobState, step: Step, node: Node) -> None:
-        known = self._failed[node.key]
+        failure = replace(self._failed[node.key], step=step.id)
         run = _step_run(
-            step=step, node=node, stored=_StoredStep(key=node.key, outputs={}), seconds=0.0, error=known.message
+            step=step, node=node, stored=_StoredStep(key=node.key, outputs={}), seconds=0.0, error=failure.message
         )
-        failure = StepFailure(kind=known.kind, step=step.id, message=known.message)
-        given_up = state.fail_step(failure=failure, run=run)
-        self._frontier.forget(given_up)
-        self._tracker.steps_over(1 + len(given_up))
+        abandoned = state.fail_step(failure=failure, run=run)
+        self._frontier.forget(abandoned)
+        self._tracker.steps_over(1 + len(abandoned))
 
 
 def _in_order(named: Mapping[str, ArtefactReference]) -> dict[str, ArtefactReference]:
-    """By name, as the store keeps them. An expert has an order of its own for its outputs, and of several plans with
-    the same call the first one decides the order of the inputs: a record must depend on neither."""
+    # Records must depend neither on the expert's order of outputs, nor on which plan with this call came first.
     return dict(sorted(named.items()))
 
 
 def _step_run(
     *, step: Step, node: Node, stored: _StoredStep, seconds: float | None, error: str | None = None
 ) -> StepRun:
-    # Without validation: there are many, and all of it was made here.
+    # Without validation, since there are many and all values are trusted.
     return StepRun.model_construct(
         step=step.id,
         tool=step.tool,

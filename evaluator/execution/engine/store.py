@@ -1,12 +1,11 @@
 """The content-addressed store: artefacts by the digest of their bytes, executed steps by their store key.
 
-Writes are atomic (a temporary file beside the target, then a rename), so that a process killed at any instruction
-leaves either the whole object or none. Reads verify the digest, so that also what a dying disk or a power cut leaves
-is never taken for an artefact.
+Writes are atomic (a temporary file in the target's folder, then a rename): a process killed at any instruction leaves
+either the whole object or none. Reads verify the digest, so that damage by a failing disk or a power cut is detected.
 
-A store is a cache, as a worker's is, or holds what exists nowhere else, as the site's does. In a cache a damaged object
-is removed and executed again, so that nothing is gained by flushing writes to the disk. In a durable store every write
-is flushed before it gets its name, and a damaged object is moved to the store's quarantine.
+A store is either a cache, like a worker's, or durable, like the site's, with the only copy of its objects. A cache
+removes a damaged object, which is then recomputed, and does not flush its writes. A durable store flushes every write
+before the rename, and moves damaged objects to its quarantine.
 """
 
 import errno
@@ -38,37 +37,34 @@ class ObjectDamagedError(Exception):
 
 
 class StoreUnavailableError(OSError):
-    """A store does not answer, or refuses what it usually does: the same may work later. Nothing was changed.
+    """A store does not respond, or refuses a valid operation: a retry may succeed. Nothing was changed.
 
     The message is a phrase for the operator, without addresses.
     """
 
     def __init__(self, message: str, *, status: int = 0) -> None:
         """Args:
-        message: what is wrong.
-        status: HTTP status of the answer; 0 without one.
+        message: the problem.
+        status: HTTP status of the response; 0 if there was none.
         """
         self.status = status
         super().__init__(message)
 
 
 class Store(Protocol):
-    """What the engine, the worker and the site need of a store. All of it may be called from several threads."""
+    """The store as engine, worker and site use it. Thread-safe."""
 
     @property
     def parallel_writes(self) -> int:
-        """How many writes at a time make sense in the background.
-
-        0 where they cost nothing, 1 where they only take turns, more where each waits for a network.
-        """
+        """Useful number of concurrent background writes: 0 if writes are instant, 1 for a disk, more for a network."""
         ...
 
     def has(self, digest: str) -> bool:
-        """Whether there is an object with this digest."""
+        """Whether the store has an object with this digest."""
         ...
 
     def lacking(self, digests: Sequence[str]) -> list[str]:
-        """Those of the digests without an object, in order."""
+        """The digests without an object, in order."""
         ...
 
     def get(self, digest: str) -> Artefact:
@@ -76,33 +72,33 @@ class Store(Protocol):
 
         Raises:
             ObjectMissingError: there is none.
-            ObjectDamagedError: its bytes have another digest; it is as good as missing.
+            ObjectDamagedError: its bytes have another digest.
         """
         ...
 
     def put(self, artefact: Artefact) -> str:
-        """Keep an object and return its digest. Putting it again changes nothing."""
+        """Store an object and return its digest. Idempotent."""
         ...
 
     def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
-        """`put` for several at once, which costs less than one by one. Returns their digests, in order."""
+        """`put` for several objects, cheaper than one by one. Returns their digests, in order."""
         ...
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
-        """Outputs of the executed step with this store key, or None if it was never executed."""
+        """Outputs of the step with this store key; None if it was not executed."""
         ...
 
     def put_step(self, *, key: str, outputs: Mapping[str, ArtefactReference]) -> None:
-        """Keep the outputs of an executed step; the objects must be in the store already."""
+        """Store the outputs of an executed step. The objects must be in the store."""
         ...
 
     def held(self) -> AbstractContextManager[None]:
-        """A context in which nothing that this process puts, gets or asks for is evicted."""
+        """A context during which objects that this process uses are not evicted."""
         ...
 
 
 class DurableStore(Store, Protocol):
-    """What holds objects that exist nowhere else: a site's store."""
+    """A store with the only copy of its objects, like a site's."""
 
     @property
     def quarantine(self) -> DamagedObjects:
@@ -110,22 +106,23 @@ class DurableStore(Store, Protocol):
         ...
 
     def digests(self) -> Iterator[str]:
-        """The digests of all objects that are complete, in order."""
+        """The digests of all complete objects, in order."""
         ...
 
     def recover(self) -> int:
-        """Put back what is in quarantine and good after all, as when a disk answers again. Returns how many objects."""
+        """Restore objects in quarantine that are intact after all, for example after a disk error. Returns their
+        number."""
         ...
 
     def collect(self, *, keep: Container[str], before: float, dry_run: bool) -> Garbage:
-        """Delete the objects that are not to be kept, and what is left of writes that were killed.
+        """Delete unreferenced objects and the remains of killed writes.
 
-        Before: nothing; a collection that was killed is completed. Others may read and write meanwhile.
-        After: the store holds every object of `keep` that it held, and all that was used since `before`.
+        Before: nothing. Completes a killed collection; concurrent reads and writes are safe.
+        After: the store still has its objects of `keep`, and all objects used since `before`.
 
         Args:
-            keep: digests.
-            before: seconds since the epoch; what was used later stays.
+            keep: digests of referenced objects.
+            before: seconds since the epoch; objects used later are kept.
             dry_run: whether to count only.
         """
         ...
@@ -134,15 +131,15 @@ class DurableStore(Store, Protocol):
 ENDINGS = MappingProxyType(
     {MediaType.PNG: ".png", MediaType.TEXT: ".txt", MediaType.CLIP: ".apng", MediaType.FINDINGS: ".json"}
 )
-"""Of the files of objects in a folder."""
+"""Suffixes of the files of objects in a folder."""
 
 
 class LocalStore:
     """A store in a local folder: `objects/ab/cdef....png`, `steps/ab/cdef....json`. Safe for several processes.
 
-    With `max_bytes` the objects that were not used for the longest time are removed when there are more bytes than
-    that. A step whose object is gone counts as never executed. Objects used within the last hour, or since the
-    beginning of a run of this process, stay, even if that means more bytes than wanted.
+    With `max_bytes`, the least recently used objects are evicted when the store exceeds the limit. A step whose object
+    is gone counts as not executed. Objects used within `keep_seconds`, or since the start of a run of this process, are
+    not evicted, even if the store exceeds its limit.
     """
 
     parallel_writes = 1
@@ -156,10 +153,11 @@ class LocalStore:
         durable: bool = False,
     ) -> None:
         """Args:
-        path: the folder; made when first needed.
-        max_bytes: of all objects together; None: no limit.
-        keep_seconds: objects used within so many seconds stay: another process may be about to need them.
-        durable: whether this is no cache: writes are flushed to the disk, and damaged objects go into `quarantine`.
+        path: the folder; created on demand.
+        max_bytes: limit of all objects; None: no limit.
+        keep_seconds: objects used within so many seconds are kept, since another process may need them.
+        durable: whether writes are flushed to the disk and damaged objects go into `quarantine`; for stores that are no
+            caches.
         """
         self.path = path
         self.quarantine = Quarantine(path / FOLDER)
@@ -174,7 +172,7 @@ class LocalStore:
         path, _ = file
         size = _touch(path)
         if size == 0 and digest != _EMPTY:
-            # What a power cut leaves of a write that was not flushed.
+            # A write that was not flushed before a power cut.
             self._set_aside(path=path, digest=digest, reason="is empty")
             return False
         return size is not None
@@ -221,10 +219,13 @@ class LocalStore:
         return digests
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
-        outputs = self._read_step(key)
         try:
-            for output in (outputs or {}).values():
-                # Read, not only found: a damaged object must be computed again and not fail its reader.
+            outputs = step_from_bytes(self._step_path(key).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+        try:
+            for output in outputs.values():
+                # Verified by reading: a damaged object must be recomputed instead of failing its reader.
                 self.get(output.digest)
         except (ObjectMissingError, ObjectDamagedError):
             self._step_path(key).unlink(missing_ok=True)
@@ -238,7 +239,6 @@ class LocalStore:
         return nullcontext() if self._evictor is None else self._evictor.held()
 
     def digests(self) -> Iterator[str]:
-        """The digests of all objects that are complete, in order."""
         for folder in sorted((self.path / "objects").glob("[0-9a-f][0-9a-f]")):
             names = (folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in ENDINGS.values())
             yield from filter(is_digest, names)
@@ -256,7 +256,7 @@ class LocalStore:
         return collect_files(folder=self.path, endings=ENDINGS.values(), keep=keep, before=before, dry_run=dry_run)
 
     def _damaged(self, *, path: Path, digest: str, reason: str) -> ObjectDamagedError:
-        """Set a damaged object aside, and the error to raise."""
+        """Set a damaged object aside and return the error to raise."""
         self._set_aside(path=path, digest=digest, reason=reason)
         return ObjectDamagedError(f"object {digest} is damaged: the file {reason}")
 
@@ -265,12 +265,6 @@ class LocalStore:
             self.quarantine.take(path=path, digest=digest, reason=reason)
         else:
             path.unlink(missing_ok=True)
-
-    def _read_step(self, key: str) -> dict[str, ArtefactReference] | None:
-        try:
-            return step_from_bytes(self._step_path(key).read_bytes())
-        except (FileNotFoundError, ValueError):
-            return None
 
     def _find(self, digest: str) -> tuple[Path, MediaType] | None:
         if not is_digest(digest):
@@ -289,7 +283,7 @@ class LocalStore:
 
 
 class MemoryStore:
-    """A store in memory, for a single run that keeps nothing."""
+    """An in-memory store for a single run."""
 
     parallel_writes = 0
 
@@ -328,7 +322,7 @@ class MemoryStore:
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is a lower-case hexadecimal SHA-256; nothing else may become part of a path."""
+    """Whether a text is a lower-case hexadecimal SHA-256, and so safe as part of a path."""
     return _DIGEST.fullmatch(text) is not None
 
 
@@ -356,9 +350,9 @@ def step_from_bytes(data: bytes) -> dict[str, ArtefactReference]:
 
 
 def _touch(path: Path) -> int | None:
-    """Note that an object was used, and return its size in bytes; None: not there.
+    """Record the use of an object and return its size in bytes; None if it does not exist.
 
-    The time of the last reading is not kept on all file systems.
+    Sets the modification time, since not all file systems record access times.
     """
     try:
         size = path.stat().st_size
@@ -366,6 +360,6 @@ def _touch(path: Path) -> int | None:
     except FileNotFoundError:
         return None
     except PermissionError:
-        # It is there, but not ours.
+        # The file belongs to another user.
         return path.stat().st_size if path.exists() else None
     return size

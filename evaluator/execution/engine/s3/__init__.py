@@ -1,1 +1,1 @@
-"""Stores in buckets of S3 and compatible services. Imported only where a setting names one: boto3 takes a while."""
+"""Stores in buckets of S3 and compatible services. Imported only if a setting names one, since boto3 loads slowly."""

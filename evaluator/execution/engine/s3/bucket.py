@@ -1,4 +1,4 @@
-"""A prefix of a bucket: what the stores need of S3, with one error for everything that may work again later."""
+"""`Bucket`: the S3 operations of the stores under a prefix, with one error for all temporary failures."""
 
 import base64
 import logging
@@ -22,27 +22,27 @@ logger = logging.getLogger(__name__)
 
 _GONE = frozenset({"404", "NoSuchKey", "NotFound"})
 _TRIES = 3
-"""Of a download that breaks off; boto3 tries everything else again by itself."""
+"""Tries of a download that breaks off; boto3 retries everything else."""
 _PAST_THE_END = 416
 _OCTETS = "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a bucket is, as settings name it."""
+    """The location of a bucket."""
 
     bucket: str
     prefix: str
-    """Without slashes at its ends; may be empty."""
+    """Without leading or trailing slashes; may be empty."""
     endpoint: str | None = None
-    """Of another service than Amazon's."""
+    """Endpoint of a service other than Amazon's."""
     public_endpoint: str | None = None
-    """Under which browsers reach the service; None: they do not."""
+    """Endpoint for browsers; None: they cannot reach the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What the service knows of an object."""
+    """The metadata of an object."""
 
     key: str
     """Without the prefix."""
@@ -50,23 +50,23 @@ class Head:
     modified: datetime
     content_type: str = _OCTETS
     sha256: str = ""
-    """Hexadecimal, if the service has checked it when the object was written; empty if it was not asked to."""
+    """Hexadecimal, if the service verified it at the write; otherwise empty."""
     note: str = ""
-    """Of an object in quarantine: what is wrong with it."""
+    """The damage of an object in quarantine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presigned:
-    """A signed request. Anyone who has it may send it, any number of times, until it expires: it is a secret."""
+    """A signed request. A secret: whoever has it can send it repeatedly until it expires."""
 
     url: str
     headers: Mapping[str, str]
-    """Send them unchanged: the signature covers them."""
+    """Covered by the signature."""
 
 
 def place_from(where: str, *, environment: Mapping[str, str] | None = None) -> Place:
-    """The place that `s3://bucket/prefix` and the variables `PLANARENA_S3_ENDPOINT` and `PLANARENA_S3_PUBLIC_ENDPOINT`
-    name.
+    """The place of `s3://bucket/prefix`, with endpoints from `PLANARENA_S3_ENDPOINT` and
+    `PLANARENA_S3_PUBLIC_ENDPOINT`.
 
     Raises:
         ValueError: the URL names no bucket, or has another scheme.
@@ -84,14 +84,14 @@ def place_from(where: str, *, environment: Mapping[str, str] | None = None) -> P
 
 
 def client_for(endpoint: str | None, *, tries: int = 5, read_timeout: float = 30.0) -> Any:
-    """boto3's client, signed with the usual AWS variables. May be used by several threads."""
+    """boto3's client, with credentials from the usual AWS variables. Thread-safe."""
     config = Config(
         signature_version="s3v4",
         retries={"mode": "standard", "max_attempts": tries},
         connect_timeout=min(5.0, read_timeout),
         read_timeout=read_timeout,
         max_pool_connections=32,
-        # The stores give the SHA-256 themselves, and check what they read.
+        # The stores supply the SHA-256 of writes and verify reads.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         s3={"addressing_style": "path" if endpoint else "auto"},
@@ -100,16 +100,16 @@ def client_for(endpoint: str | None, *, tries: int = 5, read_timeout: float = 30
 
 
 class Bucket:
-    """The objects of a bucket whose keys begin with a prefix. May be used by several threads.
+    """The objects of a bucket whose keys begin with a prefix. Thread-safe.
 
-    Every method raises `StoreUnavailableError` where the service refuses, fails or does not answer.
+    Every method raises `StoreUnavailableError` if the service refuses, fails or does not respond.
     """
 
     def __init__(self, *, place: Place, client: Any = None, signer: Any = None) -> None:
         """Args:
-        place: where it is; the bucket must exist.
+        place: its location; the bucket must exist.
         client: boto3's client for `s3`; None: a new one.
-        signer: the client that signs URLs for browsers; None: a new one, if they reach the service.
+        signer: the client that signs URLs for browsers; None: a new one, if browsers reach the service.
         """
         self.place = place
         self._prefix = f"{place.prefix}/" if place.prefix else ""
@@ -117,7 +117,7 @@ class Bucket:
         self._signer = signer or (client_for(place.public_endpoint) if place.public_endpoint else None)
 
     def below(self, name: str) -> "Bucket":
-        """A folder of it."""
+        """The bucket with a longer prefix."""
         place = Place(
             bucket=self.place.bucket, prefix=f"{self._prefix}{name}",
             endpoint=self.place.endpoint, public_endpoint=self.place.public_endpoint,
@@ -140,7 +140,7 @@ class Bucket:
         raise AssertionError("unreachable")
 
     def head(self, key: str) -> Head | None:
-        """What the service knows of an object, or None if there is none."""
+        """The metadata of an object, or None if there is none."""
         try:
             with _errors(doing="read"):
                 answer = self._client.head_object(**self._named(key), ChecksumMode="ENABLED")
@@ -151,13 +151,12 @@ class Bucket:
             size=answer["ContentLength"],
             modified=answer["LastModified"],
             content_type=answer.get("ContentType", _OCTETS),
-            sha256=_hexadecimal(answer.get("ChecksumSHA256", "")),
+            sha256=_hex(answer.get("ChecksumSHA256", "")),
             note=answer.get("Metadata", {}).get("reason", ""),
         )
 
     def write(self, *, key: str, data: bytes, content_type: str, sha256: str = "", note: str = "") -> None:
-        """Write an object, whole or not at all. With its SHA-256 the service refuses bytes that were damaged on the
-        way, and keeps it for `head`."""
+        """Write an object atomically. With its SHA-256, the service refuses corrupted bytes, and `head` returns it."""
         more: dict[str, Any] = {"ChecksumSHA256": _base64(sha256)} if sha256 else {}
         if note:
             more["Metadata"] = _metadata(note)
@@ -165,13 +164,13 @@ class Bucket:
             self._client.put_object(**self._named(key), Body=data, ContentType=content_type, **more)
 
     def write_file(self, *, key: str, path: Path, content_type: str, sha256: str) -> None:
-        """The same with the bytes of a file, of at most 5 GB."""
+        """`write` for a file of at most 5 GB."""
         with path.open("rb") as file, _errors(doing="write"):
             checksum = _base64(sha256)
             self._client.put_object(**self._named(key), Body=file, ContentType=content_type, ChecksumSHA256=checksum)
 
     def read_part(self, key: str, *, start: int, most: int) -> bytes | None:
-        """Bytes of an object from `start` on, at most so many; None if there is none."""
+        """At most `most` bytes of an object from `start`; None if there is no object."""
         for tries_left in range(_TRIES - 1, -1, -1):
             try:
                 with _errors(doing="read"):
@@ -189,7 +188,7 @@ class Bucket:
         raise AssertionError("unreachable")
 
     def copy(self, *, key: str, target: str, note: str = "") -> bool:
-        """Copy an object within the bucket, with its content type. False if it is gone."""
+        """Copy an object within the bucket, with its content type. False if there is none."""
         source = {"Bucket": self.place.bucket, "Key": f"{self._prefix}{key}"}
         more: dict[str, Any] = {"ChecksumAlgorithm": "SHA256"}
         if note:
@@ -202,7 +201,7 @@ class Bucket:
         return True
 
     def delete(self, key: str) -> None:
-        """Delete an object, if it is there."""
+        """Delete an object, if it exists."""
         with _errors(doing="delete"):
             self._client.delete_object(**self._named(key))
 
@@ -221,7 +220,7 @@ class Bucket:
                 yield Head(key=item["Key"].removeprefix(self._prefix), size=item["Size"], modified=item["LastModified"])
 
     def presigned_write(self, *, key: str, size: int, content_type: str, sha256: str, seconds: int) -> Presigned:
-        """A request that writes these bytes, and no others, under this key. Its body is theirs."""
+        """A signed request that writes the bytes with this digest, as its body, under a key."""
         parameters = {
             **self._named(key), "ContentType": content_type, "ContentLength": size, "ChecksumSHA256": _base64(sha256),
         }  # fmt: skip
@@ -231,8 +230,7 @@ class Bucket:
         return Presigned(url=url, headers=headers)
 
     def presigned_read(self, *, key: str, content_type: str, seconds: int) -> str | None:
-        """A URL under which a browser reads an object; None: browsers do not reach the service. It answers with this
-        content type, whatever the object was written with."""
+        """A URL by which a browser reads an object, with this content type; None: browsers do not reach the service."""
         if self._signer is None:
             return None
         parameters = {
@@ -262,7 +260,7 @@ def _errors(*, doing: str) -> Iterator[None]:
         code = error.response.get("Error", {}).get("Code", "")
         raise StoreUnavailableError(f"the bucket refuses to {doing} ({status} {code})", status=status) from error
     except BotoCoreError as error:
-        # Their messages hold addresses, and these may hold signatures: they are for the log of this process only.
+        # The cause's message may contain an address with a signature: it belongs into the log of this process only.
         raise StoreUnavailableError(f"the bucket is not reached ({type(error).__name__})") from error
 
 
@@ -274,8 +272,8 @@ def _base64(sha256: str) -> str:
     return base64.b64encode(bytes.fromhex(sha256)).decode()
 
 
-def _hexadecimal(checksum: str) -> str:
-    """Of a whole object; empty if the service has another kind of checksum, such as that of an upload in parts."""
+def _hex(checksum: str) -> str:
+    """The hexadecimal SHA-256; empty for other checksums, such as those of multipart uploads."""
     try:
         digest = base64.b64decode(checksum, validate=True)
     except ValueError:

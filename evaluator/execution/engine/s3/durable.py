@@ -1,9 +1,8 @@
-"""A site's store in a bucket: what it holds exists nowhere else, so that nothing is deleted without a copy.
+"""A site's store in a bucket. It has the only copy of its objects, so nothing is deleted without a copy.
 
 objects/ab/cdef...                 objects by their SHA-256
 quarantine/<digest>.<nanoseconds>  damaged objects, with the reason in their metadata
-collected/ab/cdef...               garbage: read from there and put back if a result names it after all, and deleted
-                                   by a later collection
+collected/ab/cdef...               garbage: restored if a result references it after all, deleted by a later collection
 """
 
 import hashlib
@@ -20,14 +19,14 @@ from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingEr
 
 _COLLECTED = "collected/"
 _THREADS = 16
-"""Each waits for the network."""
+"""Concurrent requests."""
 
 
 class DurableS3Store(S3Store):
     """A site's store under a prefix of a bucket.
 
-    An object counts as present only if the service has checked the SHA-256 of its bytes when they were written, or,
-    where it keeps none, if its bytes were read and have it.
+    An object counts as present only if the service verified its SHA-256 at the write, or, if the service has no
+    checksum, if its bytes were read and have the digest.
     """
 
     def __init__(self, bucket: Bucket) -> None:
@@ -54,7 +53,7 @@ class DurableS3Store(S3Store):
             return list(pool.map(self.put, artefacts))
 
     def media_type(self, digest: str) -> MediaType | None:
-        """Of an object that is present and whole; None: there is none."""
+        """The media type of an intact object; None if there is none."""
         if not is_digest(digest):
             return None
         head = self.bucket.head(object_key(digest))
@@ -64,7 +63,7 @@ class DurableS3Store(S3Store):
             return None
         if head.sha256 == digest and head.content_type in list(MediaType):
             return MediaType(head.content_type)
-        # Damage is moved to the quarantine when it is read, and what is not read was not checked by anybody.
+        # Not verified by the service: read it, which moves a damaged object to the quarantine.
         try:
             return self.get(digest).media_type
         except (ObjectDamagedError, ObjectMissingError):
@@ -83,16 +82,17 @@ class DurableS3Store(S3Store):
         return recovered
 
     def presigned_write(self, *, digest: str, size: int, media_type: MediaType, seconds: int) -> Presigned:
-        """A request that puts this object into the store: the service refuses other bytes."""
+        """A signed request that stores this object. The service refuses other bytes."""
         key, content_type = object_key(digest), media_type.value
         return self.bucket.presigned_write(
             key=key, size=size, content_type=content_type, sha256=digest, seconds=seconds
         )
 
     def presigned_picture(self, *, digest: str, seconds: int) -> str | None:
-        """A URL that shows a picture to a browser until it expires; None: there is no such picture, or no way.
+        """A temporary URL of a picture for browsers; None if there is no such picture or browsers do not reach the
+        service.
 
-        Only pictures, since browsers do not run scripts in what is served as one.
+        Only pictures, in which browsers do not run scripts.
         """
         if self.bucket.place.public_endpoint is None:
             return None
@@ -103,36 +103,28 @@ class DurableS3Store(S3Store):
 
     def collect(self, *, keep: Container[str], before: float, dry_run: bool) -> Garbage:
         then = datetime.fromtimestamp(before, tz=UTC)
-        if not dry_run:
-            self._empty_collected(keep=keep, then=then)
-        count = size = 0
-        for head in self.bucket.list(OBJECTS):
-            digest = digest_in(head.key)
-            if not digest or digest in keep or head.modified >= then:
-                continue
-            # A bucket does not note uses: results that named it a moment ago find it among what is collected.
-            if dry_run or self._set_aside(digest):
-                count, size = count + 1, size + head.size
-        return Garbage(count, size)
-
-    def _set_aside(self, digest: str) -> bool:
-        if not self.bucket.copy(key=object_key(digest), target=_collected_key(digest)):
-            return False
-        self.bucket.delete(object_key(digest))
-        return True
-
-    def _empty_collected(self, *, keep: Container[str], then: datetime) -> None:
-        """Delete what was collected long ago, and put back what has been named since."""
-        for head in self.bucket.list(_COLLECTED):
+        for head in () if dry_run else self.bucket.list(_COLLECTED):
             digest = digest_in(OBJECTS + head.key.removeprefix(_COLLECTED))
             if digest and digest in keep:
                 self._put_back(digest)
             elif head.modified < then:
                 self.bucket.delete(head.key)
+        count = size = 0
+        for head in self.bucket.list(OBJECTS):
+            digest = digest_in(head.key)
+            if not digest or digest in keep or head.modified >= then:
+                continue
+            if not dry_run:
+                # A bucket does not record uses. Results that have just referenced the object find its copy.
+                if not self.bucket.copy(key=head.key, target=_collected_key(digest)):
+                    continue
+                self.bucket.delete(head.key)
+            count, size = count + 1, size + head.size
+        return Garbage(count, size)
 
     def _put_back(self, digest: str) -> bool:
         key = _collected_key(digest)
-        # Asked first, since it is rarely there, and a copy is a write.
+        # The object rarely exists, and `head` is cheaper than a copy.
         return (
             is_digest(digest)
             and self.bucket.head(key) is not None
@@ -147,16 +139,19 @@ class S3Quarantine:
         self._bucket = bucket
 
     def entries(self) -> list[Quarantined]:
-        """All of them, the newest first."""
-        entries = (_entry(head=head, note=self._note(head)) for head in self._heads())
+        entries = []
+        for head in self._heads():
+            digest, nanoseconds = _parts(head.key)
+            details = self._bucket.head(head.key)
+            at, note = datetime.fromtimestamp(nanoseconds / 1e9, tz=UTC), details.note if details else ""
+            entries.append(Quarantined(digest=digest, at=at, reason=note, size=head.size))
         return sorted(entries, key=lambda entry: entry.at, reverse=True)
 
     def digests(self) -> set[str]:
-        """Digests that the damaged objects should have."""
         return {_parts(head.key)[0] for head in self._heads()}
 
     def read(self, entry: Quarantined) -> Artefact | None:
-        """What an entry holds, if anything reads it."""
+        """The artefact of an entry whose bytes turn out to be intact."""
         for head in self._heads(entry.digest):
             stored = self._bucket.read(head.key)
             if stored is not None and hashlib.sha256(stored[0]).hexdigest() == entry.digest:
@@ -167,18 +162,9 @@ class S3Quarantine:
     def _heads(self, digest: str = "") -> Iterator[Head]:
         return (head for head in self._bucket.list(f"{QUARANTINE}{digest}") if _parts(head.key)[0])
 
-    def _note(self, head: Head) -> str:
-        answer = self._bucket.head(head.key)
-        return answer.note if answer else ""
-
-
-def _entry(*, head: Head, note: str) -> Quarantined:
-    digest, nanoseconds = _parts(head.key)
-    return Quarantined(digest=digest, at=datetime.fromtimestamp(nanoseconds / 1e9, tz=UTC), reason=note, size=head.size)
-
 
 def _parts(key: str) -> tuple[str, int]:
-    """Digest and time in a key of the quarantine; nothing if it is another key."""
+    """Digest and time in a key of the quarantine; ("", 0) for other keys."""
     digest, _, nanoseconds = key.removeprefix(QUARANTINE).partition(".")
     return (digest, int(nanoseconds)) if is_digest(digest) and nanoseconds.isdecimal() else ("", 0)
 

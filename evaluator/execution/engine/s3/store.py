@@ -1,4 +1,4 @@
-"""A store in a bucket of S3 or a compatible service, which shows an object whole or not at all."""
+"""A store in a bucket of S3 or a compatible service, whose writes are atomic."""
 
 import logging
 import time
@@ -25,10 +25,9 @@ OBJECTS, QUARANTINE = "objects/", "quarantine/"
 class S3Store:
     """`objects/ab/cdef...` and `steps/ab/cdef...` under a prefix of a bucket. The content type is the media type.
 
-    Nothing is ever removed: a life-cycle rule of the bucket does that, and a step whose object is gone counts as never
-    executed. A damaged object is moved to `quarantine/<digest>.<nanoseconds>`, with the reason in its metadata; the
-    rule may remove it like any other, since workers execute the step again. boto3 tries again what may succeed later,
-    and signs with the usual AWS variables.
+    Removes nothing: use a life-cycle rule of the bucket. A step whose object is gone counts as not executed. A damaged
+    object is moved to `quarantine/<digest>.<nanoseconds>`, with the reason in its metadata; the rule may remove it,
+    since workers execute the step again.
     """
 
     parallel_writes = 8
@@ -43,25 +42,28 @@ class S3Store:
         return [digest for digest in digests if not self.has(digest)]
 
     def get(self, digest: str) -> Artefact:
-        stored = self.bucket.read(object_key(digest)) if is_digest(digest) else None
-        if stored is None:
-            raise ObjectMissingError(f"the store has no object {digest}")
-        artefact, reason = _read(digest=digest, data=stored[0], content_type=stored[1])
-        if artefact is not None:
-            return artefact
-        # Once more: what was damaged on the way is not damaged in the bucket.
-        stored = self.bucket.read(object_key(digest))
-        if stored is None:
-            raise ObjectMissingError(f"the store has no object {digest} any more")
-        artefact, reason = _read(digest=digest, data=stored[0], content_type=stored[1])
-        if artefact is not None:
-            return artefact
+        reason = ""
+        # Twice: damage in transit is no damage in the bucket.
+        for _ in range(2):
+            stored = self.bucket.read(object_key(digest)) if is_digest(digest) else None
+            if stored is None:
+                raise ObjectMissingError(f"the store has no object {digest}{' any more' if reason else ''}")
+            try:
+                artefact = Artefact(data=stored[0], media_type=MediaType(stored[1]))
+            except ValueError:
+                reason = f"has the content type {stored[1]!r}"
+                continue
+            if artefact.digest == digest:
+                return artefact
+            reason = f"has the digest {artefact.digest}"
+        assert stored is not None
         raise self._damaged(digest=digest, data=stored[0], content_type=stored[1], reason=reason)
 
     def put(self, artefact: Artefact) -> str:
         digest = artefact.digest
         if not self.has(digest):
-            self._write(digest=digest, artefact=artefact)
+            content_type = artefact.media_type.value
+            self.bucket.write(key=object_key(digest), data=artefact.data, content_type=content_type, sha256=digest)
         return digest
 
     def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
@@ -83,12 +85,8 @@ class S3Store:
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def _write(self, *, digest: str, artefact: Artefact) -> None:
-        content_type = artefact.media_type.value
-        self.bucket.write(key=object_key(digest), data=artefact.data, content_type=content_type, sha256=digest)
-
     def _damaged(self, *, digest: str, data: bytes, content_type: str, reason: str) -> ObjectDamagedError:
-        """Move a damaged object to the quarantine, and the error to raise. First the copy: it is never in neither."""
+        """Move a damaged object to the quarantine and return the error to raise. Copies before it deletes."""
         key = f"{QUARANTINE}{digest}.{time.time_ns()}"
         try:
             self.bucket.write(key=key, data=data, content_type=content_type, note=reason)
@@ -112,19 +110,10 @@ def object_key(digest: str) -> str:
 
 
 def digest_in(key: str) -> str:
-    """The digest in an object's key; empty if it is another key."""
+    """The digest in an object's key; empty for other keys."""
     digest = key.removeprefix(OBJECTS).replace("/", "", 1)
     return digest if is_digest(digest) and object_key(digest) == key else ""
 
 
 def _step_key(key: str) -> str:
     return f"steps/{key[:2]}/{key[2:]}"
-
-
-def _read(*, digest: str, data: bytes, content_type: str) -> tuple[Artefact | None, str]:
-    """The artefact, or None and what is wrong with it."""
-    try:
-        artefact = Artefact(data=data, media_type=MediaType(content_type))
-    except ValueError:
-        return None, f"has the content type {content_type!r}"
-    return (artefact, "") if artefact.digest == digest else (None, f"has the digest {artefact.digest}")

@@ -56,7 +56,7 @@ def test_what_is_under_way_can_be_read(gated):
 def test_written_says_whether_the_first_writes_are_over(gated):
     behind = WritesBehind(gated)
     behind.put(encode("one"))
-    asked = behind.asked
+    asked = behind.submitted
     assert not behind.written(asked)
     gated.gate.set()
     behind.flush()
