@@ -38,13 +38,8 @@ class BoardFacts(NamedTuple):
     suite: str
     suite_version: str
     suite_digest: str
-    profile: str
-    profile_digest: str
-    split: str
-    samples: int
-    data_digest: str
-    season: str
-    """Empty for open data."""
+    conditions: Mapping[str, str | int]
+    """By column, what the rows were measured under."""
     snapshot: int
     snapshot_digest: str
 
@@ -78,9 +73,8 @@ def columns(facts: BoardFacts) -> dict[str, Kind]:
         (float, (f"reliability_{name}_{end}" for name in RELIABILITY for end in _ENDS)),
         (float, ("usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens")),
         (datetime, ("finished",)),
-        (str, ("evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split")),
-        (int, ("samples",)),
-        (str, ("data_digest", "season")),
+        (str, ("evaluation", "suite", "suite_version", "suite_digest")),
+        *((type(value), (name,)) for name, value in facts.conditions.items()),
         (int, ("snapshot",)),
         (str, ("snapshot_digest",)),
     ]
@@ -124,8 +118,7 @@ def _line(*, row: Row, facts: BoardFacts) -> list[Any]:
     line += [(reliability.get(name) or {}).get(end, "") for name in RELIABILITY for end in _ENDS]
     line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
     line += [row["finished"], f"{facts.site}/evaluations/{row['evaluation']}/", facts.suite, facts.suite_version]
-    line += [facts.suite_digest, facts.profile, facts.profile_digest, facts.split, facts.samples]
-    return [*line, facts.data_digest, facts.season, facts.snapshot, facts.snapshot_digest]
+    return [*line, facts.suite_digest, *facts.conditions.values(), facts.snapshot, facts.snapshot_digest]
 
 
 def _ranged_columns(facts: BoardFacts) -> list[Column]:

@@ -51,12 +51,7 @@ def table_facts(board: Exported) -> BoardFacts:
         suite=suite.slug,
         suite_version=suite.version,
         suite_digest=suite.digest,
-        profile=snapshot.profile,
-        profile_digest=snapshot.profile_digest,
-        split=snapshot.split,
-        samples=snapshot.samples,
-        data_digest=snapshot.data_digest,
-        season=snapshot.season_id or "",
+        conditions={name: "" if value is None else value for name, value in RunConditions.to_json(snapshot).items()},
         snapshot=snapshot.number,
         snapshot_digest=snapshot.digest,
     )

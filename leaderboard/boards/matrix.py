@@ -1,7 +1,7 @@
 """The scores of a board's planners on each task, for the heat map.
 
 A cell is the task's value in the board's ranking column, the same score that the pages of the evaluations list. On a
-hidden split there is no matrix until the season is closed, and the texts of requests are left out.
+hidden split there is no matrix until the data are public, and the texts of requests are left out.
 """
 
 import csv

@@ -6,21 +6,15 @@ from typing import Any
 from django.db import connection, models
 
 from leaderboard.boards.differences import unpack
-from leaderboard.catalog.models import Season, Suite
+from leaderboard.catalog.models import MeasuringConditions, Suite
 from leaderboard.evaluations.models import Evaluation
 
 
-class Snapshot(models.Model):
+class Snapshot(MeasuringConditions):
     """One published state of a board. Snapshots never change, except that names of deleted users are erased
     (`packing.py`)."""
 
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots")
-    profile = models.CharField(max_length=40)
-    profile_digest = models.CharField(max_length=64)
-    split = models.CharField(max_length=20)
-    samples = models.PositiveIntegerField()
-    data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="snapshots")
     number = models.PositiveIntegerField()
     stored = models.JSONField(null=True)
     """The content of a board's newest snapshot; null if packed."""

@@ -20,7 +20,7 @@ from leaderboard.platform.lru_cache import SharedCache
 
 Table = NDArray[np.float32]
 _MOST_BYTES = 256 * 2**20
-"""Size of the cached scores per process: 1,000 planners on a season of 2,000 requests and 32 samples."""
+"""Size of the cached scores per process: 1,000 planners on 2,000 requests and 32 samples."""
 _READ_TOGETHER = 1_300_000
 """Scores per query, which bounds how many are in memory as Python floats."""
 Runs = Mapping[str, Sequence[str]]

@@ -5,13 +5,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, Max, Q, QuerySet, When
 from django.db.models.functions import Greatest, Now
 
 from evaluator.core import canonical_json
-from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.boards.anchors import normalised_scores
 from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
@@ -21,9 +19,9 @@ from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.task_values import keep_values
-from leaderboard.catalog.library import profile_of, samples_of, split_of
+from leaderboard.catalog.hidden_data import present_data
+from leaderboard.catalog.library import RunConditions, profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import open_seasons
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board, lock_board
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
@@ -66,13 +64,11 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     keep_values(suite=suite, evaluations=ranked)
     snapshot = Snapshot.objects.create(
         suite=suite,
-        profile=evaluation.profile,
-        season_id=evaluation.season_id,
         number=(last or 0) + 1,
         stored=content,
         digest=digest,
         task_order=packed_order(suite=suite, rows=content["rows"]),
-        **conditions._asdict(),
+        **RunConditions.of(evaluation)._asdict(),
     )
     if newest is not None:
         withdraw_rows(before=newest, after=snapshot)
@@ -96,16 +92,16 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     are not read with them.
 
     Boards for the profile, split and samples that this installation evaluates with come before any other, so that
-    nobody moves the usual board aside by evaluating under other conditions; of these the present season's.
+    nobody moves the usual board aside by evaluating under other conditions; of these, those
+    on the present hidden data.
     """
     found = list(suites)
-    present = open_seasons().first() if settings.SPLIT == HIDDEN else None
     usual = Q(pk__in=[])
     for suite in found:
         usual |= Q(suite=suite, profile=profile_of(suite), split=split_of(suite), samples=samples_of(suite))
     snapshots = (
         Snapshot.objects.filter(suite__in=found)
-        .annotate(preference=Case(When(usual & Q(season=present), then=0), When(usual, then=1), default=2))
+        .annotate(preference=Case(When(usual & present_data(), then=0), When(usual, then=1), default=2))
         .order_by("suite", "preference", "-number")
         .distinct("suite")
         .select_related("signature")
@@ -114,15 +110,11 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     return {snapshot.suite_id: snapshot for snapshot in snapshots}
 
 
-def newest_of_seasons(slug: str) -> QuerySet[Snapshot]:
-    """The newest snapshot of each season of a suite, whatever its version. Contents are not read with them."""
-    return (
-        Snapshot.objects.filter(suite__slug=slug, season__isnull=False)
-        .order_by("season", "-number")
-        .distinct("season")
-        .select_related("suite", "signature")
-        .defer(*NOT_SHOWN)
-    )
+def snapshots_of(slug: str) -> QuerySet[Snapshot]:
+    """Every snapshot of a suite, over all its versions and conditions, the newest first. Contents are not read with
+    them."""
+    snapshots = Snapshot.objects.filter(suite__slug=slug).select_related("suite", "signature")
+    return snapshots.defer(*NOT_SHOWN).order_by("-number")
 
 
 def conditions_of(snapshot: Snapshot) -> Conditions:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Reason
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
+from leaderboard.catalog.hidden_data import REHEARSAL, USUAL_DATA, DataChoice, NoSeedError, checked_seed, chosen_season
 from leaderboard.catalog.models import Season, Suite
-from leaderboard.catalog.seasons import REHEARSAL, NoSeedError, checked_seed, chosen_season
 from leaderboard.people.models import User
 from leaderboard.platform.database import give_connection_back
 from leaderboard.platform.problems import ProblemError
@@ -329,7 +328,7 @@ NO_PROFILE = "none"
 
 
 class RunConditions(NamedTuple):
-    """What is recorded of an evaluation's conditions; the names are those of `Evaluation`'s fields."""
+    """The conditions of an evaluation, named as the fields of `MeasuringConditions`."""
 
     profile: str
     profile_digest: str
@@ -339,13 +338,18 @@ class RunConditions(NamedTuple):
     season: Season | None
     """None on open data."""
 
+    @property
+    def season_id(self) -> str | None:
+        """As rows have it."""
+        return None if self.season is None else self.season.pk
+
     @classmethod
     def of(cls, row: Any) -> "RunConditions":
         """Those of an evaluation or a snapshot."""
         return cls(**{name: getattr(row, name) for name in cls._fields})
 
     @classmethod
-    def to_json(cls, row: Any) -> dict[str, JsonValue]:
+    def to_json(cls, row: Any) -> dict[str, str | int | None]:
         """Those of an evaluation or a snapshot as a JSON object, the season by its name."""
         return {name: getattr(row, "season_id" if name == "season" else name) for name in cls._fields}
 
@@ -366,27 +370,24 @@ def samples_of(suite: Suite) -> int:
     return int(settings.SAMPLES) if suite.conditions["samples"] else 1
 
 
-def conditions_of(suite: Suite, *, season: str = "") -> RunConditions:
+def conditions_of(suite: Suite, *, choice: DataChoice = USUAL_DATA) -> RunConditions:
     """The conditions of a new evaluation of a suite.
-
-    Args:
-        season: name of an open season, or `REHEARSAL` for open data; empty: the present one.
 
     Raises:
         NotReadyError: profile or data cannot be read, or the season's seed is not the announced one.
-        SeasonRefusedError: the suite has hidden data here, and the season is not open.
+        DataRefusedError: the suite has hidden data here, and the season is not open.
     """
     profile = profile_of(suite)
-    split = open_split(suite) if season == REHEARSAL else split_of(suite)
-    found = chosen_season(season) if split == HIDDEN else None
-    digest = data_digest(suite=suite, profile=profile, split=split, season=found.name if found else None)
+    split = open_split(suite) if choice.season == REHEARSAL else split_of(suite)
+    chosen = chosen_season(choice.season) if split == HIDDEN else None
+    digest = data_digest(suite=suite, profile=profile, split=split, season=chosen.name if chosen else None)
     return RunConditions(
         profile=profile,
         profile_digest=library().rules_digest(suite=suite.slug, profile=profile),
         split=split,
         samples=samples_of(suite),
         data_digest=digest,
-        season=found,
+        season=chosen,
     )
 
 
@@ -395,17 +396,36 @@ def open_split(suite: Suite) -> str:
     return str(suite.conditions["splits"][0])
 
 
-def data_digest(*, suite: Suite, profile: str, split: str, season: str | None) -> str:
-    """Digest of the data of an evaluation, with the commitment of its season.
+def data_digest(*, suite: Suite, profile: str, split: str, season: str | None = None) -> str:
+    """Digest of the data of an evaluation.
+
+    Args:
+        season: name of the season of hidden data, whose commitment is part of the digest; None: open data.
 
     Raises:
         NotReadyError: there are no data, or the season's seed is not the announced one.
     """
-    seed = hidden_seed(suite=suite, season=season)
+    seed = _hidden_seed(suite=suite, season=season)
     return library().data_digest(suite=suite.slug, profile=profile, split=split, season=season or "", seed=seed)
 
 
-def hidden_seed(*, suite: Suite, season: str | None) -> str | None:
+def not_run_reasons(*, suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
+    """Why tasks of a suite cannot run under these conditions, by task key; tasks that can run are left out.
+
+    Raises:
+        NotReadyError: profile, data or seed are not available.
+    """
+    seed = _hidden_seed(suite=suite, season=conditions.season_id)
+    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split, seed=seed)
+
+
+def data_of_rerun(*, suite: Suite, before: str) -> DataChoice:
+    """The data of a re-run: a rehearsal where the first run, on the split `before`, was one."""
+    is_rehearsal = split_of(suite) == HIDDEN and before != HIDDEN
+    return DataChoice(season=REHEARSAL if is_rehearsal else "")
+
+
+def _hidden_seed(*, suite: Suite, season: str | None) -> str | None:
     """The seed of a suite's data in a season; None for open data.
 
     Raises:

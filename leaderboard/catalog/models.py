@@ -113,6 +113,30 @@ class Season(models.Model):
         return self.name
 
 
+class MeasuringConditions(models.Model):
+    """What an evaluation is measured under besides its suite; the evaluations of a board share it."""
+
+    profile = models.CharField(max_length=40)
+    """Name of the profile; `none` for suites that judge plans."""
+    profile_digest = models.CharField(max_length=64)
+    """Digest of the profile; for suites that judge plans, of the rules that they are judged by."""
+    split = models.CharField(max_length=20)
+    samples = models.PositiveIntegerField()
+    data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """Of the data, with the commitment of the season (`evaluator.core.suites.hidden`)."""
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="%(class)ss")
+    """The season of the hidden data; null: open data."""
+
+    class Meta:
+        abstract = True
+
+
+CONDITION_COLUMNS = ("profile", "profile_digest", "split", "samples", "data_digest", "season_id")
+"""The columns of `MeasuringConditions`."""
+RELATED_CONDITIONS = "season"
+"""The row beside an evaluation or a snapshot that says whether its data are public, for `select_related`."""
+
+
 class SeasonData(models.Model):
     """What is published of a suite's hidden data in a season."""
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
-from leaderboard.catalog.seasons import NoSeedError, SeedElsewhereError, seed_of
+from leaderboard.catalog.hidden_data import NoSeedError, SeedElsewhereError, seed_of
 from leaderboard.evaluations.causes import GOLD, RAN, beside, find_causes_of, record_of_fault
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import read_record, server_store

@@ -19,9 +19,9 @@ from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.of_records import CauseContext, causes_by_reason, causes_of
 from evaluator.scoring.causes.taxonomy import Cause, Finding
+from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Task
-from leaderboard.catalog.seasons import NoSeedError, seed_of
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.platform.lru_cache import SharedCache

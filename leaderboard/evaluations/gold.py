@@ -1,4 +1,4 @@
-"""Who sees gold plans, and everything that gives them away, and how single tasks of an open season went. Pages, API,
+"""Who sees gold plans and everything that gives them away, and the results of single tasks on hidden data. Pages, API,
 records, comparisons and files ask here.
 
 While a split is hidden, its gold plans are for operators only: a planner that has read them is not measured any more.
@@ -7,24 +7,23 @@ site evaluates the hidden one.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseBase
 from django.utils.cache import patch_cache_control
 
 from evaluator.core.suites.base import Panel
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.planners.bundled import KNOW_GOLD
+from leaderboard.catalog.hidden_data import TasksWithheldError, are_public, public_data, when_public
 from leaderboard.catalog.library import split_of
-from leaderboard.catalog.models import Season, Suite
+from leaderboard.catalog.models import RELATED_CONDITIONS, MeasuringConditions, Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader, public_now
 from leaderboard.planners.models import Planner
 from leaderboard.platform.operators import is_operator
-from leaderboard.platform.problems import ProblemError
 
-RELATED = ("suite", "season", "submission__planner")
+RELATED = ("suite", RELATED_CONDITIONS, "submission__planner")
 """What the decisions here read of an evaluation besides its own fields, for `select_related`."""
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
     "data": {
@@ -90,49 +89,27 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     return Withheld(data=hidden, gold=True, plan=plan, tasks=tasks)
 
 
-class OnSplit(Protocol):
-    """What an evaluation or a snapshot says of its data."""
-
-    split: str
-    season: Season | None
-
-
-class TasksWithheldError(ProblemError, PermissionDenied):
-    """How single tasks went is withheld until the season closes; the message is a sentence for readers."""
-
-    status = 403
-    code = "season_open"
-
-
-def withholds_tasks(*, reader: Reader | None, of: OnSplit) -> bool:
-    """Whether a reader is not shown how single tasks went: on a hidden split, until its season is closed, everybody but
-    operators. Every address that shows a single task asks here, or `check_tasks`.
+def withholds_tasks(*, reader: Reader | None, of: MeasuringConditions) -> bool:
+    """Whether results of single tasks are withheld from a reader: on a hidden split, until its data are public, from
+    everybody but operators. Every address that shows a single task asks here, or `check_tasks`.
 
     Args:
         reader: None for what is made once and shown to several readers.
-        of: the evaluation, or the snapshot of a board, with its season.
+        of: the evaluation, or the snapshot of a board.
     """
-    if of.split != HIDDEN or (of.season is not None and of.season.closed is not None):
+    if of.split != HIDDEN or are_public(of):
         return False
     return reader is None or not is_operator(reader)
 
 
-def check_tasks(*, reader: Reader | None, of: OnSplit) -> None:
+def check_tasks(*, reader: Reader | None, of: MeasuringConditions) -> None:
     """Refuse to show single tasks where they are withheld.
 
     Raises:
         TasksWithheldError: they are.
     """
     if withholds_tasks(reader=reader, of=of):
-        raise TasksWithheldError(when_tasks_are_shown(of))
-
-
-def when_tasks_are_shown(of: OnSplit) -> str:
-    """Until when single tasks are withheld, as a sentence."""
-    if of.season is None:
-        return "Scores of single tasks on the hidden split are not shown."
-    when = f", which is planned for {of.season.closes:%Y-%m-%d}" if of.season.closes is not None else ""
-    return f"Scores of single tasks are shown when season {of.season.pk} closes{when}."
+        raise TasksWithheldError(when_public(of))
 
 
 def shows_parts(*, reader: Reader | None, of: Evaluation) -> bool:
@@ -142,18 +119,17 @@ def shows_parts(*, reader: Reader | None, of: Evaluation) -> bool:
 
 
 def records_are_open(evaluation: Evaluation) -> bool:
-    """Whether everybody may read the records of a hidden evaluation: its season is closed, so that its data can be made
-    from the published seed. The gold plans of a suite are the same in each season, and stay withheld."""
-    season = evaluation.season
-    return season is not None and season.closed is not None and not answers_with_gold(evaluation.submission.planner)
+    """Whether everybody may read the records of a hidden evaluation: its data are public. The gold plans of a suite are
+    the same in later hidden data, and stay withheld."""
+    return are_public(evaluation) and not answers_with_gold(evaluation.submission.planner)
 
 
 def is_open_record(digest: str) -> bool:
     """Whether an object of the hidden store is the record of a public evaluation whose records are open."""
-    found = TaskResult.objects.filter(
-        public_now(prefix="evaluation__submission__"), record_digest=digest, evaluation__season__closed__isnull=False
-    ).select_related("evaluation__season", "evaluation__submission__planner")
-    return any(records_are_open(one.evaluation) for one in found)
+    public = public_now(prefix="evaluation__submission__") & public_data("evaluation__")
+    results = TaskResult.objects.filter(public, record_digest=digest)
+    results = results.select_related(f"evaluation__{RELATED_CONDITIONS}", "evaluation__submission__planner")
+    return any(records_are_open(result.evaluation) for result in results)
 
 
 def answers_with_gold(planner: Planner) -> bool:

@@ -16,7 +16,7 @@ from django.db.models import QuerySet, Subquery
 
 from evaluator.core.records import Outcome
 from gpu_jobs.contract import Phase
-from leaderboard.catalog.models import Season, Suite, Task
+from leaderboard.catalog.models import MeasuringConditions, Suite, Task
 from leaderboard.people.models import Team
 from leaderboard.planners.models import Planner
 
@@ -232,8 +232,8 @@ class SubmittedEvaluations(models.Manager["Evaluation"]):
         return super().get_queryset().filter(verifies=None, member_of=None)
 
 
-class Evaluation(models.Model):
-    """A submission on one suite, under one profile, split and number of samples."""
+class Evaluation(MeasuringConditions):
+    """A submission on one suite, under its conditions."""
 
     objects = SubmittedEvaluations()
     """The default, also of `submission.evaluations`, so that no list has to leave the other rows out."""
@@ -251,17 +251,6 @@ class Evaluation(models.Model):
     """Which run on these requests a member is. The evaluation itself is the first one on unchanged requests."""
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
-    profile = models.CharField(max_length=40)
-    """Name of the profile; `none` for suites that judge plans."""
-    profile_digest = models.CharField(max_length=64)
-    """Digest of the profile; for suites that judge plans, of the rules that they are judged by."""
-    split = models.CharField(max_length=20)
-    samples = models.PositiveIntegerField()
-    data_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """Of the data, with the commitment of the season (`evaluator.core.suites.hidden`)."""
-    season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="evaluations")
-    """The season whose hidden data it runs on; null: open data."""
-
     state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
     """The fence: raised when the owner resumes or accepts, which leads back to states it was in; a transition names

@@ -12,8 +12,8 @@ from typing import Any, Self, TypeVar
 
 from django import forms
 
-from leaderboard.planners.fields import Field, Number, SeenBy, Text, Tick, Whole, YesNo
 from leaderboard.planners.models import Planner
+from leaderboard.platform.fields import Field, Number, SeenBy, Text, Tick, Whole, YesNo
 
 T = TypeVar("T")
 

@@ -22,10 +22,10 @@ from leaderboard.planners.data import (
     differing_declarations,
     price_problems,
 )
-from leaderboard.planners.fields import Field
 from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
+from leaderboard.platform.fields import Field
 from leaderboard.platform.problems import FieldErrors
 
 _KEPT = tuple(field for field in FIELDS if field.is_kept)

@@ -1,10 +1,10 @@
-"""Charging and refunding evaluations, and limits of a day and of a season. All belong into the transaction of what they
-are for.
+"""Charging and refunding evaluations, daily quotas, and the limit of a planner on hidden data. All run in the
+transaction of what they charge.
 
-A season limits how often a planner is evaluated on its hidden data, since many tries would fit it to them. What counts
-is what the planner is (`planners.services.identity_of`), for the user who submits it and for the team: neither another
-name nor another member gives further tries. It is counted from the ledger: charges without refunds. An operator's own
-re-runs are not charged.
+The evaluations of a planner on the same hidden data are limited, since many tries would fit it to them. What counts is
+what the planner is (`planners.services.identity_of`), for the user who submits it and for the team: neither another
+name nor another member gives further tries. They are counted from the ledger: charges without refunds. An operator's
+own re-runs are not charged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,7 @@ from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from evaluator.core.canonical_json import framed
-from evaluator.core.suites.hidden import HIDDEN
-from leaderboard.catalog.seasons import open_seasons
+from leaderboard.catalog.hidden_data import planner_limit
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationReason, EvaluationState, Submission
 from leaderboard.evaluations.states import Entered
 from leaderboard.people.models import Team, User
@@ -278,55 +277,28 @@ def refund_if_due(event: Entered) -> None:
         refund(evaluation_id=event.evaluation_id, reason=why)
 
 
-class SeasonQuotaError(ProblemError):
-    """The planner has none left of a season; nothing was changed. The message is a sentence for the user."""
-
-    code = "season_quota_exceeded"
-
-    def __init__(self, *, planner: str, suite: str, season: str, limit: int, used: int) -> None:
-        self._facts = {"suite": suite, "season": season, "limit": limit, "used": used}
-        super().__init__(
-            f"{planner} has used {used} of the {limit} evaluations of the suite {suite} that a planner may have on the "
-            f"hidden data of season {season}, those under other names included. The next season begins with none used; "
-            "an evaluation that is refunded is free again, but not without end."
-        )
-
-    def facts(self) -> dict[str, Any]:
-        return self._facts
-
-
-def limit_of_open_seasons() -> int:
-    """Evaluations that a planner may have of a suite on the hidden data of a season; 0: any number, or none is open."""
-    limit: int = settings.QUOTA_PER_PLANNER_AND_SEASON
-    return limit if limit and open_seasons().exists() else 0
-
-
-def check_season(evaluation: Evaluation) -> None:
-    """Refuse an evaluation that was queued and charged now if its planner has no more left in its season.
+def check_planner_limit(evaluation: Evaluation) -> None:
+    """Refuse an evaluation that was queued and charged now if its planner has no more left on these hidden data.
 
     Before: within the transaction that queued it.
     After: the limit holds, however many submit at once; or the caller's transaction must be rolled back.
 
     Raises:
-        SeasonQuotaError: the limit is reached.
+        PlannerLimitError: the limit is reached.
     """
-    limit: int = settings.QUOTA_PER_PLANNER_AND_SEASON
-    if not limit or evaluation.split != HIDDEN:
+    limit = planner_limit(evaluation)
+    if limit is None:
         return
     submission = evaluation.submission
     identity = identity_of(submission.planner)
     # Simultaneous submissions of one planner wait for each other here, and see each other's charges.
-    lock_until_commit(Lock.SEASON_QUOTA, framed(*identity).hex())
+    lock_until_commit(Lock.PLANNER_LIMIT, framed(*identity).hex())
     payer = Q(submission__submitted_by=submission.submitted_by_id)
     if submission.team_id is not None:
         payer |= Q(submission__team=submission.team_id)
     others = (
         Evaluation.objects.filter(
-            payer,
-            submission__planner__in=_same_planners(submission, identity=identity),
-            suite__slug=evaluation.suite.slug,
-            season=evaluation.season_id,
-            split=HIDDEN,
+            payer, limit.same_data, submission__planner__in=_same_planners(submission, identity=identity)
         )
         .exclude(pk=evaluation.pk)
         .annotate(net=Sum("quota_entries__amount", filter=Q(quota_entries__user__isnull=False)))
@@ -334,11 +306,8 @@ def check_season(evaluation: Evaluation) -> None:
     )
     charged = list(others.values_list("net", flat=True))
     used = sum(net > 0 for net in charged)
-    if used >= limit or len(charged) >= limit * CHARGES_PER_QUOTA:
-        slug = evaluation.suite.slug
-        raise SeasonQuotaError(
-            planner=submission.planner.name, suite=slug, season=str(evaluation.season_id), limit=limit, used=used
-        )
+    if used >= limit.most or len(charged) >= limit.most * CHARGES_PER_QUOTA:
+        raise limit.error(planner=submission.planner.name, used=used)
 
 
 def _same_planners(submission: Submission, *, identity: tuple[str, ...]) -> list[int]:

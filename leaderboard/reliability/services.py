@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.core.records import Outcome
+from evaluator.core.suites.hidden import HIDDEN
 from evaluator.reliability.shared_samples import samples_of_further_runs
 from leaderboard.catalog.library import RunConditions, data_digest, library
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState
@@ -105,9 +106,9 @@ def why_not(evaluation: Evaluation) -> str:
     kind = kind_of(evaluation.submission.planner)
     if not kind.can_be_asked_again:
         return f"{kind.noun} holds the same plan whatever is asked, and no confidence. {_INSTEAD}"
-    if evaluation.season_id is not None:
-        # Many runs on hidden data would be a way around the season's limit.
-        return "A season limits the runs on its hidden data: ask for the profile of an evaluation on open data."
+    if evaluation.split == HIDDEN:
+        # Many runs on hidden data would bypass the limit of a planner.
+        return "Runs on hidden data are limited: ask for the profile of an evaluation on open data."
     if ReliabilityProfile.objects.filter(evaluation=evaluation, measured_at=None).exists():
         return "The reliability profile is being measured."
     return ""
@@ -145,7 +146,7 @@ def _check_conditions(evaluation: Evaluation) -> None:
     """
     suite = evaluation.suite
     rules = library().rules_digest(suite=suite.slug, profile=evaluation.profile)
-    data = data_digest(suite=suite, profile=evaluation.profile, split=evaluation.split, season=None)
+    data = data_digest(suite=suite, profile=evaluation.profile, split=evaluation.split)
     if not suite.current or (rules, data) != (evaluation.profile_digest, evaluation.data_digest):
         raise NotPossibleError(
             "Suite, rules or data have changed since this evaluation: run it again, then ask for the profile of the "
@@ -177,8 +178,7 @@ def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]
 
 def conditions_of_run(evaluation: Evaluation) -> RunConditions:
     """The conditions that an evaluation ran under."""
-    fields: Mapping[str, object] = {name: getattr(evaluation, name) for name in RunConditions._fields}
-    return RunConditions(**fields)  # type: ignore[arg-type]  # the fields of `Evaluation` with these names
+    return RunConditions.of(evaluation)
 
 
 def _opened(evaluation: Evaluation, *, by: User, wanted: Sequence[Condition]) -> ReliabilityProfile:

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
-from evaluator.core.suites.hidden import HIDDEN
 from evaluator.scoring.metrics.undecided import ranged
-from leaderboard.catalog.library import split_of
+from leaderboard.catalog.hidden_data import DataRefusedError
+from leaderboard.catalog.library import data_of_rerun
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.visibility import NotPossibleError, acted_on_by, done_count, is_public
@@ -151,11 +150,9 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
         "suite", "submission__planner", "submission__submitted_by", "submission__team"
     ).get(pk=evaluation.pk)
     suite = _todays_suite(before)
-    # What was a rehearsal is one again.
-    is_rehearsal = split_of(suite) == HIDDEN and before.split != HIDDEN
     try:
-        entries = services.look_up([suite], season=REHEARSAL if is_rehearsal else "")
-    except SeasonRefusedError as error:
+        entries = services.look_up([suite], choice=data_of_rerun(suite=suite, before=before.split))
+    except DataRefusedError as error:
         raise NotPossibleError(str(error)) from error
     first = before.submission
     was_public = is_public(first)
@@ -181,7 +178,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
         )
         try:
             services.enter(submission=submission, entries=entries, charged=not for_owner)
-        except SeasonRefusedError as error:
+        except DataRefusedError as error:
             raise NotPossibleError(str(error)) from error
         if own_worker:
             mark(submission)

@@ -25,11 +25,11 @@ def anchors_of(suite: str) -> list[str]:
 def submit_anchors(*, suite: str, names: Sequence[str]) -> Sequence[Evaluation]:
     """Submit those of these bundled planners that have no evaluation yet, and return the evaluations of all of them.
 
-    No quota counts them. An evaluation that waits for its owner is resumed; one that failed or was cancelled is made
-    anew.
+    No quota counts them. An evaluation that waits for its owner is resumed; one that failed or was cancelled is
+    submitted again.
 
     Raises:
-        FieldErrors: a planner does not understand the suite, or no season is open.
+        FieldErrors: a planner does not understand the suite, or the site has no hidden data at present.
         NotReadyError: this installation cannot evaluate the suite at present.
     """
     owner, made = User.objects.get_or_create(username=OWNER)

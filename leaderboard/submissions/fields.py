@@ -1,11 +1,12 @@
-"""What is entered of a submission besides its planner, each value defined once (`planners/fields.py`)."""
+"""What is entered of a submission besides its planner, each value defined once (`platform/fields.py`)."""
 
 from typing import Any
 
 from django import forms
 
+from leaderboard.catalog.hidden_data import DATA_FIELDS
 from leaderboard.evaluations.models import SubmitterPriority, Visibility
-from leaderboard.planners.fields import Choice, Field, Moment, Text, Tick
+from leaderboard.platform.fields import Choice, Field, Moment, Text, Tick
 
 PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
 """What users write for their own order."""
@@ -77,15 +78,14 @@ VERSION = Text(
     example="3f2a9c1",
     longest=80,
 )
-SEASON = Text(
-    "season",
-    label="Season",
-    noun="season",
-    help="Name of an open season, whose hidden data it is evaluated on, or `rehearsal` for the public data. Empty: the "
-    "present season, where the site evaluates hidden data.",
-    page_help="A rehearsal runs on the public data and has a board of its own.",
-    example="",
-)
 
-BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (TEAM, VERSION, SEASON, PRIORITY, OWN_WORKER, VISIBILITY, EMBARGO_UNTIL)
+BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (
+    TEAM,
+    VERSION,
+    *DATA_FIELDS,
+    PRIORITY,
+    OWN_WORKER,
+    VISIBILITY,
+    EMBARGO_UNTIL,
+)
 """All but the planner and the suites."""

@@ -22,6 +22,7 @@ from django.utils.dateparse import parse_datetime
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.sandbox.admission.hub_lookup import DEADLINE_SECONDS
+from leaderboard.catalog.hidden_data import DATA_FIELDS
 from leaderboard.evaluations.models import IdempotencyKey, Submission
 from leaderboard.people.models import User
 from leaderboard.planners.data import PlannerData
@@ -210,7 +211,10 @@ SUBMISSION = JobKind(
 
 
 def _to_json(data: services.SubmissionData) -> dict[str, Any]:
-    beside = {name: getattr(data, name) for name in ("team", "version", "season", "priority", "visibility")}
+    beside = {
+        name: getattr(data, name)
+        for name in ("team", "version", *(field.name for field in DATA_FIELDS), "priority", "visibility")
+    }
     until = data.embargo_until
     return {
         **beside,

@@ -3,9 +3,9 @@
 import logging
 from datetime import timedelta
 
+from leaderboard.catalog.hidden_data import DataRefusedError
 from leaderboard.catalog.library import NotReadyError, TryLaterError
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import SeasonRefusedError
 from leaderboard.messages.incidents import claim_checks, close_incident, open_incident
 from leaderboard.messages.models import Fault
 from leaderboard.platform.problems import ProblemError
@@ -42,7 +42,7 @@ def check_again() -> bool:
     for incident in claim_checks(fault=Fault.NOT_READY, every=CHECK_EVERY):
         try:
             look_up(Suite.objects.filter(slug=incident.suite, current=True))
-        except (TryLaterError, SeasonRefusedError):
+        except (TryLaterError, DataRefusedError):
             continue
         except Exception:  # the status page shows the incident, whatever keeps the suite from being evaluated
             logger.exception("suite %s could not be checked", incident.suite)

@@ -13,10 +13,10 @@ from django.db import transaction
 
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.hidden import HIDDEN
-from leaderboard.catalog import seasons
-from leaderboard.catalog.library import RunConditions, conditions_of, hidden_seed, library, tasks_per_shard
+from leaderboard.catalog.hidden_data import USUAL_DATA, DataChoice, DataRefusedError, in_asking_order
+from leaderboard.catalog.hidden_data import problems as data_problems
+from leaderboard.catalog.library import RunConditions, conditions_of, not_run_reasons, tasks_per_shard
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.catalog.seasons import SeasonRefusedError
 from leaderboard.evaluations.models import (
     Evaluation,
     EvaluationReason,
@@ -37,18 +37,18 @@ from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue import canary
-from leaderboard.queue.entering import in_asking_order, queue_tasks
+from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.queue.shards import add_shards
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.unreachable import count_against_planner
-from leaderboard.quotas.services import charge, check_season
+from leaderboard.quotas.services import charge, check_planner_limit
 from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VERSION, VISIBILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubmissionData:
+class SubmissionData(DataChoice):
     """A submission as a user enters it, not checked yet."""
 
     planner: PlannerData
@@ -57,8 +57,6 @@ class SubmissionData:
     """Slug of the team that it is for; empty: for the user alone."""
     version: str = ""
     """Of the planner, in the submitter's words."""
-    season: str = ""
-    """Name of an open season, or `rehearsal` for open data; empty: the present one, where data are hidden."""
     priority: str = PRIORITY.default
     """Among the user's own evaluations: `low`, `normal` or `high`."""
     visibility: str = VISIBILITY.default
@@ -92,9 +90,9 @@ def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
     named, wrong = _look_up_names(user=user, data=data)
     planner = validate_planner(owner=user, data=data.planner, suites=data.suites, besides=wrong)
     try:
-        entries = look_up(named.suites, season=data.season)
-    except SeasonRefusedError as error:
-        raise FieldErrors({"season": [str(error)]}) from error
+        entries = look_up(named.suites, choice=data)
+    except DataRefusedError as error:
+        raise FieldErrors(error.errors) from error
     return ValidSubmission(
         user=user,
         planner=planner,
@@ -128,7 +126,7 @@ def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]
     wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
     wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
     unfit = VERSION.problem(VERSION.clean(data.version))
-    wrong = {**wrong_suites, **wrong_team, **({"version": [unfit]} if unfit else {}), **seasons.problems(data.season)}
+    wrong = {**wrong_suites, **wrong_team, **({"version": [unfit]} if unfit else {}), **data_problems(data)}
     return _Named(suites, team), {**wrong, **wrong_priority, **wrong_visibility}
 
 
@@ -140,10 +138,10 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
     are there, all or none of them; the reconciler is notified after the commit.
 
     Raises:
-        FieldErrors: since it was checked, its owner entered another planner of this name, or its season was closed;
-            nothing was changed.
+        FieldErrors: since it was checked, its owner entered another planner of this name, or its hidden data were
+            published; nothing was changed.
         QuotaExceededError: user or team has none left today; nothing was changed.
-        SeasonQuotaError: the planner has none left in the season; nothing was changed.
+        PlannerLimitError: the planner has none left on these hidden data; nothing was changed.
     """
     with transaction.atomic():
         submission = Submission.objects.create(
@@ -157,8 +155,8 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
         )
         try:
             enter(submission=submission, entries=valid.entries, charged=charged)
-        except SeasonRefusedError as error:
-            raise FieldErrors({"season": [str(error)]}) from error
+        except DataRefusedError as error:
+            raise FieldErrors(error.errors) from error
         record(
             by=valid.user,
             action=Action.SUBMITTED,
@@ -182,26 +180,19 @@ class SuiteEntry(NamedTuple):
     """By task: why it cannot run under these conditions."""
 
 
-def look_up(suites: Iterable[Suite], *, season: str = "") -> list[SuiteEntry]:
+def look_up(suites: Iterable[Suite], *, choice: DataChoice = USUAL_DATA) -> list[SuiteEntry]:
     """Today's conditions of these suites, in the order in which they are charged.
 
-    Args:
-        season: as `conditions_of` takes it.
-
     Raises:
-        SeasonRefusedError: nothing can be submitted to the season now.
+        DataRefusedError: nothing can be submitted to the chosen data now.
         NotReadyError: this installation cannot evaluate at present.
     """
     # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
     ordered = sorted(suites, key=lambda suite: suite.slug)
     entries = []
     for suite in ordered:
-        conditions = conditions_of(suite, season=season)
-        seed = hidden_seed(suite=suite, season=conditions.season.name if conditions.season else None)
-        not_run = library().not_run_reasons(
-            suite=suite.slug, profile=conditions.profile, split=conditions.split, seed=seed
-        )
-        entries.append(SuiteEntry(suite, conditions, not_run))
+        conditions = conditions_of(suite, choice=choice)
+        entries.append(SuiteEntry(suite, conditions, not_run_reasons(suite=suite, conditions=conditions)))
     return entries
 
 
@@ -209,15 +200,15 @@ def enter(*, submission: Submission, entries: Sequence[SuiteEntry], charged: boo
     """Queue one evaluation of the submission for each of these suites, within the present transaction.
 
     Raises:
-        SeasonRefusedError: its season was closed meanwhile; the transaction must be rolled back.
+        DataRefusedError: its hidden data were published meanwhile; the transaction must be rolled back.
         QuotaExceededError: user or team has none left today; the transaction must be rolled back.
-        SeasonQuotaError: the planner has none left in the season; the transaction must be rolled back.
+        PlannerLimitError: the planner has none left on these hidden data; the transaction must be rolled back.
     """
     for entry in entries:
         evaluation = _queue(submission=submission, entry=entry)
         if charged:
             charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
-            check_season(evaluation)
+            check_planner_limit(evaluation)
 
 
 def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]]]:
@@ -272,7 +263,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
         current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
         faults = TaskResult.objects.filter(OPEN_FAULTS, evaluation=current)
         open_keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
-        keys = in_asking_order(open_keys, suite=current.suite, season=current.season)
+        keys = in_asking_order(open_keys, suite=current.suite, of=current)
         planner = current.submission.planner
         shards, leasable = canary.split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
         first = Shard.objects.filter(evaluation=current).count()

@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from leaderboard.boards.web import api as boards
 from leaderboard.boards.web import signing_api as proofs
 from leaderboard.boards.web.api import BoardTasksView
-from leaderboard.catalog.web import api as catalog
+from leaderboard.catalog.web import urls as catalog
 from leaderboard.causes.web import api as causes
 from leaderboard.causes.web.api import BoardCausesView
 from leaderboard.evaluations.web.api import details, evaluations, results
@@ -70,13 +70,9 @@ urlpatterns = [
     path("rewards/<id:job_id>/", RewardsJobView.as_view(), name="rewards-job"),
     path("wait/", evaluations.NewWaitView.as_view(), name="new-wait"),
     path("quota/", quotas.QuotaView.as_view(), name="quota"),
-    path("seasons/", catalog.SeasonsView.as_view(), name="seasons"),
-    path("seasons/<slug:season>/", catalog.SeasonView.as_view(), name="season"),
-    path("suites/", catalog.SuitesView.as_view(), name="suites"),
+    *catalog.api_patterns,
     path("queue/", details.QueueView.as_view(), name="queue"),
     path("bundled-planners/", details.BundledPlannersView.as_view(), name="bundled-planners"),
-    path("suites/<slug:slug>/", catalog.SuiteView.as_view(), name="suite"),
-    path("suites/<slug:slug>/tasks/", catalog.TasksView.as_view(), name="tasks"),
     path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),

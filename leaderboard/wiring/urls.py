@@ -3,7 +3,6 @@
 from django.urls import include, path
 
 from leaderboard.boards.web.signing_api import keys
-from leaderboard.catalog.web.views import suite_page
 from leaderboard.evaluations.results.objects import artefact, hidden_artefact
 from leaderboard.help.web import documents
 from leaderboard.help.web.search import find
@@ -44,7 +43,7 @@ urlpatterns = [
     path("", include("leaderboard.people.web.profiles.urls")),
     path("", include("leaderboard.submissions.web.urls")),
     path("", include("leaderboard.evaluations.web.urls")),
-    path("", include(([path("suites/<slug:suite>/", suite_page, name="suite")], "suites"))),
+    path("", include("leaderboard.catalog.web.urls")),
     path("", include("leaderboard.boards.web.urls")),
     path("docs/", include((_DOCUMENTATION, "handbook"))),
     path("", include(([path("search/", find, name="find")], "search"))),

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from leaderboard.planners.fields import FIELD_TEMPLATE
 from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
+from leaderboard.platform.fields import FIELD_TEMPLATE
 from tests.browser.looking import EVERY_RULE, HEIGHTS, NARROW, WIDE
 
 pytestmark = [pytest.mark.full, pytest.mark.browser]

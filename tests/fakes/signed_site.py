@@ -362,8 +362,8 @@ class SignedSite:
         if extension == "csv":
             facts = BoardFacts(
                 columns=COLUMNS, site=self.site, suite="openagi", suite_version="1", suite_digest=SUITE.digest,
-                snapshot=proof["number"], snapshot_digest=proof["digest"], season=self.conditions.season,
-                **self.conditions.model_dump(include=set(MEASURED)),
+                snapshot=proof["number"], snapshot_digest=proof["digest"],
+                conditions=self.conditions.model_dump(exclude={"commitment"}),
             )  # fmt: skip
             return as_csv(facts=facts, rows=proof["content"]["rows"]).encode()
         return page(proof["content"]["rows"]).encode()

@@ -17,8 +17,8 @@ from django.urls import reverse
 
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN, asked_name
+from leaderboard.catalog.hidden_data import seed_of
 from leaderboard.catalog.models import Season, Task
-from leaderboard.catalog.seasons import seed_of
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.web.presenters import progress as progress_of

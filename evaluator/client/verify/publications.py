@@ -69,9 +69,8 @@ class _Shown:
         suite, conditions = self.statement.suite, self.statement.conditions
         return BoardFacts(
             columns=columns_of(suite), site=self.prefix, suite=suite.slug, suite_version=suite.version,
-            suite_digest=suite.digest, profile=conditions.profile, profile_digest=conditions.profile_digest,
-            split=conditions.split, samples=conditions.samples, data_digest=conditions.data_digest,
-            season=conditions.season, snapshot=self.statement.number, snapshot_digest=self.proof.digest,
+            suite_digest=suite.digest, conditions=conditions.model_dump(exclude={"commitment"}),
+            snapshot=self.statement.number, snapshot_digest=self.proof.digest,
         )  # fmt: skip
 
 
@@ -128,31 +127,30 @@ def _snapshot(shown: _Shown) -> dict[str, Any]:
 
 def _board(shown: _Shown) -> dict[str, Any]:
     """`/api/v1/boards/<suite>/`"""
-    statement, conditions = shown.statement, shown.statement.conditions
+    statement = shown.statement
     return {
         "suite": statement.suite.slug,
         "number": statement.number,
         "digest": shown.proof.digest,
         "created": _time(statement.created),
-        "profile": conditions.profile,
-        "profile_digest": conditions.profile_digest,
-        "split": conditions.split,
-        "samples": conditions.samples,
-        "data_digest": conditions.data_digest,
-        "season": conditions.season or None,
+        **_conditions(statement),
         "content": shown.proof.content,
     }
 
 
+def _conditions(statement: SnapshotStatement) -> dict[str, Any]:
+    conditions = statement.conditions
+    return {**conditions.model_dump(exclude={"commitment"}), "season": conditions.season or None}
+
+
 def _export(shown: _Shown) -> dict[str, Any]:
     """The snapshot as a JSON file, `planarena-board/1`."""
-    statement, conditions = shown.statement, shown.statement.conditions
-    names = ("profile", "profile_digest", "split", "samples", "data_digest")
+    statement = shown.statement
     return {
         "format": "planarena-board/1",
         "address": _address(shown.prefix + shown.path),
         "suite": {name: getattr(statement.suite, name) for name in ("slug", "version", "digest")},
-        "conditions": {**{name: getattr(conditions, name) for name in names}, "season": conditions.season or None},
+        "conditions": _conditions(statement),
         "snapshot": {
             "number": statement.number,
             "digest": shown.proof.digest,

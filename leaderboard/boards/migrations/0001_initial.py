@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                 ('task_order', models.BinaryField(null=True)),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('base', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='differences', to='boards.snapshot')),
-                ('season', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='snapshots', to='catalog.season')),
+                ('season', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='catalog.season')),
                 ('suite', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='snapshots', to='catalog.suite')),
             ],
             options={

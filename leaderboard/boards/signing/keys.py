@@ -11,7 +11,7 @@ from functools import cache
 from django.conf import settings
 
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
-from evaluator.core.signatures.envelope import Envelope, PrivateKey, seal
+from evaluator.core.signatures.envelope import Envelope, PrivateKey, PublicKey, seal
 from evaluator.core.signatures.statements import KeysStatement, KeyStatement
 from leaderboard.boards.models import SigningKey
 from leaderboard.platform.coordination.locks import Lock, lock_until_commit
@@ -44,6 +44,11 @@ def signing_key() -> PrivateKey | None:
 def first_signed_at() -> datetime | None:
     """When this site first signed anything, or None."""
     return SigningKey.objects.order_by("created").values_list("created", flat=True).first()
+
+
+def public_keys() -> dict[str, PublicKey]:
+    """All public keys of this site, by id."""
+    return {key.pk: PublicKey.from_text(key.public_key) for key in SigningKey.objects.all()}
 
 
 def _register(key: PrivateKey) -> SigningKey:

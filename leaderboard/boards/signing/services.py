@@ -1,4 +1,4 @@
-"""Signing evaluations, snapshots, withdrawals and the announcements of seasons. Idempotent: signatures never change.
+"""Signing evaluations, snapshots and withdrawals. Idempotent: signatures never change.
 
 Processes and sites without a key publish unsigned; `sign_unsigned` signs later.
 """
@@ -16,7 +16,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models import Q
 
-from evaluator.core.signatures.envelope import Envelope, PrivateKey, PublicKey, open_envelope, seal
+from evaluator.core.signatures.envelope import PrivateKey, seal
 from evaluator.core.signatures.statements import (
     MOST_WITHDRAWN,
     NAMES,
@@ -27,9 +27,7 @@ from evaluator.core.signatures.statements import (
     Name,
     Previous,
     RowDigests,
-    SeasonStatement,
     SnapshotStatement,
-    SuiteCommitment,
     SuiteFacts,
     TaskEntry,
     Withdrawals,
@@ -41,15 +39,13 @@ from evaluator.core.signatures.statements import (
     rows_that_left,
     tasks_digest,
 )
-from leaderboard.boards.models import EvaluationSignature, SigningKey, Snapshot, SnapshotSignature, Withdrawal
-from leaderboard.boards.signing.keys import first_signed_at, signing_key
-from leaderboard.catalog.models import Season, Suite
-from leaderboard.catalog.seasons import commitment_of, commitments_of
+from leaderboard.boards.models import EvaluationSignature, Snapshot, SnapshotSignature, Withdrawal
+from leaderboard.boards.signing.keys import first_signed_at, public_keys, signing_key
+from leaderboard.catalog.hidden_data import FACTS, facts_of, sign_announcements
+from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, lock_board
-from leaderboard.platform.audit import record
 from leaderboard.platform.database import database_now
-from leaderboard.platform.models import Action
 
 logger = logging.getLogger(__name__)
 
@@ -120,8 +116,7 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
     key = signing_key()
     if key is None:
         return None
-    if snapshot.season is not None:
-        sign_announcement(snapshot.season)
+    sign_announcements(of=snapshot, key=key, known=public_keys)
     # As PostgreSQL stores and the site serves it: `jsonb` rewrites some numbers.
     content = Snapshot.objects.get(pk=snapshot.pk).content
     salts = {
@@ -274,15 +269,13 @@ def suite_facts(suite: Suite) -> SuiteFacts:
 
 
 def _conditions(subject: Snapshot | Evaluation) -> Conditions:
-    season = subject.season_id or ""
     return Conditions(
         profile=subject.profile,
         profile_digest=subject.profile_digest,
         split=subject.split,
         samples=subject.samples,
         data_digest=subject.data_digest,
-        season=season,
-        commitment=commitment_of(season=season, suite=subject.suite.slug) if season else "",
+        **(dict.fromkeys(FACTS, "") | facts_of(subject, suite=subject.suite)),
     )
 
 
@@ -362,10 +355,9 @@ def sign_unsigned(*, everything: bool = False) -> tuple[int, int]:
     """
     with transaction.atomic():
         # Registers the key of a site that has published nothing since the key was configured.
-        if signing_key() is None:
+        if (key := signing_key()) is None:
             return 0, 0
-        for season in Season.objects.filter(closed=None).order_by("announced"):
-            sign_announcement(season)
+        sign_announcements(key=key, known=public_keys)
     since = None if everything else first_signed_at()
     for slug in sorted(set(Withdrawal.objects.filter(envelope=None).values_list("suite", flat=True))):
         with transaction.atomic():
@@ -397,41 +389,3 @@ def _evaluations(selected: Q) -> int:
     for start in range(0, len(ids), _EVALUATIONS_AT_ONCE):
         sign_when_possible(evaluation_ids=ids[start : start + _EVALUATIONS_AT_ONCE])
     return EvaluationSignature.objects.filter(pk__in=ids).count()
-
-
-def sign_announcement(season: Season) -> None:
-    """Sign what a season was announced with, unless its last announcement says that.
-
-    Before: within a transaction.
-    After: its last announcement names every suite of the season with its commitment, and the audit log has it; or this
-    process has no key, and one that has signs it (`sign_unsigned`).
-    """
-    # Two processes that sign at once would give two announcements one number.
-    season = Season.objects.select_for_update().get(pk=season.pk)
-    commitments = commitments_of(season)
-    last = season.announcements.order_by("-number").first()
-    if last is not None:
-        keys = {key.pk: PublicKey.from_text(key.public_key) for key in SigningKey.objects.all()}
-        signed = open_envelope(Envelope.model_validate(last.envelope), expected=SeasonStatement, keys=keys)
-        if {suite.suite: suite.commitment for suite in signed.suites} == commitments:
-            return
-    key = signing_key()
-    if key is None:
-        return
-    statement = SeasonStatement(
-        key=key.public.id,
-        season=season.pk,
-        number=1 if last is None else last.number + 1,
-        announced=season.announced,
-        opens=season.opens,
-        closes=season.closes,
-        signed=database_now(),
-        suites=[SuiteCommitment(suite=suite, commitment=commitment) for suite, commitment in commitments.items()],
-        previous=None if last is None else last.statement_digest,
-    )
-    envelope = seal(statement=statement, key=key)
-    season.announcements.create(
-        number=statement.number, envelope=envelope.model_dump(mode="json"), statement_digest=envelope.digest
-    )
-    details = {"number": statement.number, "statement": envelope.digest, "key": key.public.id}
-    record(by=None, action=Action.SEASON_SIGNED, target=season, details={**details, "commitments": commitments})

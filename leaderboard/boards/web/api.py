@@ -35,9 +35,9 @@ from leaderboard.boards.selecting import (
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.web.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import CONDITION_COLUMNS, Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.models import Conditions
+from leaderboard.catalog.web.conditions import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
 from leaderboard.evaluations.results.filters import written
 from leaderboard.platform.api.examples import (
     DIGEST,
@@ -61,11 +61,10 @@ _ROW = (
 
 
 @example({
-    "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST, "created": LATER, "profile": "lilliput",
-    "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, "season": None,
+    "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST, "created": LATER, **CONDITIONS_EXAMPLE,
     "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
 })  # fmt: skip
-class BoardOutput(Output):
+class BoardOutput(ConditionsOutput, Output):
     """The newest published state of a board."""
 
     suite = serializers.CharField()
@@ -76,8 +75,7 @@ class BoardOutput(Output):
     profile_digest = serializers.CharField()
     split = serializers.CharField()
     samples = serializers.IntegerField()
-    data_digest = serializers.CharField(help_text="Digest of the data, including a season's commitment.")
-    season = serializers.CharField(allow_null=True, help_text="Of hidden data; null: open data.")
+    data_digest = serializers.CharField(help_text="Digest of the data, including the commitment to hidden data.")
     content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
     reference = serializers.JSONField(
         help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
@@ -166,16 +164,14 @@ class PlotsOutput(Output):
 
 @example({
     "suite": EXAMPLE_SUITE, "suite_version": "1", "number": 12, "digest": DIGEST, "created": LATER,
-    "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST,
-    "season": None, "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+    **CONDITIONS_EXAMPLE, "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
     "signature": ENVELOPE,
 })  # fmt: skip
-class SnapshotOutput(ModelOutput[Snapshot]):
+class SnapshotOutput(ConditionsOutput, ModelOutput[Snapshot]):
     """One published state of a board, which never changes."""
 
     suite = serializers.CharField(source="suite.slug")
     suite_version = serializers.CharField(source="suite.version")
-    season = serializers.CharField(source="season_id", allow_null=True, help_text="Null: open data.")
     url = serializers.SerializerMethodField(help_text="Its page.")
     signature = serializers.SerializerMethodField(
         help_text="Its signed statement, a DSSE envelope that names the previous snapshot; null if it is not signed."
@@ -184,8 +180,7 @@ class SnapshotOutput(ModelOutput[Snapshot]):
     class Meta:
         model = Snapshot
         fields = [
-            "suite", "suite_version", "number", "digest", "created", "profile", "profile_digest", "split", "samples",
-            "data_digest", "season", "url", "signature",
+            "suite", "suite_version", "number", "digest", "created", *CONDITION_FIELDS, "url", "signature",
         ]  # fmt: skip
 
     @extend_schema_field(serializers.URLField())
@@ -240,10 +235,9 @@ class BoardView(ApiView):
         etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
         response = not_modified(request=request._request, tag=etag)
         if response is None:
-            fields = ("number", "digest", "created", "profile", *Conditions._fields, "content")
+            fields = ("number", "digest", "created", *CONDITION_COLUMNS, "content")
             board = {
                 "suite": slug,
-                "season": snapshot.season_id,
                 **{field: getattr(snapshot, field) for field in fields},
                 "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
             }

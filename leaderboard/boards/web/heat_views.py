@@ -34,9 +34,10 @@ from leaderboard.boards.matrix import (
 )
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
+from leaderboard.catalog.hidden_data import when_public
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
+from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.results.filters import written
 from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.lru_cache import SharedCache
@@ -98,7 +99,7 @@ def heat(request: HttpRequest, suite: str) -> HttpResponse:
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "tasks"}
         if snapshot is not None and is_withheld:
-            context["tasks_withheld"] = when_tasks_are_shown(snapshot)
+            context["tasks_withheld"] = when_public(snapshot)
         elif snapshot is not None:
             context |= _page(request=request, suite=found, snapshot=snapshot)
         return render(request, "boards/heat.html", context)

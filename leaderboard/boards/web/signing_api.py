@@ -70,7 +70,7 @@ class EvaluationProofOutput(Output):
         help_text="The result of each task in the suite's order, with the salted digest of its record.",
     )
     withheld = serializers.BooleanField(
-        help_text="Whether `tasks` is empty because the season of the hidden split is open. The signature covers them."
+        help_text="Whether `tasks` is empty because hidden data are not public. The signature covers them."
     )
     salt = serializers.CharField(
         allow_null=True, help_text="Salt of the records' digests; null if the records are withheld."
@@ -114,8 +114,8 @@ class SnapshotProofView(ApiView):
 
 
 class EvaluationProofView(ApiView):
-    """The results of an evaluation's tasks with the signed statement that covers them and their records. Until the
-    season of a hidden split is closed, only staff get the salt and the digests of records."""
+    """The results of an evaluation's tasks with the signed statement that covers them and their records. Until
+    hidden data are public, only staff get the salt and the digests of records."""
 
     @extend_schema(responses=EvaluationProofOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:

@@ -18,7 +18,6 @@ urlpatterns = [
     path("boards/<slug:suite>/tasks/", heat_views.heat, name="tasks"),
     path("boards/<slug:suite>/tasks.csv", heat_views.heat_file, name="tasks-file"),
     path("boards/<slug:suite>/causes/", views.causes, name="causes"),
-    path("boards/<slug:suite>/seasons/", views.seasons, name="seasons"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<number:number>/", views.snapshot, name="snapshot"),

@@ -1,4 +1,4 @@
-"""Public pages: the start page, boards, snapshots, causes, seasons, and the guide to endpoints."""
+"""Public pages: the start page, boards, snapshots, causes, and the guide to endpoints."""
 
 import re
 import time
@@ -9,22 +9,19 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from evaluator.core import canonical_json
 from evaluator.core.suites.reference_rows import reference_digest
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of, contents_of
-from leaderboard.boards.courses import MOST_DRAWN, MOST_ROWS, courses, courses_plot, seasons_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
 from leaderboard.boards.services import (
-    NOT_SHOWN,
     conditions_of,
     latest_snapshot,
     latest_snapshots,
-    newest_of_seasons,
+    snapshots_of,
     unranked,
 )
 from leaderboard.boards.signing.services import signature_of
@@ -32,6 +29,7 @@ from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_figures
 from leaderboard.boards.web.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.web.reference import reported
+from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.causes.counting import causes_of_rows, version_of_rows
 from leaderboard.evaluations.models import Conditions
@@ -46,7 +44,7 @@ FIRST_ROWS = 5
 MOST_WAITING = 20
 SNAPSHOTS_PER_PAGE = 50
 _MOST_STATES = 100
-_BESIDE_THE_FORM = ("sort", "reference", "season", *Conditions._fields)
+_BESIDE_THE_FORM = ("sort", "reference", *PARAMETERS, *Conditions._fields)
 """Parameters of the board page that have no control in its form."""
 
 
@@ -135,8 +133,7 @@ def find_snapshot(*, suite: str, number: int) -> Snapshot:
         Http404: there is none.
     """
     # Numbers are shared by all versions and conditions of a suite (see `services.publish`).
-    snapshots = Snapshot.objects.select_related("suite", "signature").defer(*NOT_SHOWN).filter(suite__slug=suite)
-    return get_object_or_404(snapshots, number=number)
+    return get_object_or_404(snapshots_of(suite), number=number)
 
 
 def _table_context(
@@ -217,11 +214,11 @@ def board_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
         every: whether the request is for all evaluations.
 
     Raises:
-        Http404: there is no such suite or board, or the season has no board.
+        Http404: there is no such suite or board, or the chosen data have no board.
     """
     if request.user.is_authenticated or settings.KEEP_PAGES_SECONDS <= 0:
         return _read_state(request=request, slug=slug, every=every)
-    key = slug, every, request.GET.get("season"), _conditions(request)
+    key = slug, every, *map(request.GET.get, PARAMETERS), _conditions(request)
     state = _states.get(key)
     if state is None or time.monotonic() - state.read >= settings.KEEP_PAGES_SECONDS:
         state = _read_state(request=request, slug=slug, every=every)
@@ -250,10 +247,10 @@ def texts_mark(suite: Suite) -> str:
 def _read_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
     read = time.monotonic()
     suite = get_object_or_404(Suite, slug=slug, current=True)
-    if name := request.GET.get("season"):
-        snapshot: Snapshot | None = get_object_or_404(newest_of_seasons(suite.slug), season=name)
-    else:
+    if (data := chosen_data(request.GET)) is None:
         snapshot = latest_snapshot(suite=suite, conditions=_conditions(request))
+    elif (snapshot := snapshots_of(suite.slug).filter(data).first()) is None:
+        raise Http404("there is no board of these data")
     waiting = progress_rows(unranked(suite=suite, reader=request.user)[: MOST_WAITING + 1])
     version = all_version(suite=suite, snapshot=snapshot) if snapshot and every else None
     conditions = conditions_of(snapshot) if snapshot else _conditions(request)
@@ -305,46 +302,12 @@ def causes(request: HttpRequest, suite: str) -> HttpResponse:
 def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
     """Every published state of a suite's boards, newest first, of all versions and conditions."""
     found = get_object_or_404(Suite, slug=suite, current=True)
-    rows = Snapshot.objects.filter(suite__slug=suite).select_related("suite", "signature").order_by("-number")
-    rows = rows.defer(*NOT_SHOWN)
-    page = Paginator(rows, SNAPSHOTS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(snapshots_of(suite), SNAPSHOTS_PER_PAGE).get_page(request.GET.get("page"))
     shown = [[one.pk, signature_of(one) is not None] for one in page.object_list]
     parts = [found.digest, found.title, found.description, page.paginator.count, shown]
     newest = page.object_list[0] if shown else None
     context = {"suite": found, "page": page, "snapshot": newest, "here": "snapshots"}
     return tagged_page(request=request, parts=parts, make=lambda: render(request, "boards/snapshots.html", context))
-
-
-@require_safe
-def seasons(request: HttpRequest, suite: str) -> HttpResponse:
-    """Every season of a suite, whether it has a board yet or not."""
-    found = get_object_or_404(Suite, slug=suite, current=True)
-    boards = seasons_of(suite)
-    snapshot = latest_snapshot(suite=found)
-    states = [
-        "closed" if board.season.closed else "open" if board.season.opens <= timezone.now() else "announced"
-        for board in boards
-    ]
-    parts: list[object] = [found.digest, found.title, found.description, bool(snapshot)]
-    parts += [
-        [board.season.name, state, board.data and board.data.seed, board.snapshot and board.snapshot.digest]
-        for board, state in zip(boards, states, strict=True)
-    ]
-
-    def make() -> HttpResponse:
-        context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "seasons"}
-        context["seasons"] = list(zip(boards, states, strict=True))
-        context["metric"] = found.ranking_column
-        shown = [board for board in boards if board.snapshot is not None]
-        every = courses(boards=[board.rows for board in shown], metric=found.ranking_column)
-        names = [board.season.name for board in shown]
-        context |= {"names": names, "courses": every[:MOST_ROWS], "left_out": max(0, len(every) - MOST_ROWS)}
-        drawn = [course for course in every if any(place and place.value for place in course.places)][:MOST_DRAWN]
-        context["drawn"] = list(enumerate(drawn, start=1))
-        context["picture"] = courses_plot(drawn, seasons=names, metric=found.ranking_column)
-        return render(request, "boards/seasons.html", context)
-
-    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe

@@ -75,7 +75,7 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact: `GET /objects/<digest>`. It can never change, so browsers may keep it for ever.
 
     Records of gold plans are for operators only while these are withheld. Records of the hidden split are for everybody
-    once their season is closed.
+    once their data are public.
     """
     etag = f'"{digest}"'
     if settings.SPLIT == HIDDEN and is_gold_record(digest):

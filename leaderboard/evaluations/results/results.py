@@ -22,8 +22,8 @@ from evaluator.execution.engine.store import Store
 from evaluator.network.secret_header import SecretHeader
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
 from gpu_jobs.redaction import Redactor
+from leaderboard.catalog.hidden_data import seeds_to_hide
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import seeds_to_hide
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.causes import find_causes_of
 from leaderboard.evaluations.models import Attempt, Evaluation

@@ -19,8 +19,8 @@ from evaluator.core.suites.hidden import asked_name
 from evaluator.scoring.metrics.statistics import LEAST_VALUES
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.standing import Standing, standing_of
+from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import NoSeedError, seed_of
 from leaderboard.evaluations.causes import CauseBars, cause_bars
 from leaderboard.evaluations.gold import shows_parts, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility

@@ -14,13 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations import states
 from leaderboard.evaluations.gold import (
     RELATED,
     check_tasks,
     not_shared,
-    when_tasks_are_shown,
     withheld_from,
     withholds_tasks,
 )
@@ -55,7 +55,7 @@ from leaderboard.queue import verification
 from leaderboard.queue.place import with_open_shards
 from leaderboard.queue.web.presenters import verification_panel
 from leaderboard.queue.workers.logs import may_read, tail
-from leaderboard.quotas.services import QuotaExceededError, SeasonQuotaError
+from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability.web.presenters import reliability_panel
 from leaderboard.submissions import actions, services
 from leaderboard.submissions.actions import VERIFY, OwnerAction, allowed_actions
@@ -74,7 +74,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
-        "tasks_withheld": when_tasks_are_shown(evaluation) if withholds_tasks(reader=None, of=evaluation) else "",
+        "tasks_withheld": when_public(evaluation) if withholds_tasks(reader=None, of=evaluation) else "",
         "kept_query": query_of(suite=evaluation.suite, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
@@ -172,7 +172,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
         submission = actions.rerun(evaluation, by=user_of(request))
-    except (NotPossibleError, QuotaExceededError, SeasonQuotaError) as error:
+    except (NotPossibleError, QuotaExceededError, PlannerLimitError) as error:
         messages.error(request, str(error))
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))

@@ -20,7 +20,9 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from knox.models import AuthToken
 
-from leaderboard.evaluations.gold import when_tasks_are_shown, withholds_tasks
+from leaderboard.catalog.hidden_data import when_public
+from leaderboard.catalog.models import CONDITION_COLUMNS, RELATED_CONDITIONS
+from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
 from leaderboard.messages.models import Webhook
 from leaderboard.people.models import Invitation, Membership, User
@@ -94,7 +96,7 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
         "evaluations": _rows(Evaluation.runs.filter(mine).select_related("suite"), _evaluation),
         "results": _rows(
             TaskResult.objects.filter(evaluation__submission__submitted_by=user).select_related(
-                "task", "evaluation__season"
+                "task", f"evaluation__{RELATED_CONDITIONS}"
             ),
             _result,
         ),
@@ -165,8 +167,8 @@ def _submission(submission: Submission) -> Row:
 def _evaluation(evaluation: Evaluation) -> Row:
     names = (
         "id", "verifies_id", "member_of_id", "perturbation", "repetition",
-        "submission_id", "profile", "profile_digest", "split", "samples", "data_digest",
-        "season_id", "state", "reason", "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance",
+        "submission_id", *CONDITION_COLUMNS, "state",
+        "reason", "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance",
         "summary", "created", "finished",
         "first_ranked", "hidden_at", "hidden_reason",
     )  # fmt: skip
@@ -176,7 +178,7 @@ def _evaluation(evaluation: Evaluation) -> Row:
 def _result(result: TaskResult) -> Row:
     """Without sentences, plans and the record: `evaluations/gold.py` decides what of them may be shown."""
     if withholds_tasks(reader=None, of=result.evaluation):
-        return {"evaluation_id": result.evaluation_id, "withheld": when_tasks_are_shown(result.evaluation)}
+        return {"evaluation_id": result.evaluation_id, "withheld": when_public(result.evaluation)}
     names = ("evaluation_id", "outcome", "reason", "score", "seconds", "planning_seconds", "prompt_tokens")
     return {
         "task": result.task.key,

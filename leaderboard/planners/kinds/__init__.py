@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.planners.data import COMMON, Errors
-from leaderboard.planners.fields import Field, SeenBy, merged
 from leaderboard.planners.kinds.agent import AgentKind
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
@@ -15,6 +14,7 @@ from leaderboard.planners.kinds.checkpoint import CheckpointKind
 from leaderboard.planners.kinds.hub import HubKind
 from leaderboard.planners.kinds.plans import PlansKind
 from leaderboard.planners.models import Planner
+from leaderboard.platform.fields import Field, SeenBy, merged
 
 __all__ = [
     "BUNDLED_PLANNERS",

@@ -11,8 +11,8 @@ from gpu_jobs.contract import LeasedPlanner
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners.data import DECLARED, Errors, PlannerData
-from leaderboard.planners.fields import Field
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.platform.fields import Field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

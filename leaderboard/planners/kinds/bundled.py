@@ -12,9 +12,9 @@ from evaluator.sandbox.admission.safetensors_headers import file_header
 from gpu_jobs.contract import BundledPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.fields import Choice
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.platform.fields import Choice
 
 BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
 """Descriptions of the bundled planners by name."""

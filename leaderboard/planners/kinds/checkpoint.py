@@ -9,10 +9,10 @@ from gpu_jobs.contract import CheckpointPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import STRATEGY, check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.platform.fields import Text
 from leaderboard.platform.problems import FieldErrors
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")

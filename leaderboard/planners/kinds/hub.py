@@ -10,7 +10,6 @@ from gpu_jobs.contract import HubPlanner
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import (
     MODEL_ID,
@@ -21,6 +20,7 @@ from leaderboard.planners.kinds.language_models import (
 )
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.database import give_connection_back
+from leaderboard.platform.fields import Text
 from leaderboard.platform.problems import FieldErrors
 
 DEFAULT_REVISION = "main"

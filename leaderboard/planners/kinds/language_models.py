@@ -9,7 +9,7 @@ from django.conf import settings
 from evaluator.core.language_model import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from leaderboard.planners.data import Errors
-from leaderboard.planners.fields import Choice, Text
+from leaderboard.platform.fields import Choice, Text
 
 MEMORY_FACTOR = 1.3
 """GPU memory that a model needs while it answers, as a multiple of its weights as they are stored: the weights, and the

@@ -17,9 +17,9 @@ from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import DECLARED, Errors, PlannerData, without_prices
-from leaderboard.planners.fields import Json, Text
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.platform.fields import Json, Text
 from leaderboard.platform.problems import FieldErrors
 
 PLANS = Json(

@@ -7,11 +7,11 @@ from rest_framework import serializers
 
 from leaderboard.planners import secret_headers
 from leaderboard.planners.data import HEADER_NAME, HEADER_VALUE, NAME
-from leaderboard.planners.fields import SeenBy
 from leaderboard.planners.kinds import FIELDS, KINDS, fields_of, kinds_with
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.api.examples import example
 from leaderboard.platform.api.shapes import Input
+from leaderboard.platform.fields import SeenBy
 
 _KIND = next(iter(KINDS))
 _ENTERED = {

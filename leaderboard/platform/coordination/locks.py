@@ -28,7 +28,7 @@ class Lock(IntEnum):
     UPLOADS = 3
     SLOTS = 4
     JOBS = 5
-    SEASON_QUOTA = 6
+    PLANNER_LIMIT = 6
 
 
 def lock_until_commit(lock: Lock, group: str = "") -> None:

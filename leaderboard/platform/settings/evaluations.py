@@ -68,7 +68,7 @@ PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
 HIDDEN_SEED = keys.hidden_seed
 """The master secret of hidden data. Workers never get it: they get the seed of one season and suite, derived from it
-(`catalog/seasons.py`)."""
+(`catalog/hidden_data.py`)."""
 SAMPLES = env.integer("PLANARENA_SAMPLES", default=12 if DEMO else 32, least=1)
 """Scenes that each plan is executed on. Intervals need ten; the demo is fast instead."""
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)

@@ -17,7 +17,7 @@ from evaluator.core.storable import keepable_text
 from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract import LONGEST_LINE, LogLine, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor
-from leaderboard.catalog.seasons import seeds_to_hide
+from leaderboard.catalog.hidden_data import seeds_to_hide
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.visibility import may_act
 from leaderboard.people.models import User

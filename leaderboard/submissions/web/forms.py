@@ -8,32 +8,30 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypedDict
 
 from django import forms
-from django.conf import settings
 from django.forms.boundfield import BoundField, BoundWidget
 from django.urls import reverse_lazy
 
 from evaluator.core.plans_file import MAX_BYTES
-from evaluator.core.suites.hidden import HIDDEN
 from evaluator.episodes.base import episode_of
 from evaluator.episodes.turns.environment import Bounds
 from evaluator.planners.named import offline_planners
+from leaderboard.catalog.hidden_data import data_fields_on_page
 from leaderboard.catalog.models import Suite, current_suites
-from leaderboard.catalog.seasons import REHEARSAL, open_seasons
 from leaderboard.evaluations.models import Visibility
 from leaderboard.people.models import Team, User
 from leaderboard.people.web.forms import ServiceForm
 from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints import ReceivedFile
 from leaderboard.planners.data import CALL_TEMPLATE, DECLARED, DESCRIPTION, NAME, PlannerData
-from leaderboard.planners.fields import FIELD_TEMPLATE, Field
 from leaderboard.planners.kinds import SECRETS
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.platform.fields import FIELD_TEMPLATE, Field
 from leaderboard.platform.problems import FieldErrors
-from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, SEASON, TEAM, VERSION, VISIBILITY
+from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, TEAM, VERSION, VISIBILITY
 from leaderboard.submissions.services import SubmissionData
 
 
@@ -119,7 +117,6 @@ class SubmitForm(VisibilityFields, ServiceForm):
     )
     team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
     version = VERSION.form_field()
-    season = forms.ChoiceField(label=SEASON.label, help_text=SEASON.page_help or "", required=False)
     priority = PRIORITY.form_field()
     own_worker = OWN_WORKER.form_field()
 
@@ -131,6 +128,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.fields |= {field.name: field.form_field() for field in self.planner_fields}
         for upload in (name for name, digest in UPLOADS.items() if digest not in own):
             del self.fields[upload]
+        self.data_fields = data_fields_on_page()
+        self.fields |= {field.name: field.form_field() for field in self.data_fields}
         kind.fit_form(self.fields)
         self.fields["visibility"].widget = forms.Select(choices=VISIBILITY.choices)
         self.order_fields(_order(self.planner_fields))
@@ -140,10 +139,6 @@ class SubmitForm(VisibilityFields, ServiceForm):
             self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
             del self.fields["team"]
-        if settings.SPLIT == HIDDEN:
-            self._offer("season", _seasons())
-        else:
-            del self.fields["season"]
         self.offer_checkpoints(user)
         self._offer_suites()
         for name, of_form in self.fields.items():
@@ -180,6 +175,10 @@ class SubmitForm(VisibilityFields, ServiceForm):
         opened = chosen.group if chosen else next(iter(groups))
         return [Group(title, choices, title == opened) for title, choices in groups.items()]
 
+    def data_choices(self) -> list[BoundField]:
+        """The fields that choose the data."""
+        return [self[field.name] for field in self.data_fields]
+
     def wrong_fields(self) -> list[BoundField]:
         """The fields with errors, in the order of the form."""
         return [field for field in self if field.errors]
@@ -209,7 +208,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             suites=entered.get("suites", []),
             team=entered.get("team", ""),
             version=VERSION.from_form(entered.get("version")),
-            season=entered.get("season", ""),
+            **{field.name: entered.get(field.name, "") for field in self.data_fields},
             priority=PRIORITY.from_form(entered.get("priority")),
             **self.visibility_entered(),
         )
@@ -263,11 +262,6 @@ def _order(fields: Sequence[Field[Any]]) -> list[str]:
 def _upload_label(upload: CheckpointUpload) -> str:
     size = upload.bytes / 1024**2
     return f"{upload.architecture}, {size:,.1f} MB, uploaded {upload.created:%Y-%m-%d %H:%M}, {upload.digest[:12]}"
-
-
-def _seasons() -> list[tuple[str, str]]:
-    names = list(open_seasons().values_list("name", flat=True))
-    return [*((name, f"Season {name}") for name in names), (REHEARSAL, "Rehearsal on public data")]
 
 
 def _limits(slug: str) -> str:

@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evaluator.core.plans_file import MAX_BYTES
+from leaderboard.catalog.hidden_data import PlannerLimitError, planner_limits_in_words
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.models import Submission
 from leaderboard.people.authentication import user_of
@@ -32,8 +33,6 @@ from leaderboard.queue.jobs import TooManyJobsError, find, request_of
 from leaderboard.queue.models import Job
 from leaderboard.quotas.services import (
     QuotaExceededError,
-    SeasonQuotaError,
-    limit_of_open_seasons,
     quotas_of,
     quotas_of_teams,
 )
@@ -72,7 +71,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 @login_required
 def submit(request: HttpRequest, kind: str) -> HttpResponse:
     """Submit a planner of a kind. The form shows errors with status 400, or 413 if a file is too large, 429 if the
-    quota is used up, 409 if that of the season is, and 503 if the site cannot evaluate at present."""
+    quota is used up, 409 if the limit of the planner is reached, and 503 if the site cannot evaluate at present."""
     if kind not in KINDS:
         raise Http404
     if request.method == "POST":
@@ -307,7 +306,7 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
         report(error)
         form.add_error(None, error.for_people)
         return 503, None
-    except (QuotaExceededError, SeasonQuotaError) as error:
+    except (QuotaExceededError, PlannerLimitError) as error:
         form.add_error(None, str(error))
         return error.status, None
 
@@ -325,7 +324,7 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
         "heading": f"Submit {form.kind.noun[:1].lower()}{form.kind.noun[1:]}",
         "quotas": quotas_of(user=user_of(request), suites=suites),
         "team_quotas": [(team, [quota for quota in of_teams if quota.team == team.slug]) for team in form.teams],
-        "season_limit": limit_of_open_seasons(),
+        "planner_limits": planner_limits_in_words(),
         "queue": queue_now(),
         "expected": _expected(request, form=form),
         "kept_plans": _kept_plans(request, form=form),

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from evaluator.core.suites.hidden import SeedError, commitment, derived
-from leaderboard.catalog import seasons
+from leaderboard.catalog import hidden_data
+from leaderboard.catalog.hidden_data import REHEARSAL, DataRefusedError, derived_seed
 from leaderboard.catalog.library import NotReadyError, conditions_of
 from leaderboard.catalog.models import Season, SeasonData, Suite
-from leaderboard.catalog.seasons import REHEARSAL, SeasonRefusedError, derived_seed
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.platform.models import AuditEntry
@@ -77,16 +77,16 @@ def hidden(season: str | None) -> Evaluation:
 
 def test_the_seed_is_of_the_season_of_the_submission_and_open_data_or_a_site_without_a_master_seed_have_none(settings):
     settings.HIDDEN_SEED = MASTER
-    assert seasons.seed_of(hidden("1")) == derived_seed(master=MASTER, season="1", suite="openagi")
-    with pytest.raises(seasons.NoSeedError, match="submit it again"):
-        seasons.seed_of(hidden(None))
+    assert hidden_data.seed_of(hidden("1")) == derived_seed(master=MASTER, season="1", suite="openagi")
+    with pytest.raises(hidden_data.NoSeedError, match="submit it again"):
+        hidden_data.seed_of(hidden(None))
     open_data = hidden("1")
     open_data.split = "public"
-    with pytest.raises(seasons.NoSeedError, match="open data"):
-        seasons.seed_of(open_data)
+    with pytest.raises(hidden_data.NoSeedError, match="open data"):
+        hidden_data.seed_of(open_data)
     settings.HIDDEN_SEED = ""
-    with pytest.raises(seasons.NoSeedError, match="PLANARENA_HIDDEN_SEED"):
-        seasons.seed_of(hidden("1"))
+    with pytest.raises(hidden_data.NoSeedError, match="PLANARENA_HIDDEN_SEED"):
+        hidden_data.seed_of(hidden("1"))
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_what_was_checked_before_the_season_closed_is_refused_after_it(suite):
     conditions = conditions_of(suite)
     submission = make_submission(suite=make_suite(slug="other"), seen={"season": REHEARSAL})
     call_command("season", "close", "2026-a", verbosity=0)
-    with pytest.raises(SeasonRefusedError, match="was closed on"):
+    with pytest.raises(DataRefusedError, match="was closed on"):
         queue_tasks(submission=submission, suite=suite, conditions=conditions, keys=["0"])
 
 

@@ -5,10 +5,10 @@ from django import forms
 
 from evaluator.client.shapes import NewSubmission, PlannerEntry
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.fields import Choice, Number, SeenBy, Text, Tick, Whole, YesNo, merged
 from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
 from leaderboard.planners.web.serializers import OF_OWNER, PlannerInput, PlannerOutput
 from leaderboard.platform.api.examples import example_of
+from leaderboard.platform.fields import Choice, Number, SeenBy, Text, Tick, Whole, YesNo, merged
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER
 from leaderboard.submissions.web.api import SubmissionInput
 from leaderboard.submissions.web.forms import SubmitForm

@@ -2,9 +2,9 @@
 
 import pytest
 
+from leaderboard.catalog.hidden_data import PlannerLimitError
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.quotas.services import SeasonQuotaError
 from leaderboard.submissions import services
 from leaderboard.submissions.actions import rerun
 from tests.leaderboard.factories import make_season, make_suite, make_team, make_user, planner_data
@@ -37,7 +37,7 @@ class TestLimit:
         user, suite = make_user(), hidden_suite()
         assert submit(user, suite).split == "hidden"
         submit(user, suite, name="another name")
-        with pytest.raises(SeasonQuotaError) as refused:
+        with pytest.raises(PlannerLimitError) as refused:
             submit(user, suite, name="three")
         assert str(refused.value).startswith(
             f"three has used 2 of the 2 evaluations of the suite {suite.slug} that a planner may have on the hidden "
@@ -59,12 +59,12 @@ class TestLimit:
         team = make_team(owner, member, name="lab")
         submit(owner, suite, team=team.slug)
         submit(member, suite, team=team.slug)
-        with pytest.raises(SeasonQuotaError):
+        with pytest.raises(PlannerLimitError):
             submit(member, suite, team=team.slug)
         submit(make_user("stranger"), suite)
         # Without the team the member has one of their own left: the one for the team counts for both.
         submit(member, suite)
-        with pytest.raises(SeasonQuotaError):
+        with pytest.raises(PlannerLimitError):
             submit(member, suite)
 
     def test_public_data_and_no_limit_are_free(self, settings):
@@ -80,7 +80,7 @@ class TestLimit:
         user, suite = make_user(), hidden_suite()
         for _ in range(6):
             services.cancel(submit(user, suite))
-        with pytest.raises(SeasonQuotaError, match="used 0 of the 2"):
+        with pytest.raises(PlannerLimitError, match="used 0 of the 2"):
             submit(user, suite)
 
     def test_what_an_operator_runs_again_for_its_owner_does_not_count(self):
@@ -90,7 +90,7 @@ class TestLimit:
         rerun(first, by=user, for_owner=True)
         for _ in range(2):
             submit(user, suite)
-        with pytest.raises(SeasonQuotaError, match="used 2 of the 2"):
+        with pytest.raises(PlannerLimitError, match="used 2 of the 2"):
             submit(user, suite)
 
     def test_the_api_answers_409_with_the_facts(self):
@@ -108,4 +108,4 @@ class TestLimit:
 def test_simultaneous_submissions_never_exceed_it():
     user, suite = make_user(), hidden_suite()
     submit(user, suite)
-    assert at_once(lambda: submit(user, suite), count=4, refused=SeasonQuotaError) == (1, 3)
+    assert at_once(lambda: submit(user, suite), count=4, refused=PlannerLimitError) == (1, 3)

@@ -79,7 +79,7 @@ class CauseOutput(Output):
     sentence = serializers.CharField(help_text="That of the first of them.")
     examples = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Keys of the first tasks; of an open season, the ids in requests.",
+        help_text="Keys of the first tasks; on hidden data that are not public, the ids in requests.",
     )
 
 

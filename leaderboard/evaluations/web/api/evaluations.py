@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from evaluator.scoring.causes.taxonomy import Cause
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.web.conditions import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
 from leaderboard.evaluations.causes import read_findings
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
@@ -106,8 +107,7 @@ def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: 
 
 @example({
     "id": EVALUATION_ID, "submission": SUBMISSION_ID, "suite": EXAMPLE_SUITE, "suite_version": "1",
-    "suite_digest": DIGEST, "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8,
-    "data_digest": DIGEST, "season": None,
+    "suite_digest": DIGEST, **CONDITIONS_EXAMPLE,
     "planner": example_of(PlannerOutput), "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": SUMMARY, "provenance": {"suite_digest": DIGEST, "workers": []},
@@ -117,15 +117,12 @@ def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: 
     "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{EVALUATION_ID}/",
 })  # fmt: skip
-class EvaluationOutput(ModelOutput[Evaluation]):
+class EvaluationOutput(ConditionsOutput, ModelOutput[Evaluation]):
     """A submission on one suite."""
 
     suite = serializers.CharField(source="suite.slug")
     suite_version = serializers.CharField(source="suite.version")
     suite_digest = serializers.CharField(source="suite.digest")
-    season = serializers.SlugField(
-        source="season_id", read_only=True, allow_null=True, help_text="The season of its hidden data; null: open data."
-    )
     planner = PlannerOutput(source="submission.planner")
     state_label = serializers.CharField(source="get_state_display")
     final = serializers.SerializerMethodField()
@@ -165,8 +162,8 @@ class EvaluationOutput(ModelOutput[Evaluation]):
     class Meta:
         model = Evaluation
         fields = [
-            "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
-            "samples", "data_digest", "season", "planner", "state", "state_label", "final", "reason", "reason_text",
+            "id", "submission", "suite", "suite_version", "suite_digest", *CONDITION_FIELDS,
+            "planner", "state", "state_label", "final", "reason", "reason_text",
             "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
             "own_worker", "verified", "verifies", "member_of", "perturbation", "repetition", "team",

@@ -21,7 +21,7 @@ from rest_framework.response import Response
 
 from evaluator.core.records import Outcome, Reason
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.models import RELATED_CONDITIONS, Suite
 from leaderboard.evaluations.causes import NOT_FOUND, RAN, VALUES
 from leaderboard.evaluations.gold import RELATED, Withheld, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
@@ -121,8 +121,8 @@ class RecordOutput(ResultOutput):
     },
 )
 class ResultsView(Selected, ListView[TaskResult]):
-    """How the tasks of an evaluation ended, in the suite's order. Of an open season only operators get them; others get
-    403 with the code `season_open`."""
+    """How the tasks of an evaluation ended, in the suite's order. While hidden data are not public, only operators get
+    them; others get 403."""
 
     serializer_class = ResultOutput
     renderer_classes = (JSONRenderer, *DOWNLOADS.values())
@@ -181,7 +181,7 @@ class ResultsView(Selected, ListView[TaskResult]):
         evaluation = self._evaluation
         check_tasks(reader=self.request.user, of=evaluation)
         found = TaskResult.objects.filter(evaluation=evaluation).select_related(
-            "task", "evaluation__suite", "evaluation__season", "evaluation__submission__planner"
+            "task", "evaluation__suite", f"evaluation__{RELATED_CONDITIONS}", "evaluation__submission__planner"
         )
         found = found.annotate(position=F("task__position"))
         return filter_results(
@@ -198,7 +198,7 @@ class RecordView(ApiView):
     def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
         visible = TaskResult.objects.filter(visible_to(request.user, prefix=f"evaluation__{OF_EVALUATION}"))
         related = visible.select_related(
-            "task", "evaluation__suite", "evaluation__season", "evaluation__submission__planner"
+            "task", "evaluation__suite", f"evaluation__{RELATED_CONDITIONS}", "evaluation__submission__planner"
         )
         result = get_object_or_404(related, evaluation=evaluation_id, task__key=task_key)
         check_tasks(reader=request.user, of=result.evaluation)

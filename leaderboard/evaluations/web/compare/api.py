@@ -149,7 +149,8 @@ class ComparisonOutput(serializers.Serializer[Any]):
     metric = serializers.CharField(help_text="Metric of `verdict`, `groups` and `tasks`.")
     comparisons = PairOutput(many=True)
     tasks = DifferingTaskOutput(
-        many=True, help_text=f"Up to {MOST_TASKS} tasks, those that differ most; empty for an open season."
+        many=True,
+        help_text=f"Up to {MOST_TASKS} tasks, those that differ most; none while hidden data are secret.",
     )
     differing = serializers.IntegerField(help_text="Number of tasks that differ.")
 

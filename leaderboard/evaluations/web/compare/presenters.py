@@ -8,8 +8,9 @@ from django.utils.text import Truncator
 
 from evaluator.core.suites.base import Column, companions
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED, TOO_FEW
+from leaderboard.catalog.hidden_data import when_public
 from leaderboard.evaluations.causes import WHY, ordered, place_of_cause, words_of_cause
-from leaderboard.evaluations.gold import when_tasks_are_shown, withheld_from, withholds_tasks
+from leaderboard.evaluations.gold import withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.figures import figure, score
 from leaderboard.evaluations.results.filters import Facet, Filter, chosen_of, index, select
@@ -358,7 +359,7 @@ def comparison_page(
         tasks=_tasks(evaluations=evaluations, comparison=comparison, tasks=list(page), reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
-        tasks_withheld=when_tasks_are_shown(evaluations[0]) if withheld else "",
+        tasks_withheld=when_public(evaluations[0]) if withheld else "",
     )
 
 

@@ -10,8 +10,9 @@ from django.db.models import F, Func, JSONField, Value
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.facets import Facet
 from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.hidden_data import NAME_OF_DATA, when_public
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import RELATED, sees_gold, shows_parts, when_tasks_are_shown
+from leaderboard.evaluations.gold import RELATED, sees_gold, shows_parts
 from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
 from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
 from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
@@ -82,7 +83,7 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
     problems += [problem for evaluation in evaluations if (problem := _problem(evaluation))]
     problems += differing_conditions(evaluations)
     problems += [
-        f"{evaluation.submission.planner.name} has not completed. {when_tasks_are_shown(evaluation)}"
+        f"{evaluation.submission.planner.name} has not completed. {when_public(evaluation)}"
         for evaluation in evaluations
         if not shows_parts(reader=reader, of=evaluation)
     ]
@@ -154,7 +155,7 @@ _CONDITIONS: Sequence[tuple[str, Callable[[Evaluation], str]]] = (
         ),
     ),
     ("split", lambda evaluation: evaluation.split),
-    ("season", lambda evaluation: evaluation.season_id or "none"),
+    NAME_OF_DATA,
     ("digest of the data", lambda evaluation: evaluation.data_digest[:12] or "not recorded"),
     ("number of samples per task", lambda evaluation: str(evaluation.samples)),
 )

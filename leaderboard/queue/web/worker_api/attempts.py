@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
 from gpu_jobs.contract import FailRequest, Heartbeat, Message, SecretHeader, Seed, TurnAnswer, TurnRequest
-from leaderboard.catalog import seasons
+from leaderboard.catalog.hidden_data import NoSeedError, seed_for_workers
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.objects import server_store
@@ -105,10 +105,10 @@ class SeedView(AttemptView):
             raise PermissionDenied("Hidden data are for the operator's workers only.")
         evaluation = Evaluation.runs.select_related("suite").get(shards__attempts=attempt_id)
         try:
-            seed = seasons.seed_for_workers(evaluation)
-        except seasons.NoSeedError as error:
+            seed = seed_for_workers(evaluation)
+        except NoSeedError as error:
             raise NotFound(str(error)) from error
-        return _secret(Seed(season=str(evaluation.season_id), seed=SecretStr(seed)))
+        return _secret(Seed.model_validate(seed))
 
 
 class SecretHeaderView(AttemptView):

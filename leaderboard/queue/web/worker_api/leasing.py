@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeasedPlanner, LeaseRequest, Session, SessionRequest
 from gpu_jobs.tracing.spans import traceparent
+from leaderboard.catalog.hidden_data import FACTS
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
@@ -113,8 +114,7 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         split=evaluation.split,
         samples=evaluation.samples,
         data_digest=evaluation.data_digest,
-        season=evaluation.season_id or "",
-        commitment=evaluation.provenance.get("commitment", ""),
+        **{name: evaluation.provenance.get(name, "") for name in FACTS},
         needs_seed=evaluation.split == HIDDEN,
         perturbation=evaluation.perturbation,
         repetition=evaluation.repetition,

@@ -13,14 +13,15 @@ from rest_framework import status
 from rest_framework.exceptions import ValidationError as FieldValidationError
 
 from gpu_jobs.contract import Message
+from leaderboard.catalog.hidden_data import FACTS, SEED_EXAMPLE
 from leaderboard.platform.api.examples import ATTEMPT_ID, DIGEST, EVALUATION_ID, EXAMPLE_SUITE, PLAN, describe
 
 _LEASE_REQUEST = {"worker": "gpu-7", "suites": [EXAMPLE_SUITE], "evaluation": None, "token": "q" * 43}
 _LEASE = {
     "attempt": ATTEMPT_ID, "token": "q" * 43, "expires_in": 60.0, "heartbeat_seconds": 10.0,
     "evaluation": EVALUATION_ID, "suite": EXAMPLE_SUITE, "suite_digest": DIGEST, "profile": "lilliput",
-    "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, "season": "",
-    "commitment": "", "perturbation": "", "repetition": 1, "planner": {"kind": "bundled", "name": "gold"},
+    "profile_digest": DIGEST, "split": "public", "samples": 8, "data_digest": DIGEST, **dict.fromkeys(FACTS, ""),
+    "perturbation": "", "repetition": 1, "planner": {"kind": "bundled", "name": "gold"},
     "tasks": ["14", "15"], "needs_seed": False,
 }  # fmt: skip
 _RECORD_OF_WORKER = {
@@ -34,7 +35,7 @@ _EXAMPLES: dict[str, Any] = {
     "WorkerLeaseRequest": _LEASE_REQUEST,
     "WorkerLease": _LEASE,
     "WorkerHeartbeat": {"phase": "planning"},
-    "WorkerSeed": {"season": "2026-1", "seed": "(the seed)"},
+    "WorkerSeed": SEED_EXAMPLE,
     "WorkerSecretHeader": {"name": "Authorization", "value": "(the value)"},
     "WorkerDigestsRequest": {"digests": [DIGEST]},
     "WorkerDigestsMissing": {"missing": [DIGEST], "takes_uploads": True},

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from leaderboard.catalog.hidden_data import DataRefusedError
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.seasons import SeasonRefusedError
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions.anchors import anchors_of, submit_anchors
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no suite {suite!r}; there are: {', '.join(known)}.")
             try:
                 found = submit_anchors(suite=suite, names=anchors_of(suite))
-            except (FieldErrors, NotReadyError, SeasonRefusedError) as error:
+            except (FieldErrors, NotReadyError, DataRefusedError) as error:
                 raise CommandError(f"{suite}: {error}") from error
             for evaluation in found:
                 self.stdout.write(f"{suite}  {evaluation.submission.planner.name}  {evaluation.state}")

@@ -21,9 +21,9 @@ from evaluator.planners.bundled import NoOpPlanner
 from evaluator.scoring.metrics.aggregate import indicators_of_samples
 from leaderboard.boards.models import SigningKey, Snapshot
 from leaderboard.boards.services import publish
+from leaderboard.catalog.hidden_data import derived_seed
 from leaderboard.catalog.library import conditions_of
 from leaderboard.catalog.models import SeasonAnnouncement, SeasonData, Suite
-from leaderboard.catalog.seasons import derived_seed
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
 from leaderboard.evaluations.results.objects import server_store

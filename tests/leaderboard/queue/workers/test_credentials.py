@@ -14,7 +14,7 @@ from PIL.PngImagePlugin import PngInfo
 from evaluator.core.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.launchers.pools import pools_from
-from leaderboard.catalog import seasons
+from leaderboard.catalog import hidden_data
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.queue.launching import LocalEnrolments, PoolEnrolments
@@ -222,7 +222,7 @@ class TestSeed:
         attempt = attempt_of(launching(split="hidden"))
         answer = attempt.client.get(f"{attempt.path}seed/")
         evaluation = Evaluation.objects.get()
-        seed = seasons.derived_seed(master=settings.HIDDEN_SEED, season="1", suite=evaluation.suite.slug)
+        seed = hidden_data.derived_seed(master=settings.HIDDEN_SEED, season="1", suite=evaluation.suite.slug)
         assert answer.json() == {"season": "1", "seed": seed}
         assert answer["Cache-Control"] == "no-store"
         assert attempt.told["needs_seed"] is True
@@ -262,7 +262,7 @@ class TestIntake:
     def secret(self, request, attempt, settings):
         return {
             "credential": attempt.told["token"],
-            "derived seed": seasons.seed_of(Evaluation.objects.get()),
+            "derived seed": hidden_data.seed_of(Evaluation.objects.get()),
             "master seed": settings.HIDDEN_SEED,
             "site's token": settings.WORKER_TOKEN,
         }[request.param]

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings as site_settings
 
 from gpu_jobs.launchers.local import LocalLauncher
-from leaderboard.catalog import seasons
+from leaderboard.catalog import hidden_data
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, TaskResult
 from leaderboard.queue.launching import local_launcher
 from leaderboard.queue.models import AttemptToken, WorkerToken
@@ -108,7 +108,7 @@ def test_the_seed_and_the_header_are_in_its_memory_only_and_the_site_s_secrets_n
     evaluation, process = working
     enrolment = WorkerToken.objects.get()
     assert (enrolment.owner, enrolment.expires_at is None) == (None, False), "its token ends by itself"
-    seed = seasons.seed_of(evaluation)
+    seed = hidden_data.seed_of(evaluation)
     memory = memory_of(process)
     assert seed.encode() in memory, "it works on hidden data"
     assert HEADER.encode() in memory, "it calls the planner with its header"

@@ -11,14 +11,15 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from leaderboard.boards.signing.services import sign_announcement
+from leaderboard.boards.signing.keys import public_keys, signing_key
 from leaderboard.catalog import seasons
+from leaderboard.catalog.hidden_data import NoSeedError, sign_announcement
 from leaderboard.catalog.models import Season
 from leaderboard.evaluations.states import FINAL
 
 
 class Command(BaseCommand):
-    """Announces, closes and lists seasons. It needs PLANARENA_HIDDEN_SEED."""
+    """Announces, closes and lists seasons. Needs PLANARENA_HIDDEN_SEED."""
 
     help = (
         "Announce a season of hidden data with commitments to its seeds, close it by publishing the seeds, or list all "
@@ -26,7 +27,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """What to do with which season."""
         commands = parser.add_subparsers(dest="what", required=True)
         announce = commands.add_parser("announce", help="publish the commitments; the season opens now or at --opens")
         announce.add_argument("name", help="letters, digits, hyphens and underscores")
@@ -39,7 +39,6 @@ class Command(BaseCommand):
         commands.add_parser("list", help="all seasons with their commitments and published seeds")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        """Do it, and print the season as everybody reads it."""
         try:
             if options["what"] == "announce":
                 self._print(self._announced(options))
@@ -48,14 +47,15 @@ class Command(BaseCommand):
             else:
                 for season in Season.objects.order_by("opens", "name"):
                     self._print(season)
-        except (seasons.SeasonError, seasons.NoSeedError) as error:
+        except (seasons.SeasonError, NoSeedError) as error:
             raise CommandError(str(error)) from error
 
     def _announced(self, options: Mapping[str, Any]) -> Season:
         opens, closes = (_moment(options[name], option=f"--{name}") for name in ("opens", "closes"))
         with transaction.atomic():
             season = seasons.announce(name=options["name"], opens=opens, closes=closes)
-            sign_announcement(season)
+            if (key := signing_key()) is not None:
+                sign_announcement(season, key=key, known=public_keys)
         if not season.announcements.exists():
             self.stderr.write("The announcement is not signed: this process has no PLANARENA_SIGNING_KEY.")
         return season
@@ -72,9 +72,9 @@ def _moment(text: str | None, *, option: str) -> datetime | None:
     if text is None:
         return None
     try:
-        found = parse_datetime(text)
+        moment = parse_datetime(text)
     except ValueError:
-        found = None
-    if found is None:
+        moment = None
+    if moment is None:
         raise CommandError(f"{option} is a time such as 2026-12-01T00:00Z, not {text!r}.")
-    return found if timezone.is_aware(found) else timezone.make_aware(found, timezone.get_default_timezone())
+    return moment if timezone.is_aware(moment) else timezone.make_aware(moment, timezone.get_default_timezone())

@@ -1,15 +1,21 @@
-"""Boards of seasons side by side, and the course of planners over them. The arithmetic is pure; `seasons_of` reads."""
+"""The page of a suite's seasons: their boards side by side, and the course of planners over them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
 
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.undecided import range_text, ranged
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.drawing.picture import Axis, Item, Line, Link, Mark, Picture, Text, tenths
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import newest_of_seasons
-from leaderboard.catalog.models import Season, SeasonData
+from leaderboard.boards.services import latest_snapshot, snapshots_of
+from leaderboard.catalog.models import Season, SeasonData, Suite
+from leaderboard.platform.http.caching import tagged_page
 
 WIDTH, HEIGHT, TOP, BOTTOM, LEFT, RIGHT = 720.0, 300.0, 16.0, 34.0, 48.0, 16.0
 MOST_DRAWN = 5
@@ -47,19 +53,6 @@ class Course(NamedTuple):
     owner: str
     places: tuple[Place | None, ...]
     """One for each season; None where it has no row."""
-
-
-def seasons_of(suite: str) -> list[SeasonBoard]:
-    """The seasons of a suite with their newest boards, the first one first."""
-    newest = {snapshot.season_id: snapshot for snapshot in newest_of_seasons(suite)}
-    contents = contents_of(newest.values())
-    data = {one.season_id: one for one in SeasonData.objects.filter(suite=suite)}
-    seasons = Season.objects.filter(name__in={*newest, *data}).order_by("opens", "name")
-    return [
-        SeasonBoard(season, data.get(season.name), found, contents[found.pk].rows if found else ())
-        for season in seasons
-        for found in [newest.get(season.name)]
-    ]
 
 
 def courses(*, boards: Sequence[Sequence[Row]], metric: Column) -> list[Course]:
@@ -130,3 +123,45 @@ def courses_plot(courses: Sequence[Course], *, seasons: Sequence[str], metric: C
         height=HEIGHT,
         items=tuple(items),
     )
+
+
+@require_safe
+def seasons(request: HttpRequest, suite: str) -> HttpResponse:
+    """Every season of a suite, whether it has a board yet or not."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    newest = {
+        snapshot.season_id: snapshot
+        for snapshot in snapshots_of(suite).exclude(season=None).order_by("season", "-number").distinct("season")
+    }
+    contents = contents_of(newest.values())
+    data = {row.season_id: row for row in SeasonData.objects.filter(suite=suite)}
+    boards = [
+        SeasonBoard(season, data.get(season.name), snapshot, contents[snapshot.pk].rows if snapshot else ())
+        for season in Season.objects.filter(name__in={*newest, *data}).order_by("opens", "name")
+        for snapshot in [newest.get(season.name)]
+    ]
+    usual = latest_snapshot(suite=found)
+    states = [
+        "closed" if board.season.closed else "open" if board.season.opens <= timezone.now() else "announced"
+        for board in boards
+    ]
+    parts: list[object] = [found.digest, found.title, found.description, bool(usual)]
+    parts += [
+        [board.season.name, state, board.data and board.data.seed, board.snapshot and board.snapshot.digest]
+        for board, state in zip(boards, states, strict=True)
+    ]
+
+    def make() -> HttpResponse:
+        context: dict[str, Any] = {"suite": found, "snapshot": usual, "here": "seasons"}
+        context["seasons"] = list(zip(boards, states, strict=True))
+        context["metric"] = found.ranking_column
+        shown = [board for board in boards if board.snapshot is not None]
+        every = courses(boards=[board.rows for board in shown], metric=found.ranking_column)
+        names = [board.season.name for board in shown]
+        context |= {"names": names, "courses": every[:MOST_ROWS], "left_out": max(0, len(every) - MOST_ROWS)}
+        drawn = [course for course in every if any(place and place.value for place in course.places)][:MOST_DRAWN]
+        context["drawn"] = list(enumerate(drawn, start=1))
+        context["picture"] = courses_plot(drawn, seasons=names, metric=found.ranking_column)
+        return render(request, "catalog/seasons.html", context)
+
+    return tagged_page(request=request, parts=parts, make=make)
