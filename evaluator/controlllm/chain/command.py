@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 # Long: one line for each option.
 def chain(
-    request: Annotated[str, typer.Argument(help="What is asked; empty with --task.")] = "",
+    request: Annotated[str, typer.Argument(help="The request; empty with --task.")] = "",
     file: Annotated[
         list[str] | None,
         typer.Option(help="A file of the request: PATH, NAME=PATH or NAME:TYPE=PATH; may be repeated."),
     ] = None,
-    suite: Annotated[str, typer.Option(help="Suite of --task, whose plans are executed.")] = "",
-    task: Annotated[str, typer.Option(help="Id of a task of the suite, instead of a request of your own.")] = "",
-    sample: Annotated[int, typer.Option(min=0, help="Which data point of the task.")] = 0,
+    suite: Annotated[str, typer.Option(help="Suite of --task; must be one that executes plans.")] = "",
+    task: Annotated[str, typer.Option(help="Id of a task of the suite, instead of a request.")] = "",
+    sample: Annotated[int, typer.Option(min=0, help="Index of the task's data point.")] = 0,
     split: Annotated[str, typer.Option(help="Split of the task's data.")] = "public",
     planner: Annotated[
         str, typer.Option(help="controlllm/greedy, beam, adaptive or exhaustive, with :MODEL for a language model.")
     ] = "controlllm/adaptive",
     correct: Annotated[
-        bool, typer.Option("--correct/--as-planned", help="Correct arguments at run time, or run the plan as it is.")
+        bool, typer.Option("--correct/--as-planned", help="Correct arguments at run time, or run the plan unchanged.")
     ] = True,
     results: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="Folder of the result files; default: one in the data folder.",
+            help="Folder for the result files; default: a subfolder of the data folder.",
             show_default=False,
             callback=writable_folder,
         ),
     ] = None,
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
-    store: Annotated[str, typer.Option(help="Store of artefacts, kept between runs; in memory if empty.")] = "",
+    store: Annotated[str, typer.Option(help="Persistent store of artefacts; empty: in memory.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     as_json: JsonFlag = False,
     output: OutputFile = None,
@@ -57,54 +57,55 @@ def chain(
 ) -> None:
     """Serve a request with ControlLLM's whole chain: decompose, search, choose, execute, correct, respond.
 
-    Independent steps run together, in batches. Where a step fails because of its arguments, they are corrected from
-    the results that are there; then the next solution of the subtask is tried. Evaluations score a planner's plan as it
-    is, without corrections.
+    Independent steps run in batches. If a step fails because of its arguments, they are corrected from the available
+    results; then the next solution of the subtask is tried. Evaluations score a planner's plan without corrections.
 
     Exit code 0 if every subtask made its result, 1 if one did not, 2 for bad usage, 4 if the language model failed.
     """
+    from evaluator.controlllm.chain.requests import request_of_task, write_results
+    from evaluator.core.language_model import LanguageModelError
+
     settings = ExecutionSettings(profile=profile, split=split, samples=sample + 1, device=device, store=store)
-    asked = _of_task(suite=suite, task=task, sample=sample, settings=settings, also=request or file)
-    if asked is None:
-        asked = _of_words(request=request, files=file or (), profile=profile)
-    runner, engine = _runner(planner=planner, suite=asked.request.suite, settings=settings)
-    finished = _finished(runner=runner, asked=asked, correct=correct)
-    _report(
-        asked=asked, planner=planner, finished=finished, engine=engine, folder=results, as_json=as_json, output=output
-    )
+    if not task:
+        if suite:
+            raise usage_error("--suite needs --task")
+        chain_request = _plain_request(request=request, files=file or (), profile=profile)
+    elif request or file:
+        raise usage_error("give a request with its files, or --suite and --task, not both")
+    else:
+        prepared = prepare(suite=chosen_suite(suite), settings=settings)
+        try:
+            chain_request = request_of_task(prepared=prepared, key=task, sample=sample)
+        except LookupError as error:
+            raise usage_error(error) from None
+    runner, engine = _runner(planner=planner, suite=chain_request.request.suite, settings=settings)
+    try:
+        finished = runner.run(chain_request, correcting=correct)
+    except LanguageModelError as error:
+        log.print(f"planarena: {error.failure.message}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
+    key = digest([chain_request.request.task.request, chain_request.sample])
+    target = results or Path(os.environ.get("PLANARENA_DATA", ".data")) / "chain" / key[:12]
+    try:
+        paths = write_results(results=finished.results, engine=engine, folder=target)
+    except OSError as error:
+        raise usage_error(f"{target} cannot be written: {error.strerror}") from None
+    document = transcript(request=chain_request.request, planner=planner, finished=finished)
+    document["files_written"] = [str(path) for path in paths]
+    write_json(document, printed=as_json, file=output)
+    if not as_json:
+        _print(document)
     if not finished.is_complete:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _of_task(*, suite: str, task: str, sample: int, settings: ExecutionSettings, also: object) -> "ChainRequest | None":
-    """The task that is named; None if none is.
-
-    Raises:
-        typer.Exit: the options do not go together, or there is no such task.
-    """
-    if not task:
-        if suite:
-            raise usage_error("--suite needs --task")
-        return None
-    if also:
-        raise usage_error("give a request with its files, or --suite and --task, not both")
-    from evaluator.controlllm.chain.requests import request_of_task
-
-    prepared = prepare(suite=chosen_suite(suite), settings=settings)
-    try:
-        return request_of_task(prepared=prepared, key=task, sample=sample)
-    except LookupError as error:
-        raise usage_error(error) from None
-
-
-def _of_words(*, request: str, files: Sequence[str], profile: str) -> "ChainRequest":
-    from evaluator.controlllm.chain.requests import FileError, read_given, request_in_words
+def _plain_request(*, request: str, files: Sequence[str], profile: str) -> "ChainRequest":
+    from evaluator.controlllm.chain.requests import plain_request, read_file
     from evaluator.execution.experts.profile import ProfileError, load_profile
 
     try:
-        given = [read_given(text) for text in files]
-        return request_in_words(text=request, files=given, profile=load_profile(profile))
-    except (FileError, ProfileError, ValueError) as error:
+        return plain_request(text=request, files=list(map(read_file, files)), profile=load_profile(profile))
+    except (ProfileError, ValueError) as error:
         raise usage_error(error) from None
 
 
@@ -127,60 +128,20 @@ def _runner(*, planner: str, suite: str, settings: ExecutionSettings) -> "tuple[
     return ChainRunner(strategy=strategy, engine=engine, model=model), engine
 
 
-def _finished(*, runner: "ChainRunner", asked: "ChainRequest", correct: bool) -> "Finished":
-    from evaluator.core.language_model import LanguageModelError
-
-    try:
-        return runner.run(asked, correcting=correct)
-    except LanguageModelError as error:
-        log.print(f"planarena: {error.failure.message}", style="red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
-
-
-def _report(
-    *,
-    asked: "ChainRequest",
-    planner: str,
-    finished: "Finished",
-    engine: "Engine",
-    folder: Path | None,
-    as_json: bool,
-    output: Path | None,
-) -> None:
-    from evaluator.controlllm.chain.requests import write_results
-
-    target = folder or _default_folder(asked)
-    try:
-        paths = write_results(results=finished.results, engine=engine, folder=target)
-    except OSError as error:
-        raise usage_error(f"{target} cannot be written: {error.strerror}") from None
-    document = transcript(request=asked.request, planner=planner, finished=finished)
-    document["files_written"] = [str(path) for path in paths]
-    write_json(document, printed=as_json, file=output)
-    if not as_json:
-        _print(document)
-
-
-def _default_folder(asked: "ChainRequest") -> Path:
-    """A subfolder of the data folder, distinct for each request."""
-    request = digest([asked.request.task.request, asked.sample])
-    return Path(os.environ.get("PLANARENA_DATA", ".data")) / "chain" / request[:12]
-
-
 def _print(document: dict[str, Any]) -> None:
     subtasks = Listing("subtask", "description", "outcome", "tools", prose="description", title=document["request"])
-    for one in document["subtasks"]:
-        tools = ", ".join(action["tool_name"] for action in one["actions"])
-        subtasks.add_row(str(one["id"]), one["description"], one["outcome"], tools or one["why"])
+    for subtask in document["subtasks"]:
+        tools = ", ".join(action["tool_name"] for action in subtask["actions"])
+        subtasks.add_row(str(subtask["id"]), subtask["description"], subtask["outcome"], tools or subtask["why"])
     subtasks.show(out)
     if document["corrections"]:
         corrections = Listing("problem", "correction", "outcome", prose="problem", title="Corrections at run time")
-        for one in document["corrections"]:
-            corrections.add_row(one["message"], f"{one['what']} ({one['why']})", one["outcome"])
+        for row in document["corrections"]:
+            corrections.add_row(row["message"], f"{row['what']} ({row['why']})", row["outcome"])
         corrections.show(out)
     state = Listing("reference", "type", "made by", "value", prose="value", title="State")
-    for one in document["state"]:
-        state.add_row(one["reference"], one["type"], one["made_by"], one["value"])
+    for entry in document["state"]:
+        state.add_row(entry["reference"], entry["type"], entry["made_by"], entry["value"])
     state.show(out)
     out.print(document["response"], highlight=False, markup=False, soft_wrap=True)
     for path in document["files_written"]:
@@ -191,7 +152,7 @@ VERSION = "chain/1"
 
 
 def transcript(*, request: "PlannerRequest", planner: str, finished: "Finished") -> dict[str, Any]:
-    """Everything about one request, in order. Objects are named by the SHA-256 of their bytes."""
+    """The stages of one request, in order. Artefacts are named by their SHA-256."""
     return {
         "version": VERSION,
         "request": request.task.request,
@@ -199,8 +160,8 @@ def transcript(*, request: "PlannerRequest", planner: str, finished: "Finished")
         "planner": planner,
         **finished.staged.notes(),
         "rounds": [[_step(step) for step in steps] for steps in finished.rounds],
-        "corrections": [one.to_json() for one in finished.corrections],
-        "subtasks": [one.to_json() for one in finished.progress],
+        "corrections": [correction.to_json() for correction in finished.corrections],
+        "subtasks": [subtask.to_json() for subtask in finished.progress],
         "plan": finished.plan,
         "state": [entry.to_json() for entry in finished.state.entries()],
         "results": {name: entry.to_json() for name, entry in finished.results.items()},
@@ -214,8 +175,8 @@ def _step(step: "StepRun") -> Mapping[str, JsonValue]:
         "step": step.step,
         "tool": step.tool,
         "expert": step.expert,
-        "inputs": {name: one.digest for name, one in step.inputs.items()},
-        "outputs": {name: one.digest for name, one in step.outputs.items()},
+        "inputs": {name: artefact.digest for name, artefact in step.inputs.items()},
+        "outputs": {name: artefact.digest for name, artefact in step.outputs.items()},
         "seconds": step.seconds,
         "cached": step.cached,
         "error": step.error,

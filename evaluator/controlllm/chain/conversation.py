@@ -1,8 +1,8 @@
-"""One request from its words to the response: the stages in order, without models, threads or files.
+"""The stages of one request in order, from its words to the response, without models, threads or files.
 
-The conversation yields what it needs: calls for a language model, answered in order, or a plan to run. Without a
-language model it first declines subtasks that no tool is like and files that are not there, since the rules of the
-decomposition find a tool for any sentence, even for sending an email.
+The conversation is a generator of calls for a language model, which are answered in order, and of plans to run. Without
+a language model it first declines subtasks without a suitable tool or with missing files, since the rules of the
+decomposition match a tool to any sentence, even for sending an email.
 
 After each run all subtasks with a problem are corrected together: first their arguments, at most `MOST_CHANGES` times
 per solution, then by the next solution. Results of earlier runs come from the store, so only changed steps run again. A
@@ -32,13 +32,13 @@ from evaluator.controlllm.chain.state import (
     Progress,
     StateMemory,
     actions_of,
-    plan_actions,
     plan_without,
 )
+from evaluator.controlllm.strategies.binding import solution_json
 from evaluator.controlllm.strategies.offline_decomposing import likeness_to_tools
 from evaluator.controlllm.strategies.strategy import ControlLLM, Staged, read_response, respond_offline, response_call
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Answer, Call, GenerateCall
+from evaluator.core.language_model import Answer, Call
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import StepRun
@@ -49,39 +49,27 @@ _ENDINGS = {MediaType.PNG: "png", MediaType.CLIP: "apng", MediaType.FINDINGS: "j
 
 
 def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str, Entry]:
-    """Results that subtasks returned, by file name: `result-1-image.png`, ..."""
-    found = [
+    """The results of subtasks by file name: `result-1-image.png`, ..."""
+    entries = [
         entry
-        for one in progress
-        if one.outcome is Outcome.MADE
-        for reference in one.results
+        for subtask in progress
+        if subtask.outcome is Outcome.MADE
+        for reference in subtask.results
         if (entry := state.get(reference)) is not None
     ]
     return {
         f"result-{number}-{entry.type}.{_ENDINGS[MediaType(entry.artefact.media_type)]}": entry
-        for number, entry in enumerate(found, start=1)
+        for number, entry in enumerate(entries, start=1)
     }
 
 
 def failures_of(progress: Sequence[Progress]) -> list[str]:
     """Failures as sentences."""
     return [
-        f"{one.planned.searching.subtask.description} ({one.why})"
-        for one in progress
-        if one.outcome in (Outcome.FAILED, Outcome.DECLINED, Outcome.BLOCKED)
+        f"{subtask.subtask.description} ({subtask.why})"
+        for subtask in progress
+        if subtask.outcome in (Outcome.FAILED, Outcome.DECLINED, Outcome.BLOCKED)
     ]
-
-
-def response_without_model(*, progress: Sequence[Progress], results: Mapping[str, Entry]) -> str:
-    """The response in plain sentences."""
-    return respond_offline(calls=_calls(progress), results=_shown(results), failures=failures_of(progress))
-
-
-def asking_for_response(*, request: str, progress: Sequence[Progress], results: Mapping[str, Entry]) -> GenerateCall:
-    """The call that asks for the response."""
-    return response_call(
-        request=request, calls=_calls(progress), results=_shown(results), failures=failures_of(progress)
-    )
 
 
 def with_all_files(text: str, *, results: Mapping[str, Entry]) -> str:
@@ -90,26 +78,14 @@ def with_all_files(text: str, *, results: Mapping[str, Entry]) -> str:
     return f"{text}\n\nFiles: {', '.join(missing)}." if missing else text
 
 
-def _calls(progress: Sequence[Progress]) -> list[str]:
-    return [
-        f"{action.tool.name}({', '.join(f'{name}={value}' for name, value in action.inputs.items())})"
-        for place, action in actions_of(progress)
-        if progress[place.subtask].outcome is Outcome.MADE
-    ]
-
-
-def _shown(results: Mapping[str, Entry]) -> dict[str, JsonValue]:
-    return {name: f"{entry.in_words()} ({entry.type})" for name, entry in results.items()}
-
-
 LEAST_LIKENESS = 0.27
-"""Calibrated on requests that the tools can meet and on others that they cannot: of the thresholds tried it has the
-largest sum of the first accepted and the second declined (`docs/planners.md`, "What is declined")."""
+"""Calibrated on solvable and unsolvable requests: of the candidate thresholds it has the largest sum of accepted
+solvable and declined unsolvable ones (`docs/planners.md`, "What is declined")."""
 _FILE = re.compile(r"[\w-]+\.(?:png|jpe?g|gif|webp|mp4|wav|mp3|txt)\b", re.IGNORECASE)
 
 
 def declined(staged: Staged, *, files: Collection[str]) -> dict[int, str]:
-    """Why subtasks are declined, by their position; only of decompositions by rules.
+    """Reasons for declining subtasks, by position; only for decompositions by rules.
 
     Args:
         staged: the stages before execution.
@@ -117,16 +93,16 @@ def declined(staged: Staged, *, files: Collection[str]) -> dict[int, str]:
     """
     if staged.decomposed.tries or staged.decomposed.network:
         return {}
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for number, planned in enumerate(staged.planned):
         subtask = planned.searching.subtask
         missing = [name for name in _FILE.findall(subtask.description) if name not in files]
         likeness = likeness_to_tools(subtask, tools=staged.toolbox.tools, lexicon=staged.toolbox.lexicon)
         if missing:
-            found[number] = f"{missing[0]} is not among the given files"
+            reasons[number] = f"{missing[0]} is not among the given files"
         elif likeness is not None and likeness < LEAST_LIKENESS:
-            found[number] = f"no tool is for this: likeness {likeness:.2f}, below {LEAST_LIKENESS}"
-    return found
+            reasons[number] = f"no tool is for this: likeness {likeness:.2f}, below {LEAST_LIKENESS}"
+    return reasons
 
 
 MOST_CHANGES = 3
@@ -137,7 +113,7 @@ MOST_ROUNDS = 24
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Asks for a plan to be run. It names no answers."""
+    """A plan to run, without answers."""
 
     plan: Plan
 
@@ -165,7 +141,7 @@ class Correction:
     """A change at run time, its reason, and its outcome."""
 
     subtask: int
-    way: CorrectionKind
+    kind: CorrectionKind
     tool: str
     problem: str
     message: str
@@ -175,21 +151,20 @@ class Correction:
     outcome: str = ""
     """In words; empty before the next run."""
     helped: bool = False
-    """Whether it left the subtask without a problem in the next run; never for the way back."""
+    """Whether the next run of the subtask had no problem; always False for `BACK`."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """For the transcript."""
         return {
-            "subtask": self.subtask, "way": str(self.way), "tool": self.tool, "problem": self.problem,
-            "message": self.message,
-            "what": self.what, "why": self.why, "by": self.by, "outcome": self.outcome,
+            "subtask": self.subtask, "way": str(self.kind), "tool": self.tool, "problem": self.problem,
+            "message": self.message, "what": self.what, "why": self.why, "by": self.by, "outcome": self.outcome,
             "helped": self.helped,
         }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Everything about one request."""
+    """The outcome of a conversation."""
 
     staged: Staged
     progress: tuple[Progress, ...]
@@ -202,13 +177,13 @@ class Finished:
 
     @property
     def plan(self) -> list[JsonValue]:
-        """The plan that was run last, in ControlLLM's form."""
-        return plan_actions(self.progress)
+        """The last plan in ControlLLM's format: a list of actions for each subtask."""
+        return [solution_json(subtask.solution) for subtask in self.progress if subtask.solution]
 
     @property
     def is_complete(self) -> bool:
-        """Whether there are subtasks and each produced its result."""
-        return bool(self.progress) and all(one.outcome is Outcome.MADE for one in self.progress)
+        """Whether there are subtasks and each made its result."""
+        return bool(self.progress) and all(subtask.outcome is Outcome.MADE for subtask in self.progress)
 
 
 Want = Sequence[Call] | Run
@@ -228,29 +203,28 @@ def hold(
 
     Args:
         strategy: decomposes, searches and chooses; if it uses a language model, so do all other stages.
-        request: its words, files and tools.
-        given: the values of its files, by their names.
-        correcting: False runs the plan once, as it is.
-        declining: False also runs subtasks that no tool is for.
+        request: the words, files and tools of the request.
+        given: the values of its files.
+        correcting: False runs the plan once, unchanged.
+        declining: False also runs subtasks without a suitable tool.
     """
     staged: Staged = yield from strategy.stages(request)
     execution = _Execution(
-        request=request.task.request,
-        staged=staged,
-        given=given,
-        asks=strategy.asks,
-        correcting=correcting,
+        request=request.task.request, staged=staged, given=given, asks=strategy.asks, correcting=correcting,
         declining=declining,
-    )
+    )  # fmt: skip
     yield from execution.run()
     progress, state = execution.progress, execution.state
     results = results_of(progress=progress, state=state)
+    calls = [action.call() for place, action in actions_of(progress) if progress[place.subtask].outcome is Outcome.MADE]
+    values: dict[str, JsonValue] = {name: f"{entry.in_words()} ({entry.type})" for name, entry in results.items()}
+    failures = failures_of(progress)
     if strategy.asks:
-        answers = yield [asking_for_response(request=request.task.request, progress=progress, results=results)]
+        answers = yield [response_call(request=request.task.request, calls=calls, results=values, failures=failures)]
         assert not isinstance(answers, Ran)
         response = with_all_files(read_response(answers[0]), results=results)
     else:
-        response = response_without_model(progress=progress, results=results)
+        response = respond_offline(calls=calls, results=values, failures=failures)
     return Finished(
         staged=staged, progress=tuple(progress), state=state, rounds=tuple(execution.rounds),
         corrections=tuple(execution.corrections), results=results, response=response,
@@ -259,7 +233,7 @@ def hold(
 
 @dataclass(slots=True)
 class _Execution:
-    """Runs and corrections of one request."""
+    """The runs and corrections of one request."""
 
     request: str
     staged: Staged
@@ -272,10 +246,10 @@ class _Execution:
     rounds: list[tuple[StepRun, ...]] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
     waiting: dict[int, Correction] = field(default_factory=dict)
-    """By subtask, the correction whose outcome the next run shows."""
+    """By subtask, the correction whose outcome the next run decides."""
 
     def __post_init__(self) -> None:
-        self.progress = [Progress.begin(one) for one in self.staged.planned]
+        self.progress = list(map(Progress.begin, self.staged.planned))
         if self.declining and not self.asks:
             names = {entry.reference for entry in self.given}
             for number, why in declined(self.staged, files=names).items():
@@ -285,26 +259,28 @@ class _Execution:
     def run(self) -> Generator[Want, Reply, None]:
         """Run and correct until no correction is left."""
         for number in range(MOST_ROUNDS):
-            problems = yield from self._round()
+            checked = self._checked()
+            ran = yield Run(plan_without(progress=self.progress, left_out=checked.left_out))
+            assert isinstance(ran, Ran)
+            self.rounds.append(ran.steps)
+            self.state = StateMemory([*self.given, *ran.made])
+            problems = problems_of(progress=self.progress, checked=checked, failures=ran.failures, state=self.state)
             self._settle(problems)
             if not problems:
                 break
-            may_change = self.correcting and number < MOST_ROUNDS - 1
-            changed = (yield from self._correct(problems)) if may_change else self._give_up(problems)
-            if not changed:
+            if not self.correcting or number == MOST_ROUNDS - 1:
+                self._give_up(problems)
                 break
-        self._close()
-
-    def _round(self) -> Generator[Want, Reply, dict[int, Problem]]:
-        checked = self._checked()
-        ran = yield Run(plan_without(progress=self.progress, left_out=checked.left_out))
-        assert isinstance(ran, Ran)
-        self.rounds.append(ran.steps)
-        self.state = StateMemory([*self.given, *ran.made])
-        return problems_of(progress=self.progress, checked=checked, failures=ran.failures, state=self.state)
+            yield from self._correct(problems)
+        # Block subtasks that depend on failed ones, and fail those still open.
+        self._checked()
+        for subtask in self.progress:
+            if subtask.outcome is Outcome.OPEN:
+                subtask.outcome, subtask.why = Outcome.FAILED, "there was no run left to correct it"
+        self._checked()
 
     def _checked(self) -> Checked:
-        """Look up all arguments; block what depends on a failed subtask, directly or not."""
+        """Look up all arguments, and block subtasks that depend on a failed one, directly or not."""
         while True:
             checked = check(progress=self.progress, given=StateMemory(self.given))
             if not checked.blocked:
@@ -314,113 +290,86 @@ class _Execution:
                 self.progress[number].why = f"it needs {lost}, which was not made"
 
     def _settle(self, problems: Mapping[int, Problem]) -> None:
-        """Record the outcome of corrections, and which subtasks produced their result."""
+        """Record the outcome of corrections, and which subtasks made their result."""
         for number, correction in self.waiting.items():
             problem = problems.get(number)
-            correction.helped = problem is None and correction.way is not CorrectionKind.BACK
+            correction.helped = problem is None and correction.kind is not CorrectionKind.BACK
             correction.outcome = "it ran" if problem is None else f"{problem.kind}: {problem.message}"
         self.waiting.clear()
-        for number, one in enumerate(self.progress):
-            if one.is_active:
-                # What waits for another subtask has no problem of its own, and nothing made either.
-                made = number not in problems and all(self.state.get(result) for result in one.results)
-                one.outcome = Outcome.MADE if made else Outcome.OPEN
+        for number, subtask in enumerate(self.progress):
+            if subtask.is_active:
+                # A subtask that waits for another one has neither a problem nor a result.
+                made = number not in problems and all(self.state.get(result) for result in subtask.results)
+                subtask.outcome = Outcome.MADE if made else Outcome.OPEN
 
-    def _correct(self, problems: Mapping[int, Problem]) -> Generator[Want, Reply, bool]:
-        """Apply all possible corrections; False if there is nothing to run again."""
+    def _correct(self, problems: Mapping[int, Problem]) -> Generator[Want, Reply, None]:
         for number, problem in problems.items():
             self.progress[number].undo(action=problem.place.action, problem=str(problem.kind))
         situation = Situation(request=self.request, progress=self.progress, state=self.state)
-        open_to_change = {
+        correctable = {
             number: problem
             for number, problem in problems.items()
             if problem.kind is not Kind.EXPERT and self.progress[number].changes < MOST_CHANGES
         }
-        asked = yield from self._asked(open_to_change, situation=situation)
-        changes = {
-            number: asked.get(number) or correct_offline(problem=problem, situation=situation)
-            for number, problem in open_to_change.items()
-        }
+        changes: dict[int, Change | None] = {}
+        if self.asks and correctable:
+            answers = yield [correcting_call(problem=problem, situation=situation) for problem in correctable.values()]
+            assert not isinstance(answers, Ran)
+            changes = {
+                number: read_correction(answer=answer, problem=problem, situation=situation)
+                for (number, problem), answer in zip(correctable.items(), answers, strict=True)
+            }
+        for number, problem in correctable.items():
+            changes[number] = changes.get(number) or correct_offline(problem=problem, situation=situation)
         for number, problem in problems.items():
+            subtask = self.progress[number]
+            if problem.kind is Kind.NOTHING and subtask.fallback is None:
+                subtask.fallback = (subtask.choice, subtask.solution)
             change = changes.get(number)
             if change is None:
                 self._next_solution(number, problem=problem)
-            else:
-                self._apply(number, problem=problem, change=change)
-        return True
-
-    def _asked(
-        self, problems: Mapping[int, Problem], *, situation: Situation
-    ) -> Generator[Want, Reply, dict[int, Change | None]]:
-        if not self.asks or not problems:
-            return {}
-        answers = yield [correcting_call(problem=one, situation=situation) for one in problems.values()]
-        assert not isinstance(answers, Ran)
-        return {
-            number: read_correction(answer=answer, problem=problem, situation=situation)
-            for (number, problem), answer in zip(problems.items(), answers, strict=True)
-        }
-
-    def _apply(self, number: int, *, problem: Problem, change: Change) -> None:
-        one = self.progress[number]
-        if problem.kind is Kind.NOTHING and one.fallback is None:
-            one.fallback = (one.choice, one.solution)
-        old = one.solution[problem.place.action].inputs
-        what = ", ".join(f"{name}: {old.get(name)} -> {value}" for name, value in change.inputs.items())
-        self._record(number, problem=problem, way=CorrectionKind.ARGUMENTS, what=what, why=change.why, by=change.by)
-        one.change(action=problem.place.action, problem=str(problem.kind), inputs=change.inputs)
+                continue
+            old = subtask.solution[problem.place.action].inputs
+            what = ", ".join(f"{name}: {old.get(name)} -> {value}" for name, value in change.inputs.items())
+            self._record(number, CorrectionKind.ARGUMENTS, problem=problem, what=what, why=change.why, by=change.by)
+            subtask.change(action=problem.place.action, problem=str(problem.kind), inputs=change.inputs)
 
     def _next_solution(self, number: int, *, problem: Problem) -> None:
-        """Go on with the subtask's next solution, or end it."""
-        one = self.progress[number]
-        if problem.kind is Kind.NOTHING and one.fallback is None:
-            one.fallback = (one.choice, one.solution)
-        after = one.choice + 1
-        if after < len(one.planned.candidates) and not problem.is_result:
-            tools = ", ".join(one.planned.candidates[after].path)
-            what = f"solution {after + 1}: {tools}"
+        """Switch to the subtask's next solution, or end it."""
+        subtask = self.progress[number]
+        following = subtask.choice + 1
+        if following < len(subtask.planned.candidates) and not problem.is_result:
+            what = f"solution {following + 1}: {', '.join(subtask.planned.candidates[following].path)}"
             self._record(
-                number, problem=problem, way=CorrectionKind.SOLUTION, what=what, why="no argument is left to change"
+                number, CorrectionKind.SOLUTION, problem=problem, what=what, why="no argument is left to change"
             )
-            one.take(after)
-        elif one.fallback is not None:
-            choice, solution = one.fallback
-            if (choice, solution) != (one.choice, one.solution):
+            subtask.take(following)
+        elif subtask.fallback is not None:
+            choice, solution = subtask.fallback
+            if (choice, solution) != (subtask.choice, subtask.solution):
                 what = f"solution {choice + 1}, as it ran"
-                self._record(number, problem=problem, way=CorrectionKind.BACK, what=what, why="nothing else finds more")
-            one.take(choice, solution=solution)
-            one.content = True
+                self._record(number, CorrectionKind.BACK, problem=problem, what=what, why="nothing else finds more")
+            subtask.take(choice, solution=solution)
+            subtask.accepts_empty = True
         else:
-            self._fail(one, problem=problem)
+            subtask.outcome, subtask.why = Outcome.FAILED, problem.message
 
     def _record(
-        self, number: int, *, problem: Problem, way: CorrectionKind, what: str, why: str, by: str = "rules"
+        self, number: int, kind: CorrectionKind, *, problem: Problem, what: str, why: str, by: str = "rules"
     ) -> None:
-        one = self.progress[number]
+        subtask = self.progress[number]
         correction = Correction(
-            subtask=one.subtask_id, way=way, tool=one.solution[problem.place.action].tool.name,
+            subtask=subtask.subtask.id, kind=kind, tool=subtask.solution[problem.place.action].tool.name,
             problem=str(problem.kind), message=problem.message, what=what, why=why, by=by,
         )  # fmt: skip
         self.corrections.append(correction)
         self.waiting[number] = correction
 
-    def _give_up(self, problems: Mapping[int, Problem]) -> bool:
-        """Without corrections: a list of nothing is a result, everything else a failure."""
+    def _give_up(self, problems: Mapping[int, Problem]) -> None:
+        """Without corrections an empty selection is a result, and every other problem a failure."""
         for number, problem in problems.items():
+            subtask = self.progress[number]
             if problem.kind is Kind.NOTHING:
-                self.progress[number].outcome = Outcome.MADE
+                subtask.outcome = Outcome.MADE
             else:
-                self._fail(self.progress[number], problem=problem)
-        return False
-
-    @staticmethod
-    def _fail(one: Progress, *, problem: Problem) -> None:
-        one.outcome, one.why = Outcome.FAILED, problem.message
-
-    def _close(self) -> None:
-        """Mark subtasks that depend on failed ones as blocked, and open ones as failed."""
-        self._checked()
-        for one in self.progress:
-            if one.outcome is Outcome.OPEN:
-                one.outcome, one.why = Outcome.FAILED, "there was no run left to correct it"
-        self._checked()
+                subtask.outcome, subtask.why = Outcome.FAILED, problem.message

@@ -1,23 +1,22 @@
-"""Problems at run time, and corrections of arguments (section 3.3): the resource expert is asked again, with error and
-state.
+"""Problems at run time, and corrections of arguments by the resource expert (section 3.3).
 
-Problems are found before a step runs, when it fails, and in its result. Offline they are corrected by these rules, in
-this order:
+Problems are detected before a step runs, when it fails, and in its result. Without a language model these rules correct
+them, in this order:
 
-1. A condition that finds nothing takes the spelling of an available label all of whose words it contains: `yellow stars
-   visible` becomes `yellow star`. A label with any other word is not used: `blue star` never becomes `red star`, so
-   that the count of absent things stays 0.
+1. A condition that selects nothing takes the spelling of an available label all of whose words it contains: `yellow
+   stars visible` becomes `yellow star`. Other labels are not used: `blue star` never becomes `red star`, so the count
+   of absent objects stays 0.
 2. An input that is missing, of the wrong type, or refused by the expert becomes the next resource of its type: the
    latest unused result, else an unused given file, else the latest. After a refusal, resources of the size of the
    other inputs come first.
 3. A missing text becomes a text of the subtask, else the request.
 
-With a language model the model is asked first, in one call for each problem. Its answer is used if every value is an
-available resource of the right type, or a text for an input of type text, and was not tried before.
+A language model is asked first, in one call for each problem. Its answer is used if every value is an available
+resource of the right type, or a text for an input of type text, and was not tried before.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,18 +32,18 @@ from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.execution.engine.jobs import FailureKind, StepFailure
 
 LISTS = frozenset({ResourceType.CATEGORY, ResourceType.BBOX, ResourceType.MASK})
-"""What holds several things, of which a text may name one."""
+"""Types with several items, from which a text may select."""
 _REFERENCE = re.compile(r"<[A-Z-]+>-\S+")
 _QUOTED = re.compile(r'"(\w+)"')
 
 
 class Kind(StrEnum):
-    """Why a step did not do its job."""
+    """The kind of a problem with a step."""
 
     MISSING = "missing resource"
     TYPE = "wrong type"
     INPUT = "unfit input"
-    """The expert refused: its inputs do not go together."""
+    """The expert refused inputs that do not fit together."""
     NOTHING = "found nothing"
     EXPERT = "expert failed"
     """No argument is at fault."""
@@ -52,15 +51,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with one action."""
+    """One problem of one action."""
 
     place: Place
     kind: Kind
     message: str
     inputs: tuple[str, ...] = ()
-    """The inputs concerned, most suspect first."""
+    """The inputs concerned, most likely cause first."""
     is_result: bool = False
-    """Whether the result may be correct nevertheless: absent things count 0."""
+    """Whether the result may still be correct: the count of absent objects is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,9 @@ class Checked:
 
     problems: tuple[Problem, ...]
     left_out: frozenset[Place]
-    """Actions that cannot run: those with a problem, and those that need what they make."""
+    """Actions that cannot run: those with a problem, and those that depend on them."""
     blocked: Mapping[int, str]
-    """By subtask, the reference it lacks because another subtask failed."""
+    """By subtask, the missing result of a failed subtask."""
 
 
 def check(*, progress: Sequence[Progress], given: StateMemory) -> Checked:
@@ -82,7 +81,7 @@ def check(*, progress: Sequence[Progress], given: StateMemory) -> Checked:
         given: the files of the request.
     """
     made = makers(progress)
-    lost = {result for one in progress if not one.is_active for result in one.results}
+    lost = {result for subtask in progress if not subtask.is_active for result in subtask.results}
     problems: dict[Place, Problem] = {}
     blocked: dict[int, str] = {}
     for place, action in actions_of(progress):
@@ -92,103 +91,92 @@ def check(*, progress: Sequence[Progress], given: StateMemory) -> Checked:
                 blocked.setdefault(place.subtask, value)
                 problems.setdefault(place, Problem(place, Kind.MISSING, f"{value} was not made", (name,)))
                 continue
-            problem = _argument(place=place, action=action, name=name, made=made, given=given)
+            problem = _argument_problem(place=place, action=action, name=name, made=made, given=given)
             if problem is not None:
                 problems.setdefault(place, problem)
-    own = tuple(one for place, one in problems.items() if place.subtask not in blocked)
-    return Checked(problems=own, left_out=_with_users(frozenset(problems), progress=progress), blocked=blocked)
+    own = tuple(problem for place, problem in problems.items() if place.subtask not in blocked)
+    return Checked(problems=own, left_out=_with_dependents(frozenset(problems), progress=progress), blocked=blocked)
 
 
-def _argument(
-    *,
-    place: Place,
-    action: Action,
-    name: str,
-    made: Mapping[str, tuple[Place, ResourceType]],
-    given: StateMemory,
+def _argument_problem(
+    *, place: Place, action: Action, name: str, made: Mapping[str, tuple[Place, ResourceType]], given: StateMemory
 ) -> Problem | None:
-    wanted, value = action.tool.inputs[name], action.inputs.get(name)
+    declared, value = action.tool.inputs[name], action.inputs.get(name)
     title = f'{action.tool.name}: "{name}"'
     if not value:
         return Problem(place, Kind.MISSING, f"{title} has no value", (name,))
     entry = given.get(value)
-    found = entry.type if entry is not None else None
-    # A result that is made later is not there yet: the decomposition left a dependency out.
+    kind = entry.type if entry is not None else None
+    # The result of a later action is not available yet: the decomposition omitted a dependency.
     if value in made and made[value][0].is_before(place):
-        found = made[value][1]
-    if found is None:
-        if wanted is ResourceType.TEXT and not _REFERENCE.fullmatch(value):
+        kind = made[value][1]
+    if kind is None:
+        if declared is ResourceType.TEXT and not _REFERENCE.fullmatch(value):
             return None
         return Problem(place, Kind.MISSING, f"{title} is {value}, which is not there", (name,))
-    if found is not wanted:
-        return Problem(place, Kind.TYPE, f"{title} is {value}, which is {found}; it takes {wanted}", (name,))
+    if kind is not declared:
+        return Problem(place, Kind.TYPE, f"{title} is {value}, which is {kind}; it takes {declared}", (name,))
     return None
 
 
-def _with_users(places: frozenset[Place], *, progress: Sequence[Progress]) -> frozenset[Place]:
+def _with_dependents(places: frozenset[Place], *, progress: Sequence[Progress]) -> frozenset[Place]:
     """The places and everything that depends on them, directly or not."""
-    all_actions = list(actions_of(progress))
-    found = set(places)
+    actions = list(actions_of(progress))
     while True:
-        lost = {reference for place, action in all_actions if place in found for reference in action.outputs.values()}
-        more = {place for place, action in all_actions if lost.intersection(filter(None, action.inputs.values()))}
-        if more <= found:
-            return frozenset(found)
-        found |= more
+        lost = {reference for place, action in actions if place in places for reference in action.outputs.values()}
+        dependents = {place for place, action in actions if lost.intersection(filter(None, action.inputs.values()))}
+        if dependents <= places:
+            return places
+        places |= dependents
 
 
 def problems_of(
     *, progress: Sequence[Progress], checked: Checked, failures: Mapping[str, StepFailure], state: StateMemory
 ) -> dict[int, Problem]:
     """The first problem of each subtask in the order of its actions, by the subtask's position."""
-    found: dict[int, Problem] = {problem.place.subtask: problem for problem in reversed(checked.problems)}
+    problems: dict[int, Problem] = {problem.place.subtask: problem for problem in reversed(checked.problems)}
     for place, action in actions_of(progress):
-        earlier = found.get(place.subtask)
+        earlier = problems.get(place.subtask)
         if earlier is not None and earlier.place.action < place.action and earlier.kind is not Kind.NOTHING:
             continue
         failure = failures.get(place.step)
         if failure is not None:
-            found[place.subtask] = _failed(place=place, action=action, failure=failure)
-        elif not progress[place.subtask].content and place.subtask not in found:
-            nothing = _nothing(place=place, action=action, progress=progress, state=state)
-            if nothing is not None:
-                found[place.subtask] = nothing
-    return found
+            if failure.kind in (FailureKind.INPUT, FailureKind.LIMIT):
+                quoted = [name for name in _QUOTED.findall(failure.message) if name in action.tool.inputs]
+                inputs = tuple(dict.fromkeys([*quoted, *action.tool.inputs]))
+                problems[place.subtask] = Problem(place, Kind.INPUT, failure.message, inputs)
+            else:
+                problems[place.subtask] = Problem(place, Kind.EXPERT, failure.message)
+        elif not progress[place.subtask].accepts_empty and earlier is None:
+            empty = _empty_selection(place=place, action=action, progress=progress, state=state)
+            if empty is not None:
+                problems[place.subtask] = empty
+    return problems
 
 
-def _failed(*, place: Place, action: Action, failure: StepFailure) -> Problem:
-    if failure.kind not in (FailureKind.INPUT, FailureKind.LIMIT):
-        return Problem(place, Kind.EXPERT, failure.message)
-    named = [name for name in _QUOTED.findall(failure.message) if name in action.tool.inputs]
-    return Problem(place, Kind.INPUT, failure.message, tuple(dict.fromkeys([*named, *action.tool.inputs])))
-
-
-def _nothing(*, place: Place, action: Action, progress: Sequence[Progress], state: StateMemory) -> Problem | None:
-    """A selection whose result is empty."""
-    if not chooses(action.tool):
+def _empty_selection(
+    *, place: Place, action: Action, progress: Sequence[Progress], state: StateMemory
+) -> Problem | None:
+    """The problem of a selection without results."""
+    if not selects(action.tool):
         return None
-    made = [state.get(reference) for reference in action.outputs.values()]
-    if not any(entry is not None and entry.is_empty for entry in made):
+    results = [state.get(reference) for reference in action.outputs.values()]
+    if not any(entry is not None and entry.labels == () for entry in results):
         return None
     texts = tuple(name for name, kind in action.tool.inputs.items() if kind is ResourceType.TEXT)
     condition = action.inputs[texts[0]]
-    return Problem(
-        place, Kind.NOTHING, f"{action.tool.name} found nothing called {condition!r}", texts,
-        is_result=_is_counted(references=action.outputs.values(), progress=progress),
-    )  # fmt: skip
-
-
-def chooses(tool: Tool) -> bool:
-    """Whether a tool returns a list of the things that a text names."""
-    return ResourceType.TEXT in tool.input_types and bool(tool.outputs) and set(tool.output_types) <= LISTS
-
-
-def _is_counted(*, references: Iterable[str], progress: Sequence[Progress]) -> bool:
-    wanted = set(references)
-    return any(
-        counts(action.tool) and wanted.intersection(filter(None, action.inputs.values()))
-        for _, action in actions_of(progress)
+    references = set(action.outputs.values())
+    is_counted = any(
+        counts(other.tool) and not references.isdisjoint(filter(None, other.inputs.values()))
+        for _, other in actions_of(progress)
     )
+    message = f"{action.tool.name} found nothing called {condition!r}"
+    return Problem(place, Kind.NOTHING, message, texts, is_result=is_counted)
+
+
+def selects(tool: Tool) -> bool:
+    """Whether a tool returns the items that a text names."""
+    return ResourceType.TEXT in tool.input_types and bool(tool.outputs) and set(tool.output_types) <= LISTS
 
 
 def counts(tool: Tool) -> bool:
@@ -208,7 +196,7 @@ Name only the inputs that you change."""
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Other arguments for one action."""
+    """New arguments for one action."""
 
     inputs: Mapping[str, str]
     why: str
@@ -228,7 +216,7 @@ class Situation:
         """The action at a place."""
         return self.progress[place.subtask].solution[place.action]
 
-    def there(self, place: Place) -> tuple[Entry, ...]:
+    def available(self, place: Place) -> tuple[Entry, ...]:
         """Resources available to an action: given files and results of earlier actions."""
         made = makers(self.progress)
         return tuple(
@@ -241,10 +229,9 @@ class Situation:
 def correct_offline(*, problem: Problem, situation: Situation) -> Change | None:
     """The next untried correction by the rules, or None."""
     own = situation.progress[problem.place.subtask]
+    inputs = situation.action(problem.place).inputs
     for name, value, why in _proposals(problem=problem, situation=situation):
-        if (problem.place.action, name, value) not in own.tried and own.solution[problem.place.action].inputs.get(
-            name
-        ) != value:
+        if (problem.place.action, name, value) not in own.tried and inputs.get(name) != value:
             return Change(inputs={name: value}, why=why)
     return None
 
@@ -255,55 +242,56 @@ def _proposals(*, problem: Problem, situation: Situation) -> list[tuple[str, str
     if problem.kind is Kind.EXPERT:
         return []
     if problem.kind is Kind.NOTHING:
-        return _spellings(problem=problem, action=action, situation=situation)
-    found: list[tuple[bool, tuple[str, str, str]]] = []
+        return _spellings(name=problem.inputs[0], action=action, situation=situation)
+    proposals: list[tuple[bool, tuple[str, str, str]]] = []
     for name in problem.inputs:
         kind = action.tool.inputs[name]
         if kind is ResourceType.TEXT and problem.kind is not Kind.INPUT:
-            texts = [one.value for one in _subtask_texts(problem=problem, situation=situation)]
-            found += [(False, (name, text, "a text of the subtask")) for text in texts]
-            found.append((False, (name, situation.request, "the request")))
+            args = situation.progress[problem.place.subtask].subtask.args
+            texts = [argument.value for argument in args if argument.type is ResourceType.TEXT]
+            proposals += [(False, (name, text, "a text of the subtask")) for text in texts]
+            proposals.append((False, (name, situation.request, "the request")))
         elif kind is not ResourceType.TEXT:
-            found += [
+            proposals += [
                 (misfits, (name, reference, f"the next resource of type {kind}"))
                 for reference, misfits in _resources(problem=problem, name=name, situation=situation)
             ]
-    return [proposal for _, proposal in sorted(found, key=lambda one: one[0])]
+    return [proposal for _, proposal in sorted(proposals, key=lambda ranked: ranked[0])]
 
 
-def _spellings(*, problem: Problem, action: Action, situation: Situation) -> list[tuple[str, str, str]]:
+def _spellings(*, name: str, action: Action, situation: Situation) -> list[tuple[str, str, str]]:
     """Spellings of a condition by available labels, longest label first."""
-    name = problem.inputs[0]
-    wanted = set(words_of(action.inputs[name] or ""))
+    condition = set(words_of(action.inputs[name] or ""))
     lists = [situation.state.get(value) for value in action.inputs.values() if value]
     labels = dict.fromkeys(label for entry in lists if entry is not None for label in entry.labels or ())
-    fitting = [label for label in labels if words_of(label) and set(words_of(label)) <= wanted]
-    fitting.sort(key=lambda label: -len(words_of(label)))
-    return [(name, label, f"the list calls it {label!r}") for label in fitting]
-
-
-def _subtask_texts(*, problem: Problem, situation: Situation) -> list[Resource]:
-    subtask = situation.progress[problem.place.subtask].planned.searching.subtask
-    return [one for one in subtask.args if one.type is ResourceType.TEXT]
+    spellings = [label for label in labels if words_of(label) and set(words_of(label)) <= condition]
+    spellings.sort(key=lambda label: -len(words_of(label)))
+    return [(name, label, f"the list calls it {label!r}") for label in spellings]
 
 
 def _resources(*, problem: Problem, name: str, situation: Situation) -> list[tuple[str, bool]]:
     """Resources of an input's type in the order of the second rule, and whether their size differs from others'."""
     place, action = problem.place, situation.action(problem.place)
     kind = action.tool.inputs[name]
-    left = {entry.reference: entry for entry in situation.there(place) if entry.type is kind}
-    taken = {value for other, one in actions_of(situation.progress) if other != place for value in one.inputs.values()}
+    left = {entry.reference: entry for entry in situation.available(place) if entry.type is kind}
+    taken = {
+        value
+        for other_place, other in actions_of(situation.progress)
+        if other_place != place
+        for value in other.inputs.values()
+        if value
+    }
     ordered: list[Entry] = []
     while left:
-        given = [Resource(type=kind, value=one.reference) for one in left.values() if not one.maker]
-        made = [Resource(type=kind, value=one.reference) for one in left.values() if one.maker]
-        best = nearest(kind=kind, there=[*given, *made], given=given, taken={one for one in taken if one})
+        given = [Resource(type=kind, value=entry.reference) for entry in left.values() if not entry.maker]
+        made = [Resource(type=kind, value=entry.reference) for entry in left.values() if entry.maker]
+        best = nearest(kind=kind, available=[*given, *made], given=given, taken=taken)
         assert best is not None
         ordered.append(left.pop(best))
     sizes = [
         entry.size
-        for other, value in action.inputs.items()
-        if other != name and value and (entry := situation.state.get(value)) is not None and entry.size is not None
+        for other_name, value in action.inputs.items()
+        if other_name != name and value and (entry := situation.state.get(value)) is not None and entry.size is not None
     ]
     return [
         (entry.reference, entry.size is not None and any(size != entry.size for size in sizes)) for entry in ordered
@@ -313,9 +301,9 @@ def _resources(*, problem: Problem, name: str, situation: Situation) -> list[tup
 def correcting_call(*, problem: Problem, situation: Situation) -> GenerateCall:
     """The call that asks for a correction."""
     action = situation.action(problem.place)
-    subtask = situation.progress[problem.place.subtask].planned.searching.subtask
+    subtask = situation.progress[problem.place.subtask].subtask
     listed = "\n".join(
-        f"- {entry.type}: {entry.reference} ({entry.in_words()})" for entry in situation.there(problem.place)
+        f"- {entry.type}: {entry.reference} ({entry.in_words()})" for entry in situation.available(problem.place)
     )
     inputs = ", ".join(f"{name} = {action.inputs.get(name) or 'nothing'}" for name in action.tool.inputs)
     return ask(
@@ -335,21 +323,19 @@ def read_correction(*, answer: Answer, problem: Problem, situation: Situation) -
         return None
     if not isinstance(value, Mapping):
         return None
-    kinds = {entry.reference: entry.type for entry in situation.there(problem.place)}
+    kinds = {entry.reference: entry.type for entry in situation.available(problem.place)}
     tried = situation.progress[problem.place.subtask].tried
     inputs: dict[str, str] = {}
-    for name, chosen in value.items():
-        wanted = action.tool.inputs.get(str(name))
-        if wanted is None or not isinstance(chosen, str) or not _may_be(chosen, wanted=wanted, kinds=kinds):
+    for name, choice in value.items():
+        declared = action.tool.inputs.get(str(name))
+        if declared is None or not isinstance(choice, str):
             return None
-        if chosen != action.inputs.get(str(name)):
-            inputs[str(name)] = chosen
-    if not inputs or any((problem.place.action, name, chosen) in tried for name, chosen in inputs.items()):
+        is_text = bool(choice.strip()) and not choice.startswith("<")
+        kind = kinds.get(choice, ResourceType.TEXT if is_text else None)
+        if kind is not declared:
+            return None
+        if choice != action.inputs.get(str(name)):
+            inputs[str(name)] = choice
+    if not inputs or any((problem.place.action, name, choice) in tried for name, choice in inputs.items()):
         return None
     return Change(inputs=inputs, why="the language model's choice", by="language model")
-
-
-def _may_be(value: str, *, wanted: ResourceType, kinds: Mapping[str, ResourceType]) -> bool:
-    if value in kinds:
-        return kinds[value] is wanted
-    return wanted is ResourceType.TEXT and bool(value.strip()) and not value.startswith("<")

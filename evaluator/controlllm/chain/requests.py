@@ -1,4 +1,4 @@
-"""Chain requests, from plain requests with files or from tasks of suites, and the files of their results."""
+"""Chain requests, from plain requests with files or from tasks of suites, and their result files."""
 
 import json
 import re
@@ -18,6 +18,7 @@ from evaluator.core.values import (
     Artefact,
     Boxes,
     Clip,
+    Image,
     Labels,
     Masks,
     MediaType,
@@ -37,14 +38,12 @@ _MAPS = (
     ResourceType.LINE, ResourceType.HED, ResourceType.SCRIBBLE, ResourceType.POSE, ResourceType.SEGMENTATION,
     ResourceType.EDGE, ResourceType.DEPTH, ResourceType.NORMAL,
 )  # fmt: skip
-"""What is given as a picture."""
-
-
+"""Types whose files are pictures."""
 _NAME = re.compile(r"[\w./-]+\.(?:a?png|jpe?g|bmp|webp|gif|mp4|wav|mp3)\b", re.IGNORECASE)
 
 
 class FileError(ValueError):
-    """A file cannot be given to a chain; the message says why."""
+    """A file option is invalid; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,11 @@ class GivenFile:
     value: Value
 
 
-def read_given(text: str) -> GivenFile:
-    """A file from the words of an option: `PATH`, `NAME=PATH` or `NAME:TYPE=PATH`.
+def read_file(text: str) -> GivenFile:
+    """The file of an option `PATH`, `NAME=PATH` or `NAME:TYPE=PATH`.
 
-    The name defaults to the base name of the path, the type follows from the extension: `.apng` and `.gif` are videos,
-    other pictures are images, `.txt` texts, and `.json` holds boxes, masks or categories as experts write them.
+    The name defaults to the base name of the path. The type defaults to that of the extension: `.apng` and `.gif` are
+    videos, other pictures are images, `.txt` texts, and `.json` has boxes, masks or categories in the experts' format.
 
     Raises:
         FileError: there is no such file or type, or it cannot be read as that type.
@@ -68,7 +67,10 @@ def read_given(text: str) -> GivenFile:
     match = _TYPED.fullmatch(text)
     path = Path(match["path"] if match else text)
     name = (match["name"] if match else None) or path.name
-    kind = _kind(match["type"]) if match and match["type"] else None
+    type_name = match["type"] if match else None
+    if type_name and type_name not in list(ResourceType):
+        raise FileError(f"there is no resource type {type_name!r}; there are: {', '.join(ResourceType)}")
+    kind = ResourceType(type_name) if type_name else None
     if not path.is_file():
         raise FileError(f"--file {text}: there is no file {str(path)!r}")
     try:
@@ -76,11 +78,6 @@ def read_given(text: str) -> GivenFile:
     except (OSError, ValueError) as error:
         raise FileError(f"--file {text}: {path.name} cannot be read: {error}") from None
     return GivenFile(name=name, type=kind or _type_of(value), value=value)
-
-
-def files_named_in(request: str) -> tuple[str, ...]:
-    """File names in a request, without duplicates."""
-    return tuple(dict.fromkeys(_NAME.findall(request)))
 
 
 def write_results(*, results: Mapping[str, Entry], engine: Engine, folder: Path) -> tuple[Path, ...]:
@@ -98,13 +95,6 @@ def write_results(*, results: Mapping[str, Entry], engine: Engine, folder: Path)
     return tuple(paths)
 
 
-def _kind(name: str) -> ResourceType:
-    try:
-        return ResourceType(name)
-    except ValueError:
-        raise FileError(f"there is no resource type {name!r}; there are: {', '.join(ResourceType)}") from None
-
-
 def _read(*, path: Path, kind: ResourceType | None) -> Value:
     ending = path.suffix.lower()
     if ending == ".txt":
@@ -112,31 +102,27 @@ def _read(*, path: Path, kind: ResourceType | None) -> Value:
     elif ending == ".json":
         value = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
     elif ending in _PICTURES:
-        value = _animation(path) if kind is ResourceType.VIDEO or (kind is None and ending in _CLIPS) else _still(path)
+        is_clip = kind is ResourceType.VIDEO or (kind is None and ending in _CLIPS)
+        if is_clip and ending != ".gif":
+            value = decode(Artefact(data=path.read_bytes(), media_type=MediaType.CLIP))
+        else:
+            with PillowImage.open(path) as picture:
+                value = _frames(picture) if is_clip else picture.convert("RGB")
     else:
         known = ", ".join((*_PICTURES, ".txt", ".json"))
         raise ValueError(f"files end with one of {known}")
-    found = _type_of(value)
-    if kind is not None and kind is not found and not (found is ResourceType.IMAGE and kind in _MAPS):
-        raise ValueError(f"it holds {found}, not {kind}")
+    value_kind = _type_of(value)
+    if kind is not None and kind is not value_kind and not (value_kind is ResourceType.IMAGE and kind in _MAPS):
+        raise ValueError(f"it holds {value_kind}, not {kind}")
     return value
 
 
-def _still(path: Path) -> Value:
-    with PillowImage.open(path) as picture:
-        return picture.convert("RGB")
-
-
-def _animation(path: Path) -> Value:
-    """A clip, of frames of any format."""
-    if path.suffix.lower() == ".gif":
-        with PillowImage.open(path) as picture:
-            frames = []
-            for number in range(getattr(picture, "n_frames", 1)):
-                picture.seek(number)
-                frames.append(np.asarray(picture.convert("RGB"), dtype=np.uint8))
-        return Clip(np.stack(frames))
-    return decode(Artefact(data=path.read_bytes(), media_type=MediaType.CLIP))
+def _frames(picture: Image) -> Clip:
+    frames = []
+    for number in range(getattr(picture, "n_frames", 1)):
+        picture.seek(number)
+        frames.append(np.asarray(picture.convert("RGB"), dtype=np.uint8))
+    return Clip(np.stack(frames))
 
 
 def _type_of(value: Value) -> ResourceType:
@@ -145,8 +131,8 @@ def _type_of(value: Value) -> ResourceType:
     return next((kind for cls, kind in kinds.items() if isinstance(value, cls)), ResourceType.IMAGE)
 
 
-def request_in_words(*, text: str, files: Sequence[GivenFile], profile: Profile) -> ChainRequest:
-    """A plain request, which offers the tools that the profile has experts for.
+def plain_request(*, text: str, files: Sequence[GivenFile], profile: Profile) -> ChainRequest:
+    """A request that offers the tools for which the profile has experts.
 
     Raises:
         ValueError: the request is empty, two files have the same name, or it names a file that is not given.
@@ -157,9 +143,9 @@ def request_in_words(*, text: str, files: Sequence[GivenFile], profile: Profile)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"two files are called {twice!r}; name one NAME=PATH")
-    lacking = [name for name in files_named_in(text) if name not in names]
-    if lacking:
-        raise ValueError(f"the request names {', '.join(lacking)}; give it with --file {lacking[0]}=PATH")
+    missing = [name for name in dict.fromkeys(_NAME.findall(text)) if name not in names]
+    if missing:
+        raise ValueError(f"the request names {', '.join(missing)}; give it with --file {missing[0]}=PATH")
     request = PlannerRequest(
         suite="",
         task=RequestedTask(id="request", request=text, resources={file.name: str(file.type) for file in files}),
@@ -170,7 +156,7 @@ def request_in_words(*, text: str, files: Sequence[GivenFile], profile: Profile)
 
 
 def request_of_task(*, prepared: Prepared, key: str, sample: int) -> ChainRequest:
-    """A task of a suite, on one of its data points.
+    """A task of a suite with one of its data points.
 
     Raises:
         LookupError: the suite has no such task, or other tools than ControlLLM's.

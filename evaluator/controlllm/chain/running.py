@@ -1,14 +1,15 @@
-"""Runs many chains at once: their calls are answered in one batch, and their plans are jobs of one engine.
+"""Runs many chains at once: their calls are one batch, and their plans are jobs of one engine.
 
-The engine runs independent steps of a plan, and equal steps of several, in batches per expert; a failing step stops
-only what needs it.
+The engine batches independent steps of a plan, and equal steps of several plans, per expert. A failed step stops only
+the steps that need it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from evaluator.controlllm.chain.conversation import ChainConversation, Finished, Ran, Run, Want, hold
-from evaluator.controlllm.chain.state import Entry, entry_of
+from evaluator.controlllm.chain.conversation import ChainConversation, Finished, Ran, Reply, Run, Want, hold
+from evaluator.controlllm.chain.state import entry_of
 from evaluator.controlllm.strategies import STRATEGIES
 from evaluator.controlllm.strategies.strategy import ControlLLM
 from evaluator.core.language_model import Answer, Call, Failure, LanguageModel, LanguageModelError
@@ -30,18 +31,33 @@ class ChainRequest:
 
     request: PlannerRequest
     files: Mapping[str, Value]
-    """By name, as `request.task.resources` has them."""
+    """By name, the keys of `request.task.resources`."""
     sample: int = 0
-    """Seeds of experts that draw random numbers depend on it."""
+    """Part of the seeds of experts that use random numbers."""
 
 
 @dataclass(slots=True)
-class _Held:
+class _Chain:
     conversation: ChainConversation
     resources: Mapping[str, ArtefactReference]
     sample: int
     want: Want | None = None
     end: Finished | LanguageModelError | None = None
+
+    def resume(self, reply: Sequence[Answer | Failure] | Ran | None) -> None:
+        """Send the conversation its reply; a failure of the model ends the conversation."""
+        failure = None
+        if reply is not None and not isinstance(reply, Ran):
+            failure = next((answer for answer in reply if isinstance(answer, Failure)), None)
+        try:
+            if failure is not None:
+                self.want = self.conversation.throw(LanguageModelError(failure))
+            else:
+                self.want = next(self.conversation) if reply is None else self.conversation.send(cast(Reply, reply))
+        except StopIteration as end:
+            self.end = end.value
+        except LanguageModelError as error:
+            self.end = error
 
 
 class ChainRunner:
@@ -51,7 +67,7 @@ class ChainRunner:
         """Args:
         strategy: decomposes, searches and chooses.
         engine: runs the plans, with the experts of a profile.
-        model: answers the calls of a strategy with a language model.
+        model: the language model, for strategies that use one.
         """
         self._strategy = strategy
         self._engine = engine
@@ -74,98 +90,63 @@ class ChainRunner:
         """Run many requests at once, each to its end or until the language model fails.
 
         Args:
-            requests: what is asked.
-            correcting: False runs each plan once, as it is.
-            declining: False also runs subtasks that no tool is for.
+            requests: the requests with their files.
+            correcting: False runs each plan once, unchanged.
+            declining: False also runs subtasks without a suitable tool.
         """
-        held = [self._begin(request, correcting=correcting, declining=declining) for request in requests]
-        for one in held:
-            _go_on(one, reply=None)
-        while waiting := [one for one in held if one.end is None]:
-            self._answer([one for one in waiting if not isinstance(one.want, Run)])
-            self._execute([one for one in waiting if isinstance(one.want, Run)])
-        return [one.end for one in held if one.end is not None]
+        chains = [self._begin(request, correcting=correcting, declining=declining) for request in requests]
+        for chain in chains:
+            chain.resume(None)
+        while active := [chain for chain in chains if chain.end is None]:
+            self._answer([chain for chain in active if not isinstance(chain.want, Run)])
+            self._execute([chain for chain in active if isinstance(chain.want, Run)])
+        return [chain.end for chain in chains if chain.end is not None]
 
-    def _begin(self, request: ChainRequest, *, correcting: bool, declining: bool) -> _Held:
-        kept = {name: self._engine.keep(value) for name, value in request.files.items()}
+    def _begin(self, request: ChainRequest, *, correcting: bool, declining: bool) -> _Chain:
+        resources = {name: self._engine.keep(value) for name, value in request.files.items()}
+        kinds = request.request.task.resources
         given = [
-            entry_of(
-                reference=name,
-                kind=ResourceType(request.request.task.resources[name]),
-                artefact=kept[name],
-                value=value,
-            )
+            entry_of(reference=name, kind=ResourceType(kinds[name]), artefact=resources[name], value=value)
             for name, value in request.files.items()
         ]
         conversation = hold(
             strategy=self._strategy, request=request.request, given=given, correcting=correcting, declining=declining
         )
-        return _Held(conversation=conversation, resources=kept, sample=request.sample)
+        return _Chain(conversation=conversation, resources=resources, sample=request.sample)
 
-    def _answer(self, held: Sequence[_Held]) -> None:
-        if not held:
+    def _answer(self, chains: Sequence[_Chain]) -> None:
+        if not chains:
             return
-        calls: list[Call] = []
-        counts = []
-        for one in held:
-            assert one.want is not None
-            assert not isinstance(one.want, Run)
-            counts.append(len(one.want))
-            calls += one.want
-        assert self._model is not None, "a strategy without a language model asks nothing"
-        answers = iter(self._model.answer(calls))
-        for one, count in zip(held, counts, strict=True):
-            _go_on(one, reply=[next(answers) for _ in range(count)])
+        batches = [cast(Sequence[Call], chain.want) for chain in chains]
+        assert self._model is not None, "a strategy without a language model makes no calls"
+        answers = iter(self._model.answer([call for batch in batches for call in batch]))
+        for chain, batch in zip(chains, batches, strict=True):
+            chain.resume([next(answers) for _ in batch])
 
-    def _execute(self, held: Sequence[_Held]) -> None:
+    def _execute(self, chains: Sequence[_Chain]) -> None:
         jobs = [
-            Job(task=str(number), sample=one.sample, plan=one.want.plan, resources=one.resources)
-            for number, one in enumerate(held)
-            if isinstance(one.want, Run)
+            Job(task=str(number), sample=chain.sample, plan=chain.want.plan, resources=chain.resources)
+            for number, chain in enumerate(chains)
+            if isinstance(chain.want, Run)
         ]
         for result in self._engine.run(jobs):
-            _go_on(held[int(result.job.task)], reply=self._ran(result))
+            chains[int(result.job.task)].resume(self._ran(result))
 
     def _ran(self, result: JobResult) -> Ran:
         plan = {step.id: step for step in result.job.plan.steps}
-        made: list[Entry] = []
-        for run in result.steps:
-            tool = CONTROLLLM[run.tool]
-            made += [
-                entry_of(
-                    reference=reference,
-                    kind=tool.outputs[name],
-                    artefact=run.outputs[name],
-                    value=self._engine.value(run.outputs[name]),
-                    maker=run.tool,
-                )
-                for name, reference in plan[run.step].outputs.items()
-                if name in run.outputs
-            ]
-        failures = {failure.step: failure for failure in result.failures}
-        return Ran(steps=result.steps, failures=failures, made=tuple(made))
-
-
-def _go_on(one: _Held, *, reply: Sequence[Answer | Failure] | Ran | None) -> None:
-    """Send a conversation its reply; a failure of the model ends the conversation."""
-    try:
-        if reply is None:
-            one.want = next(one.conversation)
-            return
-        if isinstance(reply, Ran):
-            one.want = one.conversation.send(reply)
-            return
-        answers: list[Answer] = []
-        for answer in reply:
-            if isinstance(answer, Failure):
-                one.want = one.conversation.throw(LanguageModelError(answer))
-                return
-            answers.append(answer)
-        one.want = one.conversation.send(answers)
-    except StopIteration as end:
-        one.end = end.value
-    except LanguageModelError as error:
-        one.end = error
+        made = tuple(
+            entry_of(
+                reference=reference,
+                kind=CONTROLLLM[run.tool].outputs[name],
+                artefact=run.outputs[name],
+                value=self._engine.value(run.outputs[name]),
+                maker=run.tool,
+            )
+            for run in result.steps
+            for name, reference in plan[run.step].outputs.items()
+            if name in run.outputs
+        )
+        return Ran(steps=result.steps, failures={failure.step: failure for failure in result.failures}, made=made)
 
 
 def chain_planner(name: str) -> tuple[ControlLLM, LanguageModel | None]:
@@ -177,7 +158,7 @@ def chain_planner(name: str) -> tuple[ControlLLM, LanguageModel | None]:
     _, model_name = split_name(name)
     strategy = named_strategy(name).strategy(with_model=model_name is not None)
     if not isinstance(strategy, ControlLLM):
-        known = ", ".join(one.name for one in STRATEGIES)
+        known = ", ".join(strategy_class.name for strategy_class in STRATEGIES)
         raise PlannerNameError(f"{name} has no chain of stages to run; those that have are {known}")
     try:
         return strategy, None if model_name is None else language_model(model_name)

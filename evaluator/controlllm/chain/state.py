@@ -1,4 +1,4 @@
-"""The state of a running chain (ControlLLM, section 3.3): values of results, and the progress of subtasks."""
+"""The state of a running chain (ControlLLM, section 3.3): values, and the progress of subtasks."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,14 +7,15 @@ from enum import StrEnum
 
 from evaluator.controlllm.strategies.binding import Action, Solution, solution_json
 from evaluator.controlllm.strategies.planning import Planned
+from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.records import ArtefactReference
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Boxes, Labels, Masks, Value
 
-_SHOWN = 200
-"""Characters of a text that prompts and transcripts show."""
+_MOST_CHARACTERS = 200
+"""Longer texts are cut in prompts and transcripts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +29,15 @@ class Entry:
     maker: str = ""
     """The tool that made it; empty for files of the request."""
     size: tuple[int, int] | None = None
-    """Width and height in pixels of a picture, a clip, or the picture that boxes or masks are of."""
+    """Width and height in pixels of a picture or clip, or of the picture of boxes or masks."""
     labels: tuple[str, ...] | None = None
-    """The labels of findings, the surest first; None for everything else."""
+    """The labels of findings in descending order of confidence; None for other values."""
     text: str | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether these are findings without any item."""
-        return self.labels is not None and not self.labels
-
     def in_words(self) -> str:
-        """The value in a few words."""
+        """A short description of the value."""
         if self.text is not None:
-            return self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}..."
+            return self.text if len(self.text) <= _MOST_CHARACTERS else f"{self.text[:_MOST_CHARACTERS]}..."
         if self.labels is not None:
             counts = Counter(label or "unnamed" for label in self.labels)
             return ", ".join(f"{count} x {label}" for label, count in counts.items()) or "nothing"
@@ -66,18 +62,13 @@ def entry_of(
     size = value.size if not isinstance(value, str | Labels) else None
     labels: tuple[str, ...] | None = None
     if isinstance(value, Labels):
-        labels = tuple(one.name for one in value.items)
+        labels = tuple(label.name for label in value.items)
     elif isinstance(value, Boxes | Masks):
-        labels = tuple(one.label for one in value.items)
+        labels = tuple(finding.label for finding in value.items)
     return Entry(
-        reference=reference,
-        type=kind,
-        artefact=artefact,
-        maker=maker,
-        size=(size[0], size[1]) if size is not None else None,
-        labels=labels,
-        text=value if isinstance(value, str) else None,
-    )
+        reference=reference, type=kind, artefact=artefact, maker=maker, labels=labels,
+        size=(size[0], size[1]) if size is not None else None, text=value if isinstance(value, str) else None,
+    )  # fmt: skip
 
 
 class StateMemory:
@@ -86,18 +77,9 @@ class StateMemory:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = {entry.reference: entry for entry in entries}
 
-    def hold(self, entry: Entry) -> None:
-        """Store a value; it replaces an earlier one of the same name."""
-        self._entries.pop(entry.reference, None)
-        self._entries[entry.reference] = entry
-
     def get(self, reference: str) -> Entry | None:
         """The value of a reference, written with or without `$`."""
         return self._entries.get(reference) or self._entries.get(reference.removeprefix("$"))
-
-    def of_type(self, kind: ResourceType) -> tuple[Entry, ...]:
-        """All values of a type, in order."""
-        return tuple(entry for entry in self._entries.values() if entry.type is kind)
 
     def entries(self) -> tuple[Entry, ...]:
         """All values, in order."""
@@ -111,7 +93,7 @@ class Outcome(StrEnum):
     MADE = "made"
     FAILED = "failed"
     DECLINED = "declined"
-    """No tool is for it, or it names a file that is not given; it was not run."""
+    """Not run: there is no suitable tool, or it names a file that is not given."""
     BLOCKED = "blocked"
     """It needs the result of a subtask that failed or was declined."""
 
@@ -129,7 +111,7 @@ class Place:
         return f"{self.subtask}.{self.action}"
 
     def is_before(self, other: "Place") -> bool:
-        """Whether it is an earlier action: subtasks are in the order of their dependencies."""
+        """Whether it is an earlier action; subtasks are in the order of their dependencies."""
         return (self.subtask, self.action) < (other.subtask, other.action)
 
 
@@ -140,9 +122,9 @@ class Progress:
     planned: Planned
     solution: Solution = ()
     choice: int = 0
-    """Which of the candidates it is, with changed arguments."""
+    """Index of the candidate from which the solution comes."""
     tried: set[tuple[int, str, str]] = field(default_factory=set)
-    """Action, input and value of this candidate that were tried."""
+    """Action, input and value of each attempt with this candidate."""
     changes: int = 0
     """Corrections of this candidate."""
     before: tuple[int, str, Solution] | None = None
@@ -150,21 +132,20 @@ class Progress:
     outcome: Outcome = Outcome.OPEN
     why: str = ""
     fallback: tuple[int, Solution] | None = None
-    """A candidate that runs, though a selection in it finds nothing."""
-    content: bool = False
-    """Whether a selection that finds nothing is accepted as its result."""
+    """A candidate that runs although a selection in it is empty."""
+    accepts_empty: bool = False
+    """Whether an empty selection is accepted as its result."""
 
     @classmethod
     def begin(cls, planned: Planned) -> "Progress":
-        """Start with the first candidate as planned; a subtask without candidates has failed."""
+        """Start with the first candidate; a subtask without candidates has failed."""
         if not planned.candidates:
             return cls(planned=planned, outcome=Outcome.FAILED, why="the search found no chain of tools for it")
         return cls(planned=planned, solution=planned.candidates[0].solution)
 
     @property
-    def subtask_id(self) -> int:
-        """As the decomposition numbers it."""
-        return self.planned.searching.subtask.id
+    def subtask(self) -> TypedSubtask:
+        return self.planned.searching.subtask
 
     @property
     def is_active(self) -> bool:
@@ -175,9 +156,9 @@ class Progress:
         """Give an action other arguments.
 
         Args:
-            action: its position.
-            problem: the kind of problem that it has.
-            inputs: the arguments that change.
+            action: index of the action.
+            problem: the kind of its problem.
+            inputs: the new arguments.
         """
         self.before = (action, problem, self.solution)
         old = self.solution[action]
@@ -201,13 +182,13 @@ class Progress:
     @property
     def results(self) -> tuple[str, ...]:
         """References to the results of the subtask."""
-        return tuple(one.value for one in self.planned.searching.subtask.returns)
+        return tuple(result.value for result in self.subtask.returns)
 
     def to_json(self) -> dict[str, JsonValue]:
         """For the transcript."""
         return {
-            "id": self.subtask_id,
-            "description": self.planned.searching.subtask.description,
+            "id": self.subtask.id,
+            "description": self.subtask.description,
             "outcome": str(self.outcome),
             "why": self.why,
             "solution": self.choice + 1 if self.solution else None,
@@ -219,19 +200,14 @@ class Progress:
 
 def actions_of(progress: Sequence[Progress]) -> Iterator[tuple[Place, Action]]:
     """All actions of the active subtasks, in order."""
-    for number, one in enumerate(progress):
-        if one.is_active:
-            for index, action in enumerate(one.solution):
+    for number, subtask in enumerate(progress):
+        if subtask.is_active:
+            for index, action in enumerate(subtask.solution):
                 yield Place(number, index), action
 
 
-def plan_actions(progress: Sequence[Progress]) -> list[JsonValue]:
-    """The current plan as an answer of the planner: a list of actions for each subtask."""
-    return [solution_json(one.solution) for one in progress if one.solution]
-
-
 def plan_without(*, progress: Sequence[Progress], left_out: frozenset[Place]) -> Plan:
-    """The plan of all runnable actions. It names no answers: results are looked up by step."""
+    """The plan of all runnable actions, without answers: results are looked up by step."""
     steps = tuple(
         Step(
             id=place.step,

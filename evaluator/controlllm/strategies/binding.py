@@ -1,13 +1,12 @@
-"""From a path of tools to actions: what each tool takes, and what its results are called (section 3.2.3 and 3.2.5).
+"""Turns a path of tools into actions: binds their arguments and names their results (sections 3.2.3 and 3.2.5).
 
-An argument with exactly one resource of its type there is bound to it. Those with several are left to the resource
-expert: a language model, with one call per action, or offline the latest result that nothing takes, else the first
-given resource that nothing takes, else the latest. A model's choice counts only if it is an available resource of the
-right type; for a text it may write one of its own, as the paper allows. What it leaves open or gets wrong is filled
-offline, and noted.
+An argument is bound to the only available resource of its type. If there are several, the resource expert chooses: a
+language model, with one call per action, or offline the latest unused result, else the first unused given resource,
+else the latest. A model's choice counts only if it is an available resource of the right type; as in the paper, it may
+write its own text. Arguments that it omits or gets wrong are filled offline, and noted.
 
-Results that the subtask returns get the name that the decomposition gave them, the others `<TOOL-GENERATED>-tool-
-type-n`, where `n` differs between the subtasks of a plan.
+Results that the subtask returns have their names in the decomposition, the others `<TOOL-GENERATED>-tool-type-n`,
+where `n` differs between the subtasks of a plan.
 """
 
 from collections import Counter
@@ -34,12 +33,16 @@ class Action:
 
     @property
     def open_inputs(self) -> tuple[str, ...]:
-        """The arguments that nobody has bound yet."""
+        """The unbound arguments."""
         return tuple(name for name, value in self.inputs.items() if value is None)
 
-    def made(self) -> tuple[Resource, ...]:
-        """What the call makes."""
+    def results(self) -> tuple[Resource, ...]:
+        """The results of the call."""
         return tuple(Resource(type=kind, value=self.outputs[name]) for name, kind in self.tool.outputs.items())
+
+    def call(self) -> str:
+        """The call as text: `tool(name=value, ...)`."""
+        return f"{self.tool.name}({', '.join(f'{name}={value}' for name, value in self.inputs.items())})"
 
 
 Solution = tuple[Action, ...]
@@ -47,42 +50,43 @@ Solution = tuple[Action, ...]
 
 def bind(*, path: Chain, subtask: TypedSubtask) -> Solution:
     """The actions of a path, with every argument bound that only one resource fits."""
-    names = _result_names(path=path, subtask=subtask)
-    there = list(subtask.args)
+    available = list(subtask.args)
     actions = []
-    for tool, outputs in zip(path, names, strict=True):
-        inputs = {name: _only(there, kind=kind) for name, kind in tool.inputs.items()}
+    for tool, outputs in zip(path, _result_names(path=path, subtask=subtask), strict=True):
+        values = {
+            kind: {resource.value for resource in available if resource.type is kind} for kind in tool.input_types
+        }
+        inputs = {
+            name: next(iter(values[kind])) if len(values[kind]) == 1 else None for name, kind in tool.inputs.items()
+        }
         action = Action(tool=tool, inputs=inputs, outputs=outputs)
         actions.append(action)
-        there += action.made()
+        available += action.results()
     return tuple(actions)
 
 
-def _only(resources: Sequence[Resource], *, kind: ResourceType) -> str | None:
-    values = {resource.value for resource in resources if resource.type is kind}
-    return values.pop() if len(values) == 1 else None
-
-
 def _result_names(*, path: Chain, subtask: TypedSubtask) -> list[dict[str, str]]:
-    """References of all outputs. The last ones of a returned type are what the subtask returns."""
-    wanted = {kind: [one.value for one in subtask.returns if one.type is kind] for kind in subtask.return_types}
+    """References of all outputs. The last outputs of a returned type are those that the subtask returns."""
+    returned = {
+        kind: [result.value for result in subtask.returns if result.type is kind] for kind in subtask.return_types
+    }
     names: list[dict[str, str]] = []
     for tool in reversed(path):
-        counted: Counter[ResourceType] = Counter()
+        counts: Counter[ResourceType] = Counter()
         outputs = {}
         for name, kind in tool.outputs.items():
-            if wanted.get(kind):
-                outputs[name] = wanted[kind].pop()
+            if returned.get(kind):
+                outputs[name] = returned[kind].pop()
                 continue
-            number = subtask.id * len(tool.outputs) + counted[kind]
+            number = subtask.id * len(tool.outputs) + counts[kind]
             outputs[name] = f"<TOOL-GENERATED>-{tool.name}-{kind}-{number}"
-            counted[kind] += 1
+            counts[kind] += 1
         names.append(outputs)
     return names[::-1]
 
 
 def solution_json(solution: Solution) -> list[JsonValue]:
-    """A solution as the released code writes it. Open arguments are left out: they count as missing."""
+    """A solution in the released code's format. Open arguments are omitted and count as missing."""
     return [
         {
             "tool_name": action.tool.name,
@@ -111,67 +115,67 @@ Answer with JSON between tags and nothing else: <Solution>{"name of the input": 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A solution without open arguments, and what was chosen for them."""
+    """A solution without open arguments, and notes on the choices."""
 
     solution: Solution
     notes: tuple[str, ...] = ()
 
 
 def filling_calls(*, request: str, subtask: TypedSubtask, solution: Solution) -> list[Call]:
-    """One call for each action that has open arguments."""
+    """One call for each action with open arguments."""
     return [
-        ask(instructions=INSTRUCTIONS, question=_question(request, subtask, action, there), max_tokens=_MAX_TOKENS)
-        for action, there in _with_resources(subtask=subtask, solution=solution)
+        ask(instructions=INSTRUCTIONS, question=_question(request, subtask, action, available), max_tokens=_MAX_TOKENS)
+        for action, available in _with_resources(subtask=subtask, solution=solution)
         if action.open_inputs
     ]
 
 
 def fill(*, subtask: TypedSubtask, solution: Solution, answers: Sequence[Answer] = ()) -> Filled:
-    """Fill the open arguments, by the answers to `filling_calls` or, without any, offline."""
-    waiting = iter(answers)
+    """Fill the open arguments by the answers to `filling_calls`, or offline if there are none."""
+    remaining = iter(answers)
     taken: set[str] = {value for action in solution for value in action.inputs.values() if value}
     actions: list[Action] = []
     notes: list[str] = []
-    for action, there in _with_resources(subtask=subtask, solution=solution):
+    for action, available in _with_resources(subtask=subtask, solution=solution):
         if not action.open_inputs:
             actions.append(action)
             continue
-        answer = next(waiting, None)
-        chosen = {} if answer is None else _chosen(answer=answer, action=action, there=there, notes=notes)
+        answer = next(remaining, None)
+        choices = {} if answer is None else _choices(answer=answer, action=action, available=available, notes=notes)
         inputs = dict(action.inputs)
         for name in action.open_inputs:
             kind = action.tool.inputs[name]
-            inputs[name] = chosen.get(name) or nearest(kind=kind, there=there, given=subtask.args, taken=taken)
+            default = nearest(kind=kind, available=available, given=subtask.args, taken=taken)
+            inputs[name] = choices.get(name) or default
             taken.add(inputs[name] or "")
             notes.append(f"{action.tool.name}.{name} = {inputs[name]}")
         actions.append(replace(action, inputs=inputs))
     return Filled(solution=tuple(actions), notes=tuple(notes))
 
 
-def nearest(*, kind: ResourceType, there: Sequence[Resource], given: Sequence[Resource], taken: set[str]) -> str | None:
-    """The resource to take where several fit; None if none does.
-
-    The latest made that nobody takes, else the first given that nobody takes, else the latest of all.
-    """
-    fitting = [resource.value for resource in there if resource.type is kind]
-    made = [resource.value for resource in there[len(given) :] if resource.type is kind]
-    unused = [value for value in reversed(made) if value not in taken]
+def nearest(
+    *, kind: ResourceType, available: Sequence[Resource], given: Sequence[Resource], taken: set[str]
+) -> str | None:
+    """The latest unused result of a type, else the first unused given resource, else the latest; None if none fits."""
+    fitting = [resource.value for resource in available if resource.type is kind]
+    results = [resource.value for resource in available[len(given) :] if resource.type is kind]
+    unused = [value for value in reversed(results) if value not in taken]
     unused += [resource.value for resource in given if resource.type is kind and resource.value not in taken]
     return next(iter([*unused, *reversed(fitting)]), None)
 
 
 def _with_resources(*, subtask: TypedSubtask, solution: Solution) -> list[tuple[Action, tuple[Resource, ...]]]:
-    """Each action with the resources that are there before it: what is given, then what was made, in order."""
-    there = list(subtask.args)
+    """Each action with the resources available to it: given ones, then results of earlier actions in order."""
+    available = list(subtask.args)
     pairs = []
     for action in solution:
-        pairs.append((action, tuple(there)))
-        there += action.made()
+        pairs.append((action, tuple(available)))
+        available += action.results()
     return pairs
 
 
-def _question(request: str, subtask: TypedSubtask, action: Action, there: Sequence[Resource]) -> str:
-    listed = "\n".join(f"- {resource.type}: {resource.value}" for resource in there)
+def _question(request: str, subtask: TypedSubtask, action: Action, available: Sequence[Resource]) -> str:
+    listed = "\n".join(f"- {resource.type}: {resource.value}" for resource in available)
     known = ", ".join(f"{name} = {value}" for name, value in action.inputs.items() if value is not None) or "none"
     missing = ", ".join(f"{name} ({action.tool.inputs[name]})" for name in action.open_inputs)
     return (
@@ -180,34 +184,25 @@ def _question(request: str, subtask: TypedSubtask, action: Action, there: Sequen
     )
 
 
-def _chosen(*, answer: Answer, action: Action, there: Sequence[Resource], notes: list[str]) -> Mapping[str, str]:
-    """What an answer rightly chose for open arguments; what is wrong about it is noted."""
+def _choices(*, answer: Answer, action: Action, available: Sequence[Resource], notes: list[str]) -> Mapping[str, str]:
+    """The valid choices of an answer for open arguments; errors are noted."""
     title = action.tool.name
     try:
         value, _ = load_literal(inside(text_of(answer), opening="{", closing="}"))
     except PlanSyntaxError as error:
         notes.append(f"{title}: the answer is not JSON: {error}")
         return {}
-    chosen: dict[str, str] = {}
-    for name, item in _pairs(value):
+    kinds = {resource.value: resource.type for resource in available}
+    choices: dict[str, str] = {}
+    # One object or, in the paper's format, a list of objects.
+    rows = [row for row in (value if isinstance(value, list) else [value]) if isinstance(row, Mapping)]
+    for name, item in ((str(key), item) for row in rows for key, item in row.items()):
         if name not in action.open_inputs:
             continue
-        if _may_be(value=item, kind=action.tool.inputs[name], there=there):
-            chosen[name] = str(item)
+        kind = action.tool.inputs[name]
+        is_own_text = isinstance(item, str) and bool(item) and not item.startswith("<")
+        if isinstance(item, str) and item and kinds.get(item, ResourceType.TEXT if is_own_text else None) is kind:
+            choices[name] = item
         else:
-            notes.append(f"{title}.{name}: {item!r} is no {action.tool.inputs[name]} that is there")
-    return chosen
-
-
-def _pairs(value: object) -> list[tuple[str, object]]:
-    """Names with values, of one object or, as the paper writes it, of a list of them."""
-    items = value if isinstance(value, list) else [value]
-    return [(str(name), item) for one in items if isinstance(one, Mapping) for name, item in one.items()]
-
-
-def _may_be(*, value: object, kind: ResourceType, there: Sequence[Resource]) -> bool:
-    if not isinstance(value, str) or not value:
-        return False
-    known = {resource.value: resource.type for resource in there}
-    invented = value.startswith("<") and value not in known
-    return not invented and known.get(value, ResourceType.TEXT) is kind
+            notes.append(f"{title}.{name}: {item!r} is no {kind} that is there")
+    return choices

@@ -157,9 +157,7 @@ class ControlLLM:
         self, *, request: PlannerRequest, planned: Sequence[Planned], results: Mapping[str, JsonValue]
     ) -> Generator[Sequence[Call], Sequence[Answer], str]:
         calls = [
-            f"{action.tool.name}({', '.join(f'{name}={value}' for name, value in action.inputs.items())})"
-            for one in planned
-            for action in (one.candidates[0].solution if one.candidates else ())
+            action.call() for subtask in planned if subtask.candidates for action in subtask.candidates[0].solution
         ]
         if not self.asks:
             return respond_offline(calls=calls, results=results)

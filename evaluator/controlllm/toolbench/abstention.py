@@ -1,15 +1,14 @@
 """The suite `toolmini-abstain`: 120 requests that no plan can meet, 40 of each kind, among 120 that plans can meet.
 
-The solvable ones are toolmini's, with other things, files and scenes. Whether a request can be met must not show on its
-surface: half of the requests of each kind have a remark that changes nothing, and some are given a file that they do
-not speak of. Slots of wordings are those of toolmini's sentences; {other} is an image that the request does not need.
-All choices follow from the seed and the request's own place.
+The solvable ones are toolmini's, with other objects, files and scenes. The surface of a request must not reveal whether
+it can be met: half of the requests of each kind have a remark that changes nothing, and some come with a file that they
+do not mention. Slots of wordings are those of toolmini's sentences; {other} is an image that the request does not need.
+All choices follow from the seed and the position of the request.
 """
 
 import hashlib
 import itertools
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache, partial
@@ -52,7 +51,7 @@ NO_TOOL = (
     "Pay for the {category} that {image} shows with my credit card.",
     "Switch off the lamp that {image} shows.",
 )
-"""Wishes for which the catalogue has no tool: effects outside, changes of videos, and models of bodies."""
+"""Requests for which the catalogue has no tool: external effects, video editing, and 3D models."""
 
 CONTRADICTIONS = (
     "Remove the {thing} from {image} and keep this {thing} visible in the same result.",
@@ -76,19 +75,16 @@ CONTRADICTIONS = (
     "Look at {image}. {question} Answer this, and leave it unanswered.",
     "Process {image} so that the {thing} in it becomes both larger and smaller.",
 )
-"""Wishes of which one part excludes the other."""
+"""Requests with contradictory parts."""
 
 MISSING_IMAGES = (
     "the picture that I attached", "the photograph in the attachment", "my latest photograph",
     "the image from my phone",
 )  # fmt: skip
 MISSING_VIDEOS = (
-    "the video that I attached",
-    "the film from my phone",
-    "my latest video",
-    "the clip in the attachment",
-)
-"""What stands in the place of a file's name where no file is given."""
+    "the video that I attached", "the film from my phone", "my latest video", "the clip in the attachment",
+)  # fmt: skip
+"""Phrases that replace the name of a file that is not given."""
 
 NOT_THERE = (
     "I have not uploaded {missing} yet.",
@@ -96,7 +92,7 @@ NOT_THERE = (
     "The upload of {missing} failed.",
     "You will get {missing} only next week.",
 )
-"""Sentences that say that the file of a request is not there."""
+"""Sentences which say that the file of a request is missing."""
 
 ABOUT_FILES = (
     "I have not uploaded {other} yet, but it is not needed.",
@@ -124,21 +120,20 @@ ABOUT_LIMITS = (
     "Do not ask me anything; there is no more to say.",
     "Both of us need it, and none of us has the time.",
 )
-"""Remarks that change nothing: a request means the same with and without them."""
-
+"""Remarks that do not change the meaning of a request."""
 
 SEED = "toolmini-abstain/1"
 PER_KIND = 40
 
 
 class Need(StrEnum):
-    """Whether a plan can meet a request, or what it lacks."""
+    """Why no plan can meet a request, or `solvable`."""
 
     SOLVABLE = "solvable"
     MISSING_FILE = "missing_file"
-    """A file that it speaks of is not given."""
+    """A file that it mentions is not given."""
     NO_TOOL = "no_tool"
-    """No tool of the catalogue does what it wants."""
+    """The catalogue has no tool for it."""
     CONTRADICTION = "contradiction"
     """One part of it excludes another."""
 
@@ -150,16 +145,15 @@ class Request:
     key: str
     need: Need
     text: str
-    """What planners are asked."""
     files: tuple[str, ...]
-    """Names of the files that are given."""
+    """Names of the given files."""
     solvable: RawTask | None = None
-    """The request without remarks, with its gold decomposition; None where no plan can meet it."""
+    """The request without remarks, with its gold decomposition; None if no plan can meet it."""
 
 
 _REMARKS = {
     Need.SOLVABLE: ABOUT_FILES + ABOUT_TOOLS + ABOUT_LIMITS,
-    # A remark may not take back what makes a request impossible.
+    # A remark must not withdraw what makes a request impossible.
     Need.MISSING_FILE: ABOUT_TOOLS + ABOUT_LIMITS,
     Need.NO_TOOL: ABOUT_FILES + ABOUT_LIMITS,
     Need.CONTRADICTION: ABOUT_FILES + ABOUT_TOOLS,
@@ -168,68 +162,55 @@ _MISSING_FROM = (
     "image_detection", "video_classification", "image_QA", "image_classification", "image_segmentation",
     "image_processing", "image_editing", "count_object",
 )  # fmt: skip
-"""Groups of toolmini all of whose requests need a file."""
+"""Groups of toolmini in which every request needs a file."""
 
 
 @cache
 def abstain_requests() -> tuple[Request, ...]:
-    """The public requests, always the same, in an order that tells nothing."""
-    return _keyed(list(_requests(seed=SEED, taken=frozenset(task.instruction for task in toolmini_tasks()))))
+    """The public requests, in an order that reveals nothing."""
+    return _requests(seed=SEED, excluded=frozenset(task.instruction for task in toolmini_tasks()))
 
 
 def hidden_abstain_requests(*, seed: str) -> tuple[Request, ...]:
-    """Requests with the keys and kinds of the public ones, about other things. None reads like a public one."""
-    return _keyed(list(_requests(seed=seed, taken=frozenset(request.text for request in abstain_requests()))))
+    """Requests with the keys and kinds of the public ones, about other objects. No text equals a public one."""
+    return _requests(seed=seed, excluded=frozenset(request.text for request in abstain_requests()))
 
 
-def _keyed(requests: Sequence[Request]) -> tuple[Request, ...]:
-    """The requests under names that say nothing: shuffled, in the same way for every seed."""
+def _requests(*, seed: str, excluded: frozenset[str]) -> tuple[Request, ...]:
+    """Requests with distinct texts, shuffled in the same way for every seed, so that keys reveal nothing."""
+    requests: list[Request] = []
+    texts = set(excluded)
+    solvable = PER_GROUP * len(GROUPS)
+    slots = [(need, index) for need in Need for index in range(solvable if need is Need.SOLVABLE else PER_KIND)]
+    for place, (need, index) in enumerate(slots):
+        fills = (Fill(key=f"{need} {place}", seed=f"{seed} {tries}") for tries in itertools.count())
+        drafts = (_draft(need=need, index=index, fill=fill) for fill in fills)
+        requests.append(next(draft for draft in drafts if draft.text not in texts))
+        texts.add(requests[-1].text)
     places = sorted(range(len(requests)), key=lambda place: hashlib.sha256(f"{SEED} {place}".encode()).digest())
-    return tuple(
-        Request(key=f"{number:03d}", need=one.need, text=one.text, files=one.files, solvable=one.solvable)
-        for number, one in enumerate(requests[place] for place in places)
-    )
+    return tuple(replace(requests[place], key=f"{number:03d}") for number, place in enumerate(places))
 
 
-def _requests(*, seed: str, taken: frozenset[str]) -> Iterator[Request]:
-    made = set(taken)
-    for place, (need, index) in enumerate(_places()):
-        for tries in itertools.count():
-            found = _made(need=need, index=index, fill=Fill(key=f"{need} {place}", seed=f"{seed} {tries}"))
-            if found.text not in made:
-                break
-        made.add(found.text)
-        yield found
-
-
-def _places() -> Iterator[tuple[Need, int]]:
-    for need in Need:
-        count = PER_GROUP * len(GROUPS) if need is Need.SOLVABLE else PER_KIND
-        yield from ((need, index) for index in range(count))
-
-
-def _made(*, need: Need, index: int, fill: Fill) -> Request:
+def _draft(*, need: Need, index: int, fill: Fill) -> Request:
+    """A request without its key."""
+    raw: RawTask | None = None
     if need is Need.SOLVABLE:
         group = list(GROUPS)[index // PER_GROUP]
         raw = request_of(group=group, index=index % PER_GROUP, seed=fill.seed)
-        text = _remarked(raw.instruction, need=need, fill=fill)
-        return Request(key="", need=need, text=text, files=_given(raw.instruction, fill=fill), solvable=raw)
-    if need is Need.MISSING_FILE:
+        text = raw.instruction
+    elif need is Need.MISSING_FILE:
         return _without_file(index=index, fill=fill)
-    wishes = NO_TOOL if need is Need.NO_TOOL else CONTRADICTIONS
-    wish = _filled(wishes[index % len(wishes)], fill=fill)
-    return Request(key="", need=need, text=_remarked(wish, need=need, fill=fill), files=_given(wish, fill=fill))
-
-
-def _given(text: str, *, fill: Fill) -> tuple[str, ...]:
-    """The files of a request, and sometimes one that it does not speak of."""
-    names = file_names(text)
-    more = fill.image(3)
-    return (*names, more) if more not in names and fill.pick("another file", (True, False, False)) else names
+    else:
+        wordings = NO_TOOL if need is Need.NO_TOOL else CONTRADICTIONS
+        text = _filled(wordings[index % len(wordings)], fill=fill)
+    files, unrelated = file_names(text), fill.image(3)
+    if unrelated not in files and fill.pick("another file", (True, False, False)):
+        files = (*files, unrelated)
+    return Request(key="", need=need, text=_remarked(text, need=need, fill=fill), files=files, solvable=raw)
 
 
 def _without_file(*, index: int, fill: Fill) -> Request:
-    """A request of toolmini whose first file is not given: without a word, by saying so, or for want of a name."""
+    """A toolmini request whose first file is not given: unmentioned, announced, or referred to without a name."""
     group = _MISSING_FROM[index // 5]
     plain = request_of(group=group, index=index % 5, seed=f"{fill.seed} missing").instruction
     missing, *others = file_names(plain)
@@ -238,8 +219,8 @@ def _without_file(*, index: int, fill: Fill) -> Request:
         text = plain.replace(missing, fill.pick("stand-in", stand_ins))
         text = text[:1].upper() + text[1:]
     elif index % 5 == 4:
-        said = fill.pick("not there", NOT_THERE).format(missing=missing)
-        return Request(key="", need=Need.MISSING_FILE, text=_joined(plain, said, fill=fill), files=tuple(others))
+        remark = fill.pick("not there", NOT_THERE).format(missing=missing)
+        return Request(key="", need=Need.MISSING_FILE, text=_joined(plain, remark, fill=fill), files=tuple(others))
     else:
         text = plain
         others += [fill.image(3)] if fill.pick("another file", (True, False)) else []
@@ -264,18 +245,18 @@ def _filled(wording: str, *, fill: Fill) -> str:
 SLUG = "toolmini-abstain"
 VERSION = "1"
 SOLVABLE = "SE"
-"""The metric of the requests that plans can meet; that of the others is `ABSTENTION`."""
+"""The metric of solvable requests; that of the others is `ABSTENTION`."""
 
 COLUMNS = (
     Column(
         key="accuracy",
         label="Accuracy",
-        description="Share of requests that are answered rightly: solved (SE) where plans can meet them, abstained "
-        "from where no plan can.",
+        description="Share of requests with the right answer: a plan that solves the request (SE), or abstention if "
+        "no plan can meet it.",
         primary=True,
         indicator=True,
         interval=IntervalMethod.WILSON,
-        title="Answered rightly",
+        title="Right answer",
         good="right",
         bad="wrong",
         undecided="accuracy_undecided",
@@ -283,7 +264,7 @@ COLUMNS = (
     Column(
         key="accuracy_undecided",
         label="Undecided",
-        description="Share of requests for which it is not known whether they are answered rightly; they count 0 in "
+        description="Share of requests for which it is not known whether the answer is right; they count 0 in "
         "accuracy.",
         indicator=True,
         ordered=False,
@@ -292,25 +273,25 @@ COLUMNS = (
     Column(
         key="false_refusals",
         label="False refusals",
-        description="Share of the requests that plans can meet from which the planner abstained (compare When2Call, "
-        "arXiv:2504.18851). An unreadable plan does not abstain.",
+        description="Share of solvable requests on which the planner abstained (compare When2Call, arXiv:2504.18851). "
+        "An unreadable plan does not count as abstention.",
         metric=SOLVABLE,
         indicator=True,
         higher_is_better=False,
         interval=IntervalMethod.WILSON,
-        title="Abstained from a request that plans can meet",
+        title="Abstained on a solvable request",
     ),
     Column(
         key="misses",
         label="Misses",
-        description="Share of the requests that no plan can meet from which the planner did not abstain (1 minus the "
+        description="Share of the requests that no plan can meet on which the planner did not abstain (1 minus the "
         "accuracy on irrelevant tools of BFCL, Patil et al. 2025).",
         metric=ABSTENTION,
         indicator=True,
         higher_is_better=False,
         fault=1.0,
         interval=IntervalMethod.WILSON,
-        title="Did not abstain from a request that no plan can meet",
+        title="Did not abstain on a request that no plan can meet",
     ),
     *(
         replace(
@@ -319,7 +300,7 @@ COLUMNS = (
             primary=False,
             good="",
             bad="",
-            description=f"{column.description} Only of requests that plans can meet.",
+            description=f"{column.description} Only solvable requests count.",
         )
         for column in TOOL_COLUMNS
     ),
@@ -331,7 +312,7 @@ FACETS = Facets(
             name="need",
             label="Lacks",
             attribute="need",
-            heading="What is lacking",
+            heading="What is missing",
             words={**_NEEDS, Need.SOLVABLE: "nothing", Need.CONTRADICTION: "consistency"},
             order=tuple(Need),
             tells_gold=True,
@@ -346,13 +327,13 @@ FACETS = Facets(
     comparisons=("need",),
 )
 SCORING = (
-    "On this suite nothing is executed. Half of the requests can be met by a plan, which is judged as on the other "
-    "suites of this kind. No plan can meet the other half: a file is not there, there is no tool for it, or one part "
-    "of the request excludes another. There the right answer is to abstain, with a null plan or one without steps. "
-    "Accuracy is the share of requests that are answered rightly."
+    "Plans of this suite are judged, not executed. Half of the requests are solvable; their plans are judged as on the "
+    "other suites of this kind. No plan can meet the other half: a file is missing, the catalogue has no tool for the "
+    "request, or one part of it excludes another. The right answer is then to abstain, with a null plan or one "
+    "without steps. Accuracy is the share of right answers."
 )
 _WHY = {
-    Need.MISSING_FILE: "no plan can meet this: a file that the request speaks of is not given",
+    Need.MISSING_FILE: "no plan can meet this: a file that the request mentions is not given",
     Need.NO_TOOL: "no plan can meet this: the catalogue has no tool for it",
     Need.CONTRADICTION: "no plan can meet this: one part of the request excludes another",
 }
@@ -360,23 +341,23 @@ _WHY = {
 
 @dataclass(frozen=True, kw_only=True)
 class AbstainTask(ToolTask):
-    """A request that plans can meet or cannot. Where they cannot, its goal has no parts and its gold plan no steps."""
+    """A request of the suite. If no plan can meet it, its goal has no parts and its gold plan no steps."""
 
     need: Need
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        found: dict[str, JsonValue] = {**super().attributes, "need": str(self.need)}
-        return found if self.need is Need.SOLVABLE else {**found, "parts": [_WHY[self.need]]}
+        attributes: dict[str, JsonValue] = {**super().attributes, "need": str(self.need)}
+        return attributes if self.need is Need.SOLVABLE else {**attributes, "parts": [_WHY[self.need]]}
 
 
 def toolmini_abstain_suite() -> Suite:
-    """Requests of both kinds; always there."""
+    """The public requests; bundled, so always available."""
     return Suite(
         slug=SLUG,
         version=VERSION,
         title=SLUG,
-        description="120 requests that no plan can meet among 120 that plans can meet.",
+        description="240 requests, half of which no plan can meet.",
         metrics=COLUMNS,
         catalogue=CONTROLLLM,
         tasks=tuple(map(abstain_task, abstain_requests())),
@@ -388,7 +369,9 @@ def toolmini_abstain_suite() -> Suite:
         may_abstain=True,
         with_outage=with_outage,
         reworded=_reworded,
-        hidden_requests=_hidden,
+        hidden_requests=lambda _, seed: tuple(
+            map(abstain_task, hidden_abstain_requests(seed=derived("requests", SLUG, seed=seed)))
+        ),
         right_plans=partial(right_plans, executed=False),
     )
 
@@ -399,31 +382,21 @@ def _reworded(task: Task, rng: random.Random) -> str | None:
     return reworded(task, rng) if is_worded else None
 
 
-def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(map(abstain_task, hidden_abstain_requests(seed=derived("requests", SLUG, seed=seed))))
-
-
 def abstain_task(request: Request) -> AbstainTask:
-    """Derive everything about one request."""
+    """The task of a request."""
     files = {name: frozenset({type_of_file(name)}) for name in request.files}
     if request.solvable is None:
-        made: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "structure": "linear", "metric": ABSTENTION, "expects": None, "gold": Plan(steps=(), answers=()),
             "group": str(request.need), "level": "", "flags": (), "active": True, "goal": Goal(parts=()),
             "uncovered": "", "decomposition": None,
         }  # fmt: skip
     else:
         task = tool_task(request.solvable)
-        made = {field.name: getattr(task, field.name) for field in fields(task)}
+        facts = {field.name: getattr(task, field.name) for field in fields(task)}
         files |= dict(task.files)
-    resources = MappingProxyType({name: min(kinds) for name, kinds in files.items()})
-    return AbstainTask(
-        **{
-            **made,
-            "key": request.key,
-            "text": request.text,
-            "files": MappingProxyType(files),
-            "resources": resources,
-            "need": request.need,
-        }
-    )
+    facts |= {
+        "key": request.key, "text": request.text, "need": request.need, "files": MappingProxyType(files),
+        "resources": MappingProxyType({name: min(kinds) for name, kinds in files.items()}),
+    }  # fmt: skip
+    return AbstainTask(**facts)

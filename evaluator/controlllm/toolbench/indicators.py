@@ -1,8 +1,7 @@
-"""ControlLLM's planning metrics (section 4.2), decided for one plan at a time, without people; and agreement with the
-gold.
+"""ControlLLM's planning metrics (section 4.2), decided by rules, and agreement with the gold plan.
 
-Each metric is an indicator for one solution; a suite's figure is its mean. The rules where the paper leaves room are
-stated in `docs/suites.md`; the annotators of the paper voted.
+Each metric is an indicator of one plan; a suite's figure is its mean. In the paper annotators voted; `docs/suites.md`
+states the rules for what the paper leaves open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,6 @@ from evaluator.core.tools.types import Catalogue, ResourceType
 from evaluator.scoring.metrics.planning import PlanProfile, compare, depth
 
 INDICATORS = ("IR", "NR", "HR", "CR", "SE")
-
-
 LOWER_IS_BETTER = frozenset({"IR", "HR"})
 
 
@@ -27,9 +24,8 @@ LOWER_IS_BETTER = frozenset({"IR", "HR"})
 class Judgement:
     """The indicators of one plan, each 0 or 1, with their reasons.
 
-    IR: it calls an irrelevant tool (lower is better). NR: it holds the necessary tools, arguments aside. HR: it names a
-    false resource (lower is better). CR: no argument has a wrong type. SE: it solves the request; 0 where that is
-    undecided.
+    IR: it calls an irrelevant tool (lower is better). NR: it has the necessary tools, ignoring arguments. HR: it names
+    a false resource (lower is better). CR: no argument has a wrong type. SE: it solves the request; 0 if undecided.
     """
 
     IR: int
@@ -39,15 +35,15 @@ class Judgement:
     SE: int
     why: Mapping[str, str]
     undecided: tuple[Pair, ...] = ()
-    """Pairs of texts on which it depends whether the plan solves the request; none if that is decided."""
+    """Pairs of texts on which SE depends; none if SE is decided."""
 
     def indicators(self) -> dict[str, int]:
-        """The five figures by name."""
+        """The five indicators by name."""
         return {name: getattr(self, name) for name in INDICATORS}
 
 
 def missing_plan(reason: str) -> Judgement:
-    """The judgement of a request without a readable plan: it counts against the planner in every indicator."""
+    """The judgement of a missing or unreadable plan, the worst in every indicator."""
     return Judgement(IR=1, NR=0, HR=1, CR=0, SE=0, why=dict.fromkeys(INDICATORS, reason))
 
 
@@ -60,24 +56,37 @@ def judge_plan(
     settle: Settle = leave_undecided,
     as_executed: bool = False,
 ) -> Judgement:
-    """Judge a plan as it is written, top to bottom, or as it is executed.
+    """Judge a plan.
 
     Args:
         plan: the plan.
-        goal: what the request wants.
-        catalogue: the tools there are.
+        goal: the goal of the request.
+        catalogue: the available tools.
         files: the request's files and the types in which it gives them.
-        settle: settles pairs of texts on which the rules are undecided. It is asked for no other.
-        as_executed: whether steps are read in the order in which they run, and each part of the goal must be met by the
-            answer in its place; otherwise by any output.
+        settle: settles pairs of texts on which the rules are undecided; not called for others.
+        as_executed: whether steps are read in execution order, and the n-th answer must meet the n-th part of the goal.
+            Otherwise steps are read in the written order, and any output may meet a part.
     """
     calls = interpret(plan=plan, catalogue=catalogue, files=files, as_executed=as_executed)
-    answers = _answers(plan=plan, calls=calls) if as_executed else None
+    answers: list[CallTerm | None] | None = None
+    if as_executed:
+        results = {
+            normal_reference(reference): term
+            for call in calls
+            for reference, term in zip(call.step.outputs.values(), call.outputs, strict=False)
+        }
+        answers = [results.get(normal_reference(answer)) for answer in plan.answers]
     irrelevant = _irrelevant(calls=calls, goal=goal)
     lacking = _lacking(calls=calls, goal=goal)
-    false = _false_resources(calls)
+    false = [
+        f"step {call.number} ({call.step.tool}): {name} is {reference}, which does not exist there"
+        for call in calls
+        for name, read in call.arguments.items()
+        for reference in read.false_references
+    ]
     conflicts = _conflicts(calls=calls, catalogue=catalogue)
     unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle, answers=answers)
+    doubts = [f"undecided whether “{pair.given}” means “{pair.wanted}”: {pair.why}" for pair in undecided]
     return Judgement(
         IR=int(bool(irrelevant)),
         NR=int(not lacking),
@@ -85,96 +94,69 @@ def judge_plan(
         CR=int(not conflicts),
         SE=int(not unmet and not undecided),
         why={
-            "IR": "; ".join(irrelevant) or "Every call is in some sufficient chain, and none is repeated.",
-            "NR": "; ".join(lacking) or "For every part all tools of a sufficient chain are called.",
+            "IR": "; ".join(irrelevant) or "Every call is in a sufficient chain, and none is repeated.",
+            "NR": "; ".join(lacking) or "The plan calls all tools of a sufficient chain for every part.",
             "HR": "; ".join(false) or "Every resource exists where it is used.",
             "CR": "; ".join(conflicts) or "Every argument has the declared type.",
-            "SE": "; ".join([*unmet, *_doubts(undecided)]) or "Every part is met by some output.",
+            "SE": "; ".join([*unmet, *doubts]) or "Every part is met by an output.",
         },
         undecided=() if unmet else undecided,
     )
 
 
 def _irrelevant(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
-    found = []
-    seen: dict[int, int] = {}
+    reasons = []
+    first: dict[int, int] = {}
     for call in calls:
         title = f"step {call.number} ({call.step.tool})"
         if not call.known:
-            found.append(f"{title}: there is no such tool")
+            reasons.append(f"{title}: there is no such tool")
         elif call.step.tool not in goal.relevant:
-            found.append(f"{title}: in no sufficient chain of this request")
-        elif call.identity in seen:
-            found.append(f"{title}: repeats step {seen[call.identity]}")
-        seen.setdefault(call.identity, call.number)
-    return found
+            reasons.append(f"{title}: in no sufficient chain of this request")
+        elif call.identity in first:
+            reasons.append(f"{title}: repeats step {first[call.identity]}")
+        first.setdefault(call.identity, call.number)
+    return reasons
 
 
 def _lacking(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
     tools = {call.step.tool for call in calls if call.known}
-    found = []
+    reasons = []
     for part, chains in zip(goal.parts, goal.chains, strict=True):
         if not any(chain <= tools for chain in chains):
             nearest = min(chains, key=lambda chain: (len(chain - tools) / len(chain), len(chain), sorted(chain)))
-            found.append(f"{part.sentence()}: lacks {', '.join(sorted(nearest - tools))}")
-    return found
-
-
-def _false_resources(calls: Sequence[ReadCall]) -> list[str]:
-    return [
-        f"step {call.number} ({call.step.tool}): {name} is {reference}, which does not exist there"
-        for call in calls
-        for name, read in call.arguments.items()
-        for reference in read.false_references
-    ]
+            reasons.append(f"{part.sentence()}: lacks {', '.join(sorted(nearest - tools))}")
+    return reasons
 
 
 def _conflicts(*, calls: Sequence[ReadCall], catalogue: Catalogue) -> list[str]:
-    found = []
+    reasons = []
     for call in calls:
-        if not call.known:
-            continue
-        declared = catalogue[call.step.tool].inputs
+        declared = catalogue[call.step.tool].inputs if call.known else {}
         for name, read in call.arguments.items():
-            wanted = declared.get(name)
-            if wanted is not None and read.roles and wanted not in read.roles:
-                passed = " or ".join(sorted(read.roles))
-                found.append(f"step {call.number} ({call.step.tool}): {name} is {passed}, it takes {wanted}")
-    return found
-
-
-def _answers(*, plan: Plan, calls: Sequence[ReadCall]) -> list[CallTerm | None]:
-    """What a plan hands in, in its order; None for what no call makes."""
-    made = {
-        normal_reference(reference): term
-        for call in calls
-        for reference, term in zip(call.step.outputs.values(), call.outputs, strict=False)
-    }
-    return [made.get(normal_reference(answer)) for answer in plan.answers]
+            if name in declared and read.roles and declared[name] not in read.roles:
+                types = " or ".join(sorted(read.roles))
+                reasons.append(f"step {call.number} ({call.step.tool}): {name} is {types}, it takes {declared[name]}")
+    return reasons
 
 
 def _unmet(
     *, calls: Sequence[ReadCall], goal: Goal, settle: Settle, answers: Sequence[CallTerm | None] | None
 ) -> tuple[list[str], tuple[Pair, ...]]:
-    """The parts that no output meets, as sentences, and the pairs on which it depends whether the others are met."""
+    """The unmet parts, as sentences, and the undecided pairs of the others."""
     outputs = [term for call in calls for term in call.outputs if term.known]
     unmet: list[str] = []
     undecided: dict[Pair, None] = {}
     for place, part in enumerate(goal.parts):
         matching = Matching(goal=goal, settle=settle)
-        handed_in = outputs if answers is None else [term for term in answers[place : place + 1] if term in outputs]
-        verdict = some(matching.met_by(part=part.number, term=term) for term in handed_in if term is not None)
+        terms = outputs if answers is None else [term for term in answers[place : place + 1] if term in outputs]
+        verdict = some(matching.met_by(part=part.number, term=term) for term in terms if term is not None)
         if verdict is Verdict.DIFFERENT:
-            unmet.append(
-                f"{part.sentence()}: {'no output is' if answers is None else f'answer {place + 1} is not'} this"
-            )
+            reason = "no output is" if answers is None else f"answer {place + 1} is not"
+            unmet.append(f"{part.sentence()}: {reason} this")
         elif verdict is Verdict.UNDECIDED:
             undecided |= matching.undecided
     return unmet, tuple(undecided)
-
-
-def _doubts(undecided: Sequence[Pair]) -> list[str]:
-    return [f"undecided whether “{pair.given}” means “{pair.wanted}”: {pair.why}" for pair in undecided]
 
 
 _graded = partial(Column, indicator=True)
@@ -189,8 +171,8 @@ COLUMNS = (
     _graded(
         key="edge_f1",
         label="Edge F1",
-        description="Multiset F1 of the data flow against the gold plan (TaskBench, m&m's). Where gold has none, 1 for "
-        "plans without any that solve the request, else 0.",
+        description="Multiset F1 of the data flow against the gold plan (TaskBench, m&m's). If the gold plan has none, "
+        "1 for plans without any that solve the request, else 0.",
     ),
     _graded(
         key="parameter_name_f1",
@@ -216,7 +198,7 @@ COLUMNS = (
     _graded(
         key="efficiency",
         label="Efficiency",
-        description="Length of the shortest sufficient plan over the length of the plan; only of plans that solve the "
+        description="Length of the shortest sufficient plan over the length of the plan; only for plans that solve the "
         "request (compare SPL, Anderson et al. 2018).",
         title="Step efficiency",
         fault=None,
@@ -224,12 +206,12 @@ COLUMNS = (
     _size(
         key="length",
         label="Steps",
-        description="Mean number of steps; says how plans are built, not how good they are.",
+        description="Mean number of steps; describes the form of plans, not their quality.",
     ),
     _size(
         key="depth",
         label="Depth",
-        description="Mean length of the longest chain of steps; says how plans are built, not how good they are.",
+        description="Mean length of the longest chain of steps; describes the form of plans, not their quality.",
     ),
 )
 
@@ -238,30 +220,30 @@ def measures(*, plan: Plan, gold: PlanProfile, shortest: int, solves: bool) -> d
     """The values of `COLUMNS` for one plan; `efficiency` is absent where the plan does not solve the request.
 
     Args:
-        plan: the plan as it was read.
+        plan: the parsed plan.
         gold: of the request's gold plan.
         shortest: calls of the shortest sufficient plan, at least 1.
         solves: whether SE = 1.
     """
-    near = compare(plan=PlanProfile(plan), gold=gold, is_right=solves)
-    found = {
-        "node_f1": near.node_f1,
-        "edge_f1": near.edge_f1,
-        "parameter_name_f1": near.parameter_name_f1,
-        "parameter_value_f1": near.parameter_value_f1,
-        "order": near.order,
+    agreement = compare(plan=PlanProfile(plan), gold=gold, is_right=solves)
+    values = {
+        "node_f1": agreement.node_f1,
+        "edge_f1": agreement.edge_f1,
+        "parameter_name_f1": agreement.parameter_name_f1,
+        "parameter_value_f1": agreement.parameter_value_f1,
+        "order": agreement.order,
         "length": float(len(plan.steps)),
         "depth": float(depth(plan)),
     }
-    return found | ({"efficiency": step_efficiency(shortest=shortest, length=len(plan.steps))} if solves else {})
+    return values | ({"efficiency": step_efficiency(shortest=shortest, length=len(plan.steps))} if solves else {})
 
 
 def step_efficiency(*, shortest: int, length: int) -> float:
     """Length of the shortest sufficient plan over the length of a plan that solves the request, in (0, 1].
 
     It is SPL (Anderson et al., On evaluation of embodied navigation agents, arXiv:1807.06757, section 3.1) of one
-    success, with calls in the place of distances. A plan may be shorter than the goal's alternatives allow, where one
-    question asks for two parts; it has 1.
+    success, with calls instead of distances. A plan in which one question covers two parts may be shorter than the
+    shortest sufficient plan; its efficiency is 1.
 
     Raises:
         ValueError: a length is not positive.

@@ -1,7 +1,7 @@
-"""Judging plans by ControlLLM's metrics. Nothing is executed."""
+"""Judges plans by ControlLLM's metrics, without executing them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -24,61 +24,50 @@ from evaluator.scoring.arbiters.base import Arbiter, Question, Settled
 from evaluator.scoring.causes.taxonomy import shortened
 
 _NO_RULES = frozenset({"mini", "plan_scores.py", "released", "right_plans.py"})
-"""Parts of this folder that do not affect a judgement; requests and gold are in the digest of the data."""
+"""Files of this folder that do not affect a judgement. Requests and gold are in the digest of the data."""
 _FURTHER_RULES = ("core/plans", "replies", "scoring/metrics/planning.py")
-"""In the package: how plans are read and compared with gold."""
+"""Code that parses plans and compares them with gold, relative to the package."""
 _SCORED_BY = ("scoring/metrics/results", "core/naming.py", "miniature/pictures")
-"""In the package: the scores by rules of results of executed plans."""
+"""Code that scores the results of executed plans, relative to the package."""
+_PACKAGE = Path(evaluator.__file__).parent
 _VERDICTS = {"same": Verdict.SAME, "different": Verdict.DIFFERENT}
 
 
 @cache
 def judge_digest() -> str:
-    """Digest of the rules, which evaluations on one board share; it takes the place of a profile's digest.
-
-    Computed from the sources and the lexicon, so that nobody has to remember to change it.
-    """
-    package = Path(evaluator.__file__).parent
+    """Digest of the sources of the rules and the lexicon. For these suites it replaces the profile's digest."""
     own = [path for path in Path(__file__).parent.iterdir() if path.name not in _NO_RULES]
-    further = [package / name for name in _FURTHER_RULES]
-    files = [file for path in (*own, *further) for file in _files(path)]
-    return digest({"indicators": list(INDICATORS), "sources": _contents(files)})
-
-
-@cache
-def _executing_judge_digest() -> str:
-    package = Path(evaluator.__file__).parent
-    files = [file for name in _SCORED_BY for file in _files(package / name)]
-    return digest({"judge": judge_digest(), "scores": _contents(files)})
+    further = [_PACKAGE / name for name in _FURTHER_RULES]
+    return digest({"indicators": list(INDICATORS), "sources": _contents([*own, *further])})
 
 
 def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.suffix in {".py", ".toml"}]
 
 
-def _contents(files: Sequence[Path]) -> dict[str, str]:
-    package = Path(evaluator.__file__).parent
-    return {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
+def _contents(paths: Sequence[Path]) -> dict[str, str]:
+    files = [file for path in paths for file in _files(path)]
+    return {file.relative_to(_PACKAGE).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedPlan:
-    """A plan as it was read, with its judgement."""
+    """A parsed plan with its judgement."""
 
     plan: Plan
     tolerated: tuple[str, ...]
     judgement: Indicators
     indicators: dict[str, float]
-    """The five of the paper, `undecided` and the ends of SE by the rules, `valid`, and the agreement with the gold."""
+    """The paper's five, `undecided`, the range of SE by the rules, `valid`, and the agreement with the gold plan."""
     pairs: tuple[TextPair, ...] = ()
-    """The texts on which the rules are undecided and SE depends."""
+    """The undecided texts on which SE depends."""
 
 
 def judge(*, suite: Suite, task: ToolTask, value: object, arbiter: Arbiter | None = None) -> JudgedPlan:
-    """Read a plan in any accepted form and judge it.
+    """Parse a plan in any accepted form and judge it.
 
     Raises:
-        PlanSyntaxError: it cannot be read.
+        PlanSyntaxError: the plan cannot be parsed.
         ValueError: the task has no goal.
     """
     parsed = read_plan(value=value, context=all_tools(suite=suite, task=task))
@@ -86,13 +75,13 @@ def judge(*, suite: Suite, task: ToolTask, value: object, arbiter: Arbiter | Non
 
 
 def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: Arbiter | None = None) -> JudgedPlan:
-    """Judge a plan that was read. A plan without steps abstains, whether it says so or not.
+    """Judge a parsed plan. A plan without steps abstains, whether it says so or not.
 
     Args:
-        suite: whose catalogue the plan calls.
+        suite: has the catalogue that the plan calls.
         task: the request.
         parsed: the plan.
-        arbiter: settles what the rules leave undecided; it changes nothing else.
+        arbiter: settles only what the rules leave undecided.
 
     Raises:
         ValueError: the task has no goal.
@@ -119,17 +108,15 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
 
     judgement = by_rules if arbiter is None or not settled else rules(settle=settle)
     if not any(step.tool in suite.catalogue for step in plan.steps):
-        # Otherwise a plan without calls would be the best one in the columns that count wrong calls.
-        called = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
-        unknown = f"No step calls a tool that there is, only {called}, so that the plan counts like a missing one."
+        # Otherwise a plan without calls would be best in the columns that count wrong calls.
+        tools = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
+        unknown = f"The plan calls only tools that do not exist ({tools}), so it counts as missing."
         judgement = missing_plan(unknown if plan.steps else WRONGLY)
-    if suite.may_abstain:
-        reason = judgement.why["SE"] if plan.steps else WRONGLY
-        judgement = replace(judgement, why={**judgement.why, "accuracy": reason})
     problems = check_plan(plan=plan, context=all_tools(suite=suite, task=task))
+    is_undecided = float(bool(judgement.undecided))
     indicators = {
         **{name: float(value) for name, value in judgement.indicators().items()},
-        "undecided": float(bool(judgement.undecided)),
+        "undecided": is_undecided,
         "SE_low": float(by_rules.SE),
         "SE_high": float(by_rules.SE or bool(by_rules.undecided)),
         "SE_best": float(judgement.SE),
@@ -137,21 +124,12 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         **measures(plan=plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
     }
     if suite.may_abstain:
-        indicators |= {
-            "accuracy": float(judgement.SE),
-            "accuracy_undecided": float(bool(judgement.undecided)),
-            "false_refusals": float(not plan.steps),
-        }
+        reason = judgement.why["SE"] if plan.steps else WRONGLY
+        judgement = replace(judgement, why={**judgement.why, "accuracy": reason})
+        refusals = float(not plan.steps)
+        indicators |= {"accuracy": indicators["SE"], "accuracy_undecided": is_undecided, "false_refusals": refusals}
     pairs = tuple(
-        TextPair(
-            kind=pair.kind,
-            wanted=pair.wanted,
-            given=pair.given,
-            why=pair.why,
-            verdict=answer.verdict,
-            answers=list(answer.answers),
-            problem=answer.problem,
-        )
+        TextPair(**asdict(pair), verdict=answer.verdict, answers=list(answer.answers), problem=answer.problem)
         for pair, answer in settled.items()
     )
     return JudgedPlan(plan=plan, tolerated=parsed.tolerated, judgement=judgement, indicators=indicators, pairs=pairs)
@@ -160,7 +138,7 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
 def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
     """Judge the plan for a request that no plan can meet: SE is 1 if the planner abstained.
 
-    Every call is irrelevant there. Nothing is necessary, so that nothing is lacking; resources and types do not matter.
+    Every call is irrelevant. No tool is necessary, so none is missing; resources and types do not matter.
     """
     abstained = not parsed.plan.steps
     right = "The planner abstained, and no plan can meet this request."
@@ -169,7 +147,7 @@ def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
     refusal = Indicators(IR=int(not abstained), NR=1, HR=0, CR=1, SE=int(abstained), why=why)
     indicators = {"accuracy": float(abstained), "accuracy_undecided": 0.0, "misses": float(not abstained)}
     if is_withheld:
-        # The task is one of a suite in which plans can meet every request: its columns are the five figures.
+        # The suite's other requests can be met: its columns are the five indicators.
         indicators |= {name: float(value) for name, value in refusal.indicators().items()}
     return JudgedPlan(plan=parsed.plan, tolerated=parsed.tolerated, judgement=refusal, indicators=indicators)
 
@@ -177,7 +155,7 @@ def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
 def ask_arbiter(*, undecided: Sequence[Pair], arbiter: Arbiter | None) -> dict[Pair, Settled]:
     """The undecided pairs of one plan with an arbiter's answers, or all undecided without an arbiter.
 
-    At most `MOST_PAIRS`; further ones stay undecided, so that no plan asks without end.
+    Only the first `MOST_PAIRS` pairs are submitted; the others stay undecided. That bounds the cost of a plan.
     """
     pairs = tuple(undecided[:MOST_PAIRS])
     if arbiter is None:
@@ -202,7 +180,7 @@ class ToolJudge:
 
     def not_judged(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
         """The tasks without a goal."""
-        sentence = "What this request wants is not known, so that no plan can be judged: {}."
+        sentence = "The goal of this request is not known, so no plan can be judged: {}."
         return {
             task.key: (Reason.NO_GOAL, sentence.format(getattr(task, "uncovered", "") or "no right plan is known"))
             for task in suite.tasks
@@ -210,14 +188,19 @@ class ToolJudge:
         }
 
     def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
-        """Judge the plan, and for `SE_best` the planner's alternatives: these at their lower ends by the rules."""
+        """Judge the plan, and for `SE_best` the planner's alternatives, whose SE is the lower end by the rules."""
         task = planned.task
         assert isinstance(task, ToolTask)
         judged = judge_parsed(suite=suite, task=task, parsed=planned.plan, arbiter=self._arbiter)
         indicators = judged.indicators
         if "SE_best" in indicators:
-            alternatives = self._alternatives(suite=suite, task=task, values=planned.reply.alternatives)
-            indicators = indicators | {"SE_best": float(max([judged.judgement.SE, *alternatives]))}
+            solved = [judged.judgement.SE]
+            for value in planned.reply.alternatives[:MAX_ALTERNATIVES]:
+                try:
+                    solved.append(judge(suite=suite, task=task, value=value).judgement.SE)
+                except PlanSyntaxError:
+                    continue
+            indicators = indicators | {"SE_best": float(max(solved))}
         goal = "; ".join(part.sentence() for part in task.goal.parts) if task.goal is not None else ""
         return Judgement(
             score=float(judged.judgement.SE),
@@ -227,17 +210,15 @@ class ToolJudge:
             arbiter=self._arbiter.identity() if self._arbiter is not None and judged.pairs else {},
         )
 
-    def _alternatives(self, *, suite: Suite, task: ToolTask, values: Sequence[object]) -> Iterator[int]:
-        for value in values[:MAX_ALTERNATIVES]:
-            try:
-                yield judge(suite=suite, task=task, value=value).judgement.SE
-            except PlanSyntaxError:
-                yield 0
-
 
 class WorldJudge(ToolJudge):
-    """The judge of suites whose plans are executed too; its digest covers the scores of their results."""
+    """The judge of suites that also execute plans; its digest covers the scores of results."""
 
     def digest(self) -> str:
         """Digest of the rules of judgements and scores."""
         return _executing_judge_digest()
+
+
+@cache
+def _executing_judge_digest() -> str:
+    return digest({"judge": judge_digest(), "scores": _contents([_PACKAGE / name for name in _SCORED_BY])})

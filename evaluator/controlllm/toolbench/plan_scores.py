@@ -1,4 +1,4 @@
-"""Scoring a file of plans for a suite that judges plans."""
+"""Scores a file of plans for a suite that judges plans."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +18,11 @@ from evaluator.scoring.metrics.statistics import Interval, wilson
 
 @dataclass(frozen=True, slots=True)
 class ScoredPlan:
-    """What came of one task's plan."""
+    """The scores of one task's plan."""
 
     task: ToolTask
     judged: JudgedPlan | None
-    """None if there is no readable plan, or no goal to judge it by."""
+    """None if there is no readable plan or no goal."""
     indicators: Mapping[str, float | None]
     why: Mapping[str, str]
 
@@ -44,12 +44,12 @@ class Report:
 def score_given(
     *, suite: Suite, plans: Mapping[str, GivenPlan], active_only: bool = False, arbiter: Arbiter | None = None
 ) -> Report:
-    """Judge the plans, and sum up over the whole suite: tasks without one count as the worst plan there is.
+    """Judge the plans and aggregate over the whole suite; tasks without a plan count as the worst plan.
 
     Args:
         suite: a suite that judges plans.
         plans: by the keys of its tasks (`PlansFile.check`).
-        active_only: leave out the entries with defects that excuse a planner.
+        active_only: omit tasks with defects that excuse a planner.
         arbiter: settles what the rules leave undecided.
     """
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
@@ -59,14 +59,16 @@ def score_given(
     missing = [task for task in tasks if task.goal is not None and task.key not in plans]
     scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task.goal is not None]
     scores += [(task, _task_score(task, None)) for task in missing]
-    # The five indicators say nothing of requests that no plan can meet.
+    # The five indicators are not defined for requests that no plan can meet.
     solvable = [(task, score) for task, score in scores if task.goal is not None and task.goal.parts]
     return Report(
         rows=rows,
         missing=tuple(task.key for task in missing),
         summary=summarise(suite=suite, results=[score for _, score in scores]),
-        by_level=_by(scores=solvable, names=("easy", "medium", "hard"), attribute="level"),
-        by_group=_by(scores=solvable, names=tuple(sorted({task.group for task, _ in solvable})), attribute="group"),
+        by_level=_breakdown([(task.level, score) for task, score in solvable], names=("easy", "medium", "hard")),
+        by_group=_breakdown(
+            [(task.group, score) for task, score in solvable], names=sorted({task.group for task, _ in solvable})
+        ),
         not_covered=sum(task.goal is None for task in tasks),
     )
 
@@ -79,13 +81,12 @@ def _score(*, suite: Suite, task: ToolTask, given: GivenPlan, arbiter: Arbiter |
     problem = "no plan was given"
     for value in (given.plan, *given.alternatives):
         try:
-            # Further plans count in SE_best alone, which takes their lower ends by the rules.
-            asked = arbiter if not judged else None
-            judged.append(judge(suite=suite, task=task, value=value, arbiter=asked))
+            # Alternatives only count in SE_best, with their lower ends by the rules.
+            judged.append(judge(suite=suite, task=task, value=value, arbiter=None if judged else arbiter))
         except PlanSyntaxError as error:
             problem = problem if judged else f"the plan cannot be read: {error}"
             judged.append(None)
-    best = max((found.judgement.SE for found in judged if found is not None), default=0)
+    best = max((plan.judgement.SE for plan in judged if plan is not None), default=0)
     first = judged[0] if judged else None
     if first is None:
         missing = missing_plan(problem)
@@ -106,22 +107,20 @@ def _task_score(task: ToolTask, row: ScoredPlan | None) -> TaskScore:
     )
 
 
-def _by(
-    *, scores: Sequence[tuple[ToolTask, TaskScore]], names: Sequence[str], attribute: str
-) -> dict[str, dict[str, Any]]:
-    """The five indicators for each value of an attribute of the tasks."""
-    found: dict[str, dict[str, Any]] = {}
+def _breakdown(scores: Sequence[tuple[str, TaskScore]], *, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The five indicators for each level or group."""
+    rows: dict[str, dict[str, Any]] = {}
     for name in names:
-        chosen = [score for task, score in scores if getattr(task, attribute) == name]
-        if chosen:
-            shares = {key: _share(key=key, scores=chosen) for key in INDICATORS}
-            found[name] = {
-                "count": len(chosen),
+        group = [score for key, score in scores if key == name]
+        if group:
+            shares = {key: _share(key=key, scores=group) for key in INDICATORS}
+            rows[name] = {
+                "count": len(group),
                 **{key: share.mean for key, share in shares.items()},
-                "undecided": _share(key="undecided", scores=chosen).mean,
+                "undecided": _share(key="undecided", scores=group).mean,
                 "intervals": {key: [share.low, share.high] for key, share in shares.items()},
             }
-    return found
+    return rows
 
 
 def _share(*, key: str, scores: Sequence[TaskScore]) -> Interval:
@@ -138,25 +137,19 @@ def report_to_json(report: Report) -> dict[str, Any]:
     return {
         "metrics": {key: value["mean"] for key, value in metrics.items()},
         "intervals": {key: [value["low"], value["high"]] for key, value in metrics.items()},
-        "counts": {
-            "plans": len(report.rows),
-            "missing": len(report.missing),
-            "not_covered": report.not_covered,
-        },
+        "counts": {"plans": len(report.rows), "missing": len(report.missing), "not_covered": report.not_covered},
         "by_level": report.by_level,
         "by_group": report.by_group,
-        "tasks": [row_to_json(row) for row in report.rows],
+        "tasks": [_row_to_json(row) for row in report.rows],
     }
 
 
-def row_to_json(row: ScoredPlan) -> dict[str, Any]:
-    """One task's scores."""
-    numbers = {name: None if value is None else _number(value) for name, value in row.indicators.items()}
+def _row_to_json(row: ScoredPlan) -> dict[str, Any]:
+    numbers = {
+        name: int(value) if value in {0.0, 1.0} else None if value is None else round(value, 6)
+        for name, value in row.indicators.items()
+    }
     tolerated = list(row.judged.tolerated) if row.judged is not None else []
     pairs = [pair.model_dump(mode="json") for pair in row.judged.pairs] if row.judged is not None else []
-    told = {"why": dict(row.why), "tolerated": tolerated, **({"pairs": pairs} if pairs else {})}
-    return {"task": row.task.key, **numbers, **told}
-
-
-def _number(value: float) -> float | int:
-    return int(value) if value in {0.0, 1.0} else round(value, 6)
+    notes = {"why": dict(row.why), "tolerated": tolerated, **({"pairs": pairs} if pairs else {})}
+    return {"task": row.task.key, **numbers, **notes}

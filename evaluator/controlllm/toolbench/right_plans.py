@@ -1,12 +1,12 @@
 """The sufficient plan of a request that is nearest to a planner's plan.
 
-Each part of the goal may be met in several ways; of each part the way is taken that lacks least in the plan. Texts are
-the planner's where they say what is wanted, as far as the rules can tell: what they leave undecided is in the record.
+For each part of the goal it takes the alternative from which the plan differs least. Texts are the planner's where the
+rules find them right or are undecided; undecided pairs are in the record.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING
 
 from evaluator.controlllm.toolbench.goals.goal import Goal, says
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord
 
 _OTHER = 0.25
-"""Cost of a step that a way does not use, so that the way is taken that uses most."""
-_MOST_WAYS = 64
-"""Of one part; the rules have at most some twenty."""
+"""Cost of a step that an alternative does not use, to prefer alternatives that use most steps."""
+_MOST_ALTERNATIVES = 64
+"""Of one part; the rules have about twenty at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call with its arguments. Any text will do for one that is left out."""
+    """A call with its arguments. An argument that accepts any text is absent."""
 
     tool: str
     arguments: "tuple[tuple[str, _Call | str], ...]"
@@ -40,10 +40,10 @@ class _Call:
 def nearest_plans(
     *, goal: Goal | None, record: "ResultRecord", plan: Plan, files: Sequence[str], catalogue: Catalogue, executed: bool
 ) -> RightPlans:
-    """What `Suite.right_plans` asks for.
+    """Implements `Suite.right_plans`.
 
     Args:
-        goal: what the request wants; None where that is not known.
+        goal: the goal of the request; None if unknown.
         record: of the request.
         plan: the record's.
         files: names of the request's files.
@@ -53,97 +53,87 @@ def nearest_plans(
     if goal is None or not goal.parts:
         return RightPlans(plans=())
     nearest = _Nearest(goal=goal, plan=plan, files=files, catalogue=catalogue)
+    right = nearest.plan([nearest.value(part.number) for part in goal.parts])
     return RightPlans(
-        plans=(nearest.combined(),), harmless=goal.relevant, is_sufficient=record.indicators.get("SE") == 1.0,
+        plans=(right,), harmless=goal.relevant, is_sufficient=record.indicators.get("SE") == 1.0,
         with_answers=executed, in_written_order=not executed,
     )  # fmt: skip
 
 
 class _Nearest:
-    """Finds the nearest way for each part."""
+    """Finds the nearest alternative for each part."""
 
     def __init__(self, *, goal: Goal, plan: Plan, files: Sequence[str], catalogue: Catalogue) -> None:
         self._goal, self._files, self._catalogue = goal, files, catalogue
-        self._own = Graph.of(plan, resources=files)
-        self._chosen: dict[int, _Call | str] = {}
+        self._graph = Graph.of(plan, resources=files)
+        self._nearest: dict[int, _Call | str] = {}
 
-    def combined(self) -> Plan:
-        """The nearest ways of all parts as one plan, with equal calls made once."""
-        return _plan([self._way(part.number) for part in self._goal.parts], catalogue=self._catalogue)
-
-    def _way(self, part: int) -> _Call | str:
-        if part not in self._chosen:
+    def value(self, part: int) -> _Call | str:
+        """The nearest alternative of a part: a call or a file."""
+        if part not in self._nearest:
             patterns = (*self._goal.alternatives[part], *self._goal.roundabouts[part])
-            ways = islice((way for pattern in patterns for way in self._ways(pattern, tool="", name="")), _MOST_WAYS)
-            self._chosen[part] = min((way for way in ways if way is not None), key=self._lacking)
-        return self._chosen[part]
+            values = (value for pattern in patterns for value in self._values(pattern, tool="", name=""))
+            first = [value for value in islice(values, _MOST_ALTERNATIVES) if value is not None]
+            self._nearest[part] = min(first, key=self._distance)
+        return self._nearest[part]
 
-    def _lacking(self, way: _Call | str) -> float:
-        """The cost of the plan's differences from this way. Further steps cost little: they may serve another part."""
-        right = Graph.of(_plan([way], catalogue=self._catalogue), resources=self._files)
-        found = align(plan=self._own, right=right, catalogue=self._catalogue)
-        return cost_of(found, catalogue=self._catalogue, check_answers=False) - (STEP - _OTHER) * len(found.extra)
+    def _distance(self, value: _Call | str) -> float:
+        """The cost of the plan's differences. Its other steps cost little: they may serve another part."""
+        right = Graph.of(self.plan([value]), resources=self._files)
+        alignment = align(plan=self._graph, right=right, catalogue=self._catalogue)
+        cost = cost_of(alignment, catalogue=self._catalogue, check_answers=False)
+        return cost - (STEP - _OTHER) * len(alignment.extra)
 
-    def _ways(self, pattern: Pattern, *, tool: str, name: str) -> Iterator["_Call | str | None"]:
-        """Everything that a pattern may become in an argument of a tool; None is any text."""
+    def _values(self, pattern: Pattern, *, tool: str, name: str) -> Iterator["_Call | str | None"]:
+        """All values of a pattern in an argument of a tool; None is any text."""
         if isinstance(pattern, Using):
-            names = tuple(argument for argument, _ in pattern.args)
-            inner = (list(self._ways(value, tool=pattern.tool, name=argument)) for argument, value in pattern.args)
-            for chosen in product(*inner):
-                yield _Call(
-                    pattern.tool, tuple((one, v) for one, v in zip(names, chosen, strict=True) if v is not None)
-                )
+            inner = (list(self._values(value, tool=pattern.tool, name=argument)) for argument, value in pattern.args)
+            for values in product(*inner):
+                arguments = zip((argument for argument, _ in pattern.args), values, strict=True)
+                yield _Call(pattern.tool, tuple((argument, v) for argument, v in arguments if v is not None))
         elif isinstance(pattern, OneOf):
-            yield from self._ways_of_several(pattern, tool=tool, name=name)
+            literals = [choice for choice in pattern.patterns if isinstance(choice, Literal)]
+            if literals:
+                yield self._text(literals, tool=tool, name=name) or spelled_out(literals[0])
+            for choice in pattern.patterns:
+                if not isinstance(choice, Literal):
+                    yield from self._values(choice, tool=tool, name=name)
         elif isinstance(pattern, From):
             source = pattern.source
-            yield source.name if isinstance(source, File) else self._way(source.part)
+            yield source.name if isinstance(source, File) else self.value(source.part)
         elif isinstance(pattern, AnyText):
             yield None
         else:
-            yield self._said((pattern,), tool=tool, name=name) or spelled_out(pattern)
+            yield self._text((pattern,), tool=tool, name=name) or spelled_out(pattern)
 
-    def _ways_of_several(self, pattern: OneOf, *, tool: str, name: str) -> Iterator["_Call | str | None"]:
-        literals = [one for one in pattern.patterns if not isinstance(one, Using | OneOf | From | AnyText)]
-        others = [one for one in pattern.patterns if isinstance(one, Using | OneOf | From | AnyText)]
-        if literals:
-            yield self._said(literals, tool=tool, name=name) or spelled_out(literals[0])
-        for one in others:
-            yield from self._ways(one, tool=tool, name=name)
-
-    def _said(self, patterns: Sequence[Literal], *, tool: str, name: str) -> str | None:
-        """The first text that the plan gives a tool here and that says what is wanted, or may say it."""
-        given = [
+    def _text(self, patterns: Sequence[Literal], *, tool: str, name: str) -> str | None:
+        """The plan's first text for an argument of a tool that matches a pattern, else the first undecided one."""
+        arguments = [
             inputs[name]
-            for step, inputs in zip(self._own.steps, self._own.inputs, strict=True)
+            for step, inputs in zip(self._graph.steps, self._graph.inputs, strict=True)
             if step.tool == tool and name in inputs
         ]
-        texts = [value.text for value in given if isinstance(value, Text)]
-        for wanted in (False, True):
-            for text in texts:
-                verdicts = [says(text=text[:LONGEST], pattern=pattern) for pattern in patterns]
-                if Verdict.SAME in verdicts or (wanted and any(one is not Verdict.DIFFERENT for one in verdicts)):
-                    return text
-        return None
+        texts = [value.text for value in arguments if isinstance(value, Text)]
+        verdicts = {text: [says(text=text[:LONGEST], pattern=pattern) for pattern in patterns] for text in texts}
+        right = (text for text in texts if Verdict.SAME in verdicts[text])
+        undecided = (text for text in texts if any(verdict is not Verdict.DIFFERENT for verdict in verdicts[text]))
+        return next(chain(right, undecided), None)
 
+    def plan(self, values: "Sequence[_Call | str]") -> Plan:
+        """The values as one plan, in which equal calls are made once."""
+        steps: list[Step] = []
+        results: dict[_Call, str] = {}
 
-def _plan(ways: "Sequence[_Call | str]", *, catalogue: Catalogue) -> Plan:
-    steps: list[Step] = []
-    made: dict[_Call, str] = {}
-    answers = tuple(_built(way, steps=steps, made=made, catalogue=catalogue) for way in ways)
-    return Plan(steps=tuple(steps), answers=tuple(dict.fromkeys(answers)))
+        def reference(value: "_Call | str") -> str:
+            if isinstance(value, str):
+                return value
+            if value not in results:
+                inputs = {name: reference(argument) for name, argument in value.arguments}
+                number = f"right{len(steps) + 1}"
+                outputs = {name: f"{number}.{name}" for name in self._catalogue[value.tool].outputs}
+                steps.append(Step(id=number, tool=value.tool, inputs=inputs, outputs=outputs))
+                results[value] = next(iter(outputs.values()))
+            return results[value]
 
-
-def _built(way: "_Call | str", *, steps: list[Step], made: dict[_Call, str], catalogue: Catalogue) -> str:
-    """The reference of a value, whose steps are appended once."""
-    if isinstance(way, str):
-        return way
-    if way not in made:
-        inputs: Mapping[str, str] = {
-            name: _built(value, steps=steps, made=made, catalogue=catalogue) for name, value in way.arguments
-        }
-        number = f"right{len(steps) + 1}"
-        outputs = {name: f"{number}.{name}" for name in catalogue[way.tool].outputs}
-        steps.append(Step(id=number, tool=way.tool, inputs=inputs, outputs=outputs))
-        made[way] = next(iter(outputs.values()))
-    return made[way]
+        answers = tuple(dict.fromkeys(map(reference, values)))
+        return Plan(steps=tuple(steps), answers=answers)

@@ -1,4 +1,4 @@
-"""The suites `tool100`, `tool2k` and `toolmini`: requests whose plans are judged, not executed."""
+"""The suites `tool100`, `tool2k` and `toolmini`, whose plans are judged and not executed."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VERSION = "2"
 
 _share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
-_unsure = partial(_share, ordered=False)
+_unordered = partial(_share, ordered=False)
 
 COLUMNS = (
     _share(
@@ -40,13 +40,17 @@ COLUMNS = (
         undecided="undecided",
         by_rules=("SE_low", "SE_high"),
     ),
-    _unsure(
+    _unordered(
         key="undecided",
         label="Undecided",
         description="Share of requests for which it is not known whether the plan solves them; they count 0 in SE.",
     ),
-    _unsure(key="SE_low", label="SE, lower end", description="SE by the rules alone, undecided requests counting 0."),
-    _unsure(key="SE_high", label="SE, upper end", description="SE by the rules alone, undecided requests counting 1."),
+    _unordered(
+        key="SE_low", label="SE, lower end", description="SE by the rules alone, undecided requests counting 0."
+    ),
+    _unordered(
+        key="SE_high", label="SE, upper end", description="SE by the rules alone, undecided requests counting 1."
+    ),
     _share(
         key="IR",
         label="IR",
@@ -86,7 +90,7 @@ COLUMNS = (
     _share(
         key="SE_best",
         label="SE best of k",
-        description="SE, at its lower end, if the best of up to five plans counts.",
+        description="Lower end of SE for the best of up to five plans.",
         title="Solved by one of up to five plans",
     ),
     _share(
@@ -131,16 +135,15 @@ STEP_PROBLEMS = (
     StepProblem(indicator="HR", words="False resource"),
 )
 SCORING = (
-    "On this suite nothing is executed. Each plan is read and judged by rules: what it makes of the files of the "
-    "request is followed step by step and compared with what the request wants. SE, IR, NR, HR and CR are ControlLLM's "
-    "five figures; each is yes or no for one plan, and the column is the share over all tasks, with Wilson's 95 % "
-    "interval. In IR and HR a “yes” is bad, so lower is better. The figures after them compare the plan with one gold "
-    "plan and say nothing of other right ways."
+    "Plans of this suite are judged, not executed. Rules follow each plan step by step and compare its results with "
+    "the goal of the request. SE, IR, NR, HR and CR are ControlLLM's five metrics; each is yes or no for one plan, and "
+    "the column is the share over all tasks, with Wilson's 95 % interval. For IR and HR lower is better. The other "
+    "columns compare the plan with one gold plan; a right plan may differ from it."
 )
 
 
 def is_tool_suite(suite: Suite) -> bool:
-    """Whether its plans are judged by ControlLLM's metrics."""
+    """Whether ControlLLM's metrics judge its plans."""
     return all(isinstance(task, ToolTask) for task in suite.tasks)
 
 
@@ -178,14 +181,7 @@ def tool_suite(
 
 
 def right_plans(task: Task, record: "ResultRecord", plan: "Plan", *, executed: bool) -> "RightPlans":
-    """See `Suite.right_plans`.
-
-    Args:
-        task: a request of a suite of this family.
-        record: its record.
-        plan: the record's plan.
-        executed: whether the suite executes plans.
-    """
+    """See `Suite.right_plans`; `executed`: whether the suite executes plans."""
     assert isinstance(task, ToolTask)
     return nearest_plans(
         goal=task.goal, record=record, plan=plan, files=tuple(task.files), catalogue=CONTROLLLM, executed=executed
@@ -193,28 +189,26 @@ def right_plans(task: Task, record: "ResultRecord", plan: "Plan", *, executed: b
 
 
 def toolmini_suite() -> Suite:
-    """This repository's own requests; always there."""
+    """Bundled requests, available without any download."""
     return tool_suite(
         slug="toolmini",
         title="toolmini",
-        description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
+        description="120 bundled requests in the groups of Tool100; needs no download.",
         raw=toolmini_tasks(),
         reworded=reworded,
-        hidden_requests=_hidden_toolmini,
+        hidden_requests=lambda _, seed: tuple(
+            map(tool_task, hidden_tasks(seed=derived("requests", "toolmini", seed=seed)))
+        ),
     )
 
 
 def reworded(task: Task, rng: random.Random) -> str | None:
-    """`Suite.reworded` of requests that are made of toolmini's sentences."""
+    """Implements `Suite.reworded` for requests that consist of toolmini's sentences."""
     return PARAPHRASES.reworded(task.text, rng=rng)
 
 
-def _hidden_toolmini(_: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(tool_task(entry) for entry in hidden_tasks(seed=derived("requests", "toolmini", seed=seed)))
-
-
 def tool100_suite() -> Suite:
-    """Tool100 as it was released, from the fetched files.
+    """Tool100 as released, from the fetched files.
 
     Raises:
         LookupError: the files were not fetched, or are damaged.
@@ -228,7 +222,7 @@ def tool100_suite() -> Suite:
 
 
 def tool2k_suite() -> Suite:
-    """Tool2K with the gold decompositions that were released for a day, from the fetched files.
+    """Tool2K with its withdrawn gold decompositions, from the fetched files.
 
     Raises:
         LookupError: the files were not fetched, or are damaged.
@@ -237,7 +231,7 @@ def tool2k_suite() -> Suite:
     return tool_suite(
         slug="tool2k",
         title="Tool2K",
-        description="ControlLLM's 2,500 requests. Their gold was public for a day: planners may have seen it.",
+        description="ControlLLM's 2,500 requests. Their gold was public for a day, so planners may have seen it.",
         raw=read_tool2k(folder / TOOL2K, gold_file(folder)),
     )
 

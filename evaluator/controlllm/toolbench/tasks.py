@@ -1,7 +1,7 @@
-"""A request of ControlLLM's kind as a task, with the goal that is derived for it.
+"""Tasks of ControlLLM's suites, with goals derived from their requests.
 
-In a suite with an outage each task lacks a tool of its gold plan. If every part of the goal can still be met, the task
-is to find another plan, and the gold plan becomes one. Otherwise no plan can meet the request, and abstaining is right.
+In a suite with a tool outage each task lacks a tool of its gold plan. If every part of the goal can still be met, the
+task gets another gold plan. Otherwise no plan can meet the request, and abstaining is right.
 """
 
 import random
@@ -29,8 +29,8 @@ from evaluator.scoring.metrics.planning import PlanProfile
 def files_of(*, instruction: str, decomposition: Decomposition | None) -> dict[str, frozenset[ResourceType]]:
     """The files that a request gives, with the types in which it gives them.
 
-    The decomposition's arguments say in which role a file is given, and name files that only the context of the
-    dialogue gives. Other files of the text have the type that their name shows.
+    The arguments of the decomposition give the role of a file, and name files from the context of the dialogue. Other
+    files in the text have the type that their name implies.
     """
     roles: dict[str, set[ResourceType]] = {}
     for subtask in decomposition.subtasks if decomposition is not None else ():
@@ -44,18 +44,18 @@ def files_of(*, instruction: str, decomposition: Decomposition | None) -> dict[s
 
 @dataclass(frozen=True, kw_only=True)
 class ToolTask(Task):
-    """A request with the goal that was derived for it."""
+    """A request with its derived goal."""
 
     group: str
     level: str
-    """`easy`, `medium` or `hard`; empty where it is not known."""
+    """`easy`, `medium` or `hard`; empty if unknown."""
     flags: tuple[str, ...]
-    """Names of the defects that the released entry has."""
+    """Names of the defects of the released entry."""
     active: bool
     """Whether it is in the split without defective entries."""
     goal: Goal | None
     uncovered: str
-    """Why there is no goal; empty if there is one."""
+    """Why there is no goal; empty if a goal was derived."""
     files: Mapping[str, frozenset[ResourceType]]
     """The request's files with the types in which it gives them."""
     decomposition: Decomposition | None
@@ -64,12 +64,12 @@ class ToolTask(Task):
 
     @cached_property
     def gold_profile(self) -> PlanProfile:
-        """What plans are compared with."""
+        """The profile with which plans are compared."""
         return PlanProfile(self.gold or Plan(steps=(), answers=()))
 
     @cached_property
     def shortest(self) -> int:
-        """Calls of the shortest sufficient plan; 0 where nothing is known to be wanted."""
+        """Calls of the shortest sufficient plan; 0 if there is no goal or it has no parts."""
         return shortest_length(self.goal) if self.goal is not None else 0
 
     @property
@@ -97,14 +97,19 @@ class ToolTask(Task):
 
 
 def tool_task(raw: RawTask) -> ToolTask:
-    """Derive everything about one request."""
-    decomposition, problem = _decomposition(raw)
+    """The task of a request."""
+    problem = "no gold decomposition is known"
+    decomposition: Decomposition | None = None
     goal: Goal | None = None
     gold: Plan | None = None
-    if decomposition is not None:
+    if raw.output is not None:
         try:
+            decomposition = parse_decomposition(raw.output)
             goal = derive_goal(instruction=raw.instruction, decomposition=decomposition)
             gold = gold_plan(goal=goal, catalogue=CONTROLLLM)
+            problem = ""
+        except PlanSyntaxError as error:
+            problem = f"the gold decomposition cannot be read: {error}"
         except UncoveredError as error:
             problem = str(error)
     files = files_of(instruction=raw.instruction, decomposition=decomposition)
@@ -128,24 +133,15 @@ def tool_task(raw: RawTask) -> ToolTask:
     )
 
 
-def _decomposition(raw: RawTask) -> tuple[Decomposition | None, str]:
-    if raw.output is None:
-        return None, "no gold decomposition is known"
-    try:
-        return parse_decomposition(raw.output), ""
-    except PlanSyntaxError as error:
-        return None, f"the gold decomposition cannot be read: {error}"
-
-
 @dataclass(frozen=True)
 class GoalWithout(Goal):
-    """A goal for which some tools cannot be used."""
+    """A goal that must be met without some tools."""
 
     withheld: frozenset[str] = frozenset()
 
     @cached_property
     def alternatives(self) -> tuple[tuple[Pattern, ...], ...]:
-        """See `Goal`; a part that cannot be met any more has none."""
+        """See `Goal`; a part that can no longer be met has none."""
         return tuple(_without(patterns, tools=self.withheld) for patterns in super().alternatives)
 
     @cached_property
@@ -153,19 +149,14 @@ class GoalWithout(Goal):
         """See `Goal`."""
         return tuple(_without(patterns, tools=self.withheld) for patterns in super().roundabouts)
 
-    @property
-    def can_be_met(self) -> bool:
-        """Whether every part has a sufficient alternative left."""
-        return all(self.alternatives)
-
 
 def with_outage(suite: Suite, offered: frozenset[str]) -> Suite:
-    """The suite in which each task with a gold plan lacks one of its tools, if possible one that another plan replaces.
+    """The suite in which each task lacks a tool of its gold plan, preferably one that another plan does without.
 
-    Which one follows from the task alone. Tasks without a gold plan are left as they are.
+    The tool depends only on the task. Tasks without a gold plan are unchanged.
 
     Args:
-        suite: as planners are asked.
+        suite: the suite without an outage.
         offered: names of the tools that plans may call.
     """
     return replace(suite, tasks=tuple(_with_outage(task, suite=suite, offered=offered) for task in suite.tasks))
@@ -175,39 +166,36 @@ def _with_outage(task: Task, *, suite: Suite, offered: frozenset[str]) -> Task:
     if not isinstance(task, ToolTask) or task.goal is None or not task.goal.parts or task.gold is None:
         return task
     tools = tuple(dict.fromkeys(task.gold.tools()))
-    lacking = frozenset(suite.catalogue.tools) - offered
-    left = {tool: goal_without(task.goal, withheld=lacking | {tool}) for tool in tools}
-    replaceable = [tool for tool, goal in left.items() if goal.can_be_met]
+    missing = frozenset(suite.catalogue.tools) - offered
+    goals = {
+        tool: GoalWithout(parts=task.goal.parts, request=task.goal.request, withheld=missing | {tool}) for tool in tools
+    }
+    replaceable = [tool for tool, goal in goals.items() if all(goal.alternatives)]
     # Not a secret: the same tool in each run.
     rng = random.Random(f"tool outage/{suite.slug}/{task.asked_as or task.key}")  # noqa: S311
     tool = rng.choice(replaceable or tools)
-    goal = left[tool]
     withheld = frozenset({tool})
-    if not goal.can_be_met:
-        nothing = Plan(steps=(), answers=())
-        return replace(task, withheld=withheld, goal=Goal(parts=()), gold=nothing, metric=ABSTENTION)
-    return replace(task, withheld=withheld, goal=goal, gold=gold_plan(goal=goal, catalogue=suite.catalogue))
-
-
-def goal_without(goal: Goal, *, withheld: frozenset[str]) -> GoalWithout:
-    """The goal, for which these tools cannot be used."""
-    return GoalWithout(parts=goal.parts, request=goal.request, withheld=withheld)
+    if tool not in replaceable:
+        empty = Plan(steps=(), answers=())
+        return replace(task, withheld=withheld, goal=Goal(parts=()), gold=empty, metric=ABSTENTION)
+    gold = gold_plan(goal=goals[tool], catalogue=suite.catalogue)
+    return replace(task, withheld=withheld, goal=goals[tool], gold=gold)
 
 
 def _without(patterns: Sequence[Pattern], *, tools: frozenset[str]) -> tuple[Pattern, ...]:
-    left = (_pruned(pattern, tools=tools) for pattern in patterns)
-    return tuple(pattern for pattern in left if pattern is not None)
+    pruned = (_pruned(pattern, tools=tools) for pattern in patterns)
+    return tuple(pattern for pattern in pruned if pattern is not None)
 
 
 def _pruned(pattern: Pattern, *, tools: frozenset[str]) -> Pattern | None:
-    """The pattern without ways that use one of the tools; None if no way is left."""
+    """The pattern without alternatives that use one of the tools; None if no alternative is left."""
     if isinstance(pattern, OneOf):
-        left = _without(pattern.patterns, tools=tools)
-        return OneOf(left) if left else None
+        choices = _without(pattern.patterns, tools=tools)
+        return OneOf(choices) if choices else None
     if not isinstance(pattern, Using):
         return pattern
     if pattern.tool in tools:
         return None
     arguments = [(name, _pruned(argument, tools=tools)) for name, argument in pattern.args]
-    kept = tuple((name, argument) for name, argument in arguments if argument is not None)
-    return Using(pattern.tool, kept) if len(kept) == len(arguments) else None
+    left = tuple((name, argument) for name, argument in arguments if argument is not None)
+    return Using(pattern.tool, left) if len(left) == len(arguments) else None

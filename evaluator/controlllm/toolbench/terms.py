@@ -1,8 +1,8 @@
-"""What a plan computes, symbolically: every output carries its provenance as a term.
+"""Symbolic execution of plans: every output has a term, its provenance.
 
-A plan is read as it is written, top to bottom: an output exists from the step that makes it onwards. A reference to
-anything else is a false resource. Where plans are executed, steps are read in the order in which they run: an output
-exists for every step that does not lead to it.
+A plan is read top to bottom: an output exists from the step that makes it onwards. A reference to anything else is a
+false resource. If plans are executed, steps are read in execution order: an output exists for every step that does not
+lead to it.
 """
 
 import re
@@ -23,29 +23,29 @@ class FileTerm:
 
 @dataclass(frozen=True, slots=True)
 class LiteralTerm:
-    """A text written into the plan."""
+    """A text in the plan."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FalseTerm:
-    """A reference to something that does not exist (at this point)."""
+    """A reference to something that does not exist at this point."""
 
     reference: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallTerm:
-    """An output of a call. `args` holds the terms of the arguments that were passed."""
+    """An output of a call."""
 
     tool: str
     args: Mapping[str, "Term"]
     known: bool
     output: str
     number: int
-    """Equal for equal calls of one plan. Comparing terms by it, not by what is inside, keeps that linear: a step that
-    takes one output twice would otherwise double the work of each step after it."""
+    """Equal for equal calls of one plan. Comparing terms by it, not by their arguments, takes linear time: otherwise a
+    step that takes one output twice would double the work of each later step."""
 
 
 Term = FileTerm | LiteralTerm | FalseTerm | CallTerm
@@ -73,13 +73,13 @@ def file_names(text: str) -> tuple[str, ...]:
 
 
 def is_file_name(value: str) -> bool:
-    """Whether a whole value is a file name."""
+    """Whether a value is a file name as a whole."""
     return _FILE_NAME.fullmatch(value) is not None
 
 
 @lru_cache(maxsize=16384)
 def type_of_file(name: str) -> ResourceType:
-    """The type that a file's name shows: `..._mask.png` and `mask_3.png` are masks, other `.png` images."""
+    """The type that a file name implies: `..._mask.png` and `mask_3.png` are masks, other `.png` images."""
     stem, _, ending = name.rsplit("/", 1)[-1].rpartition(".")
     parts = stem.lower().split("_")
     for part in (parts[-1], parts[0]):
@@ -90,36 +90,31 @@ def type_of_file(name: str) -> ResourceType:
 
 @lru_cache(maxsize=16384)
 def normal_reference(value: str) -> str:
-    """`<GENERATED>-0` and `<GEN>-0` are one reference; `$x.png` is the file `x.png`."""
-    found = _PLACEHOLDER.fullmatch(value)
-    if found:
-        return f"<{found[1] or ''}GEN>-{found[2]}"
-    return value.removeprefix("$")
+    """The canonical form: `<GENERATED>-0` becomes `<GEN>-0`, and `$x.png` the file `x.png`."""
+    match = _PLACEHOLDER.fullmatch(value)
+    return f"<{match[1] or ''}GEN>-{match[2]}" if match else value.removeprefix("$")
 
 
 def type_of_placeholder(reference: str) -> ResourceType | None:
-    """The type that the name of a placeholder shows: `<TOOL-GEN>-object_detection-bbox-0` is a bbox."""
-    found = _PLACEHOLDER.fullmatch(reference)
-    if not found:
-        return None
-    parts = found[2].split("-")
-    return next((_ROLES[part] for part in reversed(parts) if part in _ROLES), None)
+    """The type that a placeholder names: `<TOOL-GEN>-object_detection-bbox-0` is a bbox."""
+    match = _PLACEHOLDER.fullmatch(reference)
+    parts = reversed(match[2].split("-")) if match else ()
+    return next((_ROLES[part] for part in parts if part in _ROLES), None)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadArgument:
-    """An argument of a call: its term and the type of what was passed, None if nothing shows it."""
+    """An argument of a call."""
 
     term: Term
-    type: ResourceType | None
     roles: frozenset[ResourceType]
-    """All types that the request gives the file; the same one type for everything else."""
+    """The types in which the request gives a file; the one type of any other resource; empty if unknown."""
     false_references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReadCall:
-    """A step with its arguments read."""
+    """A parsed step."""
 
     step: Step
     number: int
@@ -133,18 +128,18 @@ class ReadCall:
 def interpret(
     *, plan: Plan, catalogue: Catalogue, files: Mapping[str, frozenset[ResourceType]], as_executed: bool = False
 ) -> tuple[ReadCall, ...]:
-    """Read a plan top to bottom.
+    """Read a plan.
 
     Args:
-        plan: the plan, in the order in which it was written.
-        catalogue: the tools there are.
-        files: the request's files with the types that the request gives them.
-        as_executed: whether steps are read in the order in which they run: each after those whose results it takes.
+        plan: the plan in its written order.
+        catalogue: the available tools.
+        files: the request's files with the types in which it gives them.
+        as_executed: read each step after those whose results it takes, not in the written order.
 
     Returns:
-        The calls in the order in which they are written, whose numbers they have.
+        The calls in the written order, numbered from 1.
     """
-    made: dict[str, tuple[CallTerm, ResourceType | None]] = {}
+    results: dict[str, tuple[CallTerm, ResourceType | None]] = {}
     later = {normal_reference(reference) for step in plan.steps for reference in step.outputs.values()}
     identities: dict[tuple[object, ...], int] = {}
     calls = []
@@ -152,35 +147,31 @@ def interpret(
         known = step.tool in catalogue
         signature = catalogue[step.tool].outputs if known else {}
         arguments = {
-            name: _read(value=value, made=made, later=later, files=files) for name, value in step.inputs.items()
+            name: _read(value=value, results=results, later=later, files=files) for name, value in step.inputs.items()
         }
         terms = {name: read.term for name, read in arguments.items()}
-        key = (step.tool, *sorted((name, *_flat(term)) for name, term in terms.items()))
+        key = (step.tool, *sorted((name, *_key(term)) for name, term in terms.items()))
         identity = identities.setdefault(key, len(identities))
-        outputs = [CallTerm(step.tool, terms, known, output, identity) for output in step.outputs or {"": ""}]
+        outputs = tuple(CallTerm(step.tool, terms, known, output, identity) for output in step.outputs or {"": ""})
         for place, (term, reference) in enumerate(zip(outputs, step.outputs.values(), strict=False)):
-            kind = _type_of_output(signature=signature, name=term.output, place=place)
-            made[normal_reference(reference)] = (term, kind or type_of_placeholder(reference))
-        calls.append(
-            ReadCall(
-                step=step,
-                number=number,
-                known=known,
-                arguments=arguments,
-                outputs=tuple(outputs),
-                identity=identity,
-            )
-        )
+            # An output with a wrong name has the type of its position.
+            by_place = list(signature.values())[place] if place < len(signature) else None
+            kind = signature.get(term.output, by_place)
+            results[normal_reference(reference)] = (term, kind or type_of_placeholder(reference))
+        calls.append(ReadCall(step, number, known, arguments, outputs, identity))
     return tuple(sorted(calls, key=lambda call: call.number))
 
 
 def _in_order(steps: Sequence[Step], *, as_executed: bool) -> Iterator[tuple[int, Step]]:
-    """Steps with their numbers; as executed, each behind those that it waits for. Steps that wait for each other come
-    last, as they are written."""
+    """Steps with their numbers; as executed, each after those it depends on. Steps of a cycle come last, in order."""
     waiting = dict(enumerate(steps, start=1))
     while waiting and as_executed:
-        made_later = {normal_reference(reference) for step in waiting.values() for reference in step.outputs.values()}
-        ready = {number: step for number, step in waiting.items() if not _taken(step) & made_later}
+        pending = {normal_reference(reference) for step in waiting.values() for reference in step.outputs.values()}
+        ready = {
+            number: step
+            for number, step in waiting.items()
+            if pending.isdisjoint(normal_reference(value.strip()) for value in step.inputs.values())
+        }
         if not ready:
             break
         yield from ready.items()
@@ -188,19 +179,8 @@ def _in_order(steps: Sequence[Step], *, as_executed: bool) -> Iterator[tuple[int
     yield from waiting.items()
 
 
-def _taken(step: Step) -> frozenset[str]:
-    return frozenset(normal_reference(value.strip()) for value in step.inputs.values())
-
-
-def _type_of_output(*, signature: Mapping[str, ResourceType], name: str, place: int) -> ResourceType | None:
-    """The declared type of an output: by its name; one that is misnamed counts by its place."""
-    if name in signature:
-        return signature[name]
-    return list(signature.values())[place] if place < len(signature) else None
-
-
-def _flat(term: Term) -> tuple[str, str]:
-    """A term as part of a key, without going into calls."""
+def _key(term: Term) -> tuple[str, str]:
+    """A term as part of a key, without the arguments of calls."""
     if isinstance(term, FileTerm):
         return "file", term.name
     if isinstance(term, LiteralTerm):
@@ -213,39 +193,33 @@ def _flat(term: Term) -> tuple[str, str]:
 def _read(
     *,
     value: str,
-    made: Mapping[str, tuple[CallTerm, ResourceType | None]],
+    results: Mapping[str, tuple[CallTerm, ResourceType | None]],
     later: Set[str],
     files: Mapping[str, frozenset[ResourceType]],
 ) -> ReadArgument:
     reference = normal_reference(value.strip())
-    if reference in made:
-        term, kind = made[reference]
-        return ReadArgument(term, kind, frozenset() if kind is None else frozenset({kind}))
+    if reference in results:
+        term, kind = results[reference]
+        return ReadArgument(term, frozenset() if kind is None else frozenset({kind}))
     if reference in files:
-        roles = files[reference]
-        return ReadArgument(FileTerm(reference), min(roles), roles)
+        return ReadArgument(FileTerm(reference), files[reference])
     if _PLACEHOLDER.fullmatch(reference) or is_file_name(reference) or value.startswith("$"):
         kind = type_of_placeholder(reference) or (type_of_file(reference) if is_file_name(reference) else None)
-        roles = frozenset() if kind is None else frozenset({kind})
-        return ReadArgument(FalseTerm(reference), kind, roles, (reference,))
+        return ReadArgument(FalseTerm(reference), frozenset() if kind is None else frozenset({kind}), (reference,))
     if reference in later or _REFERENCE.fullmatch(reference):
-        return ReadArgument(FalseTerm(reference), None, frozenset(), (reference,))
+        return ReadArgument(FalseTerm(reference), frozenset(), (reference,))
     pieces = [normal_reference(piece) for piece in reference.split(", ")]
     if len(pieces) > 1 and all(_PLACEHOLDER.fullmatch(piece) or is_file_name(piece) for piece in pieces):
-        # Several resources in one argument: no tool takes a list, so nothing is obtained, but each must exist.
-        missing = tuple(piece for piece in pieces if piece not in made and piece not in files)
-        return ReadArgument(LiteralTerm(value), None, frozenset(), missing)
-    inside = (normal_reference(found[0]) for found in _PLACEHOLDER.finditer(value))
-    return ReadArgument(
-        LiteralTerm(value),
-        ResourceType.TEXT,
-        frozenset({ResourceType.TEXT}),
-        tuple(reference for reference in inside if reference not in made),
-    )
+        # Several resources in one argument: no tool takes a list, so the type is unknown, but each must exist.
+        missing = tuple(piece for piece in pieces if piece not in results and piece not in files)
+        return ReadArgument(LiteralTerm(value), frozenset(), missing)
+    quoted = (normal_reference(match[0]) for match in _PLACEHOLDER.finditer(value))
+    missing = tuple(reference for reference in quoted if reference not in results)
+    return ReadArgument(LiteralTerm(value), frozenset({ResourceType.TEXT}), missing)
 
 
 def describe(term: Term, *, depth: int = 5) -> str:
-    """A term in words, as nested calls; deeper ones as three dots."""
+    """A term as nested calls; calls deeper than `depth` are abbreviated to three dots."""
     if isinstance(term, FileTerm):
         return term.name
     if isinstance(term, LiteralTerm):

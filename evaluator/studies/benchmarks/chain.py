@@ -176,6 +176,6 @@ def _corrections(finished: Sequence[Finished]) -> Counter[str]:
         for correction in one.corrections:
             helped = ": helped" if correction.helped else ": did not help"
             counted[
-                f"{correction.problem}, {correction.way}{'' if correction.way is CorrectionKind.BACK else helped}"
+                f"{correction.problem}, {correction.kind}{'' if correction.kind is CorrectionKind.BACK else helped}"
             ] += 1
     return counted

@@ -1,1 +1,1 @@
-"""What a request wants: derived from its gold decomposition, and every sufficient way to get it."""
+"""Goals of requests: derivation from gold decompositions, sufficient alternatives, and gold plans."""

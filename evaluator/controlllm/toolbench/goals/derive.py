@@ -1,8 +1,8 @@
-"""From a request and its gold task decomposition to the goal.
+"""Derives the goal of a request from its gold task decomposition.
 
-A decomposition says in its types what each subtask turns into what, and in its descriptions and the request's own words
-what is meant: whether a detected object is to be counted, drawn, cropped or only found. Subtasks whose result is only a
-step on the way (masks, boxes, maps that a later subtask takes) are folded into the part that takes them.
+The types of a subtask show what it takes and returns. Its description and the request's words show what is meant:
+whether a detected object is counted, drawn, cropped or only located. A subtask with an intermediate result (a mask, box
+or map that a later subtask takes) is folded into the part that takes it.
 """
 
 import re
@@ -40,26 +40,24 @@ ONE_OBJECT = re.compile(
     r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
 )
 PLACE = re.compile(r"\b(location|position|coordinates?)\b")
-"""Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
+"""A request for a place is answered by boxes, whatever its other words; drawing them is then optional."""
 CUTTING = re.compile(
     r"\b(crop|cut|extract|isolat|separat|only|background|clip|keep|rest of|trim|remov|except|focus|zoom|prominent"
     r"|segment)"
 )
 FINDING = re.compile(r"\b(locat\w*|position|where|find|detect\w*|identify|is there|are there|contain\w*|present)\b")
-
-
-_NAMED = (
+_NAME = (
     r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))*"
     r" (?P<word>[a-z][\w' -]*?)(?= (?:in|from|within|on|and|present|visible|is|are|for|of|that|using|by|file|depicted"
     r"|shown|located|any)\b|\s*[.,?!:;]|\s*$)"
 )
-_ASKED_BESIDES = re.compile(
+_EMPHASISED_OBJECT = re.compile(
     r"\b(?:including|include|such as|specifically|focus(?:ing|ed)?(?: \w+)? on|especially|particularly|along with"
-    rf"|(?:focus|emphasis|attention|interest) (?:on|to|in)|as well as|in addition to){_NAMED}"
+    rf"|(?:focus|emphasis|attention|interest) (?:on|to|in)|as well as|in addition to){_NAME}"
 )
-_ASKED_FOR = re.compile(
+_REQUESTED_OBJECT = re.compile(
     r"\b(?:(?:is|are) there|contains?|has|have|shows?|identify|recogni[sz]e|find|detect|locate|spot|see|determine"
-    rf"|classify|presence of|label|whether){_NAMED}"
+    rf"|classify|presence of|label|whether){_NAME}"
 )
 _NO_OBJECT = re.compile(
     r"^(?:(?:the |any |all |other |different |what |which |visible )*"
@@ -74,39 +72,24 @@ _PLACES_IN_IMAGES = frozenset(
 )
 
 
-def object_asked_for(clause: str) -> str:
-    """The object that a request to recognise names besides, or alone; empty where the words do not show it."""
-    for pattern in (_ASKED_BESIDES, _ASKED_FOR):
-        for found in pattern.finditer(clause):
-            if not _NO_OBJECT.match(found["word"]):
-                return found["word"].strip()
-    return ""
-
-
-def named_under(clause: str) -> str:
-    """What the request calls the thing under the mask that it gives."""
-    found = _UNDER_MASK.search(clause)
-    return "" if found is None or found["word"] in _PLACES_IN_IMAGES else found["word"]
-
-
 _QUOTED_TOOL = re.compile(r"`([a-z_]+)`")
 _ANNOTATION_OF = {tool: kind for kind, tool in ANNOTATING.items()}
 
 
-def tool_named(subtask: Subtask) -> str:
-    """The first tool that a description names in backquotes; empty where it names none."""
-    found = _QUOTED_TOOL.search(subtask.description)
-    return found[1] if found is not None else ""
+def _tool_of(subtask: Subtask) -> str:
+    """The first tool that a description names in backquotes, or an empty string."""
+    match = _QUOTED_TOOL.search(subtask.description)
+    return match[1] if match is not None else ""
 
 
-def annotation_of(subtask: Subtask) -> Kind | None:
-    """What a subtask says about a text; None where it does something else, or does not name its tool."""
-    return _ANNOTATION_OF.get(tool_named(subtask))
+def _annotation_of(subtask: Subtask) -> Kind | None:
+    """The annotation of a text that a subtask makes; None if it does something else or names no tool."""
+    return _ANNOTATION_OF.get(_tool_of(subtask))
 
 
 GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
-_ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
-"""Results that are not wanted for themselves when a later subtask takes them."""
+_INTERMEDIATE = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
+"""Types of results that are no part of the goal when a later subtask takes them."""
 _ABOUT_OBJECTS = frozenset(
     {Kind.COUNT, Kind.LOCATE, Kind.HIGHLIGHT, Kind.PRESENCE, Kind.RECOGNISE, Kind.MASK, Kind.CUT_OUT, Kind.REMOVE}
 )
@@ -121,7 +104,7 @@ _MAP_WORD = re.compile(r"\b(" + "|".join([*MAPS, "segmentation"]) + r")\b", re.I
 
 
 class UncoveredError(Exception):
-    """No goal can be derived; the message says from which subtask, and why."""
+    """No goal can be derived; the message names the subtask and the reason."""
 
 
 def derive_goal(*, instruction: str, decomposition: Decomposition) -> Goal:
@@ -130,14 +113,12 @@ def derive_goal(*, instruction: str, decomposition: Decomposition) -> Goal:
     Raises:
         UncoveredError: a subtask has a form for which there is no rule.
     """
-    parts = _Derivation(instruction=instruction, subtasks=decomposition.subtasks).run()
-    return Goal(parts=tuple(parts), request=base_forms(instruction))
+    derivation = _Derivation(instruction=instruction, subtasks=decomposition.subtasks)
+    return Goal(parts=tuple(derivation.run()), request=base_forms(instruction))
 
 
 @dataclass(slots=True)
 class _Derivation:
-    """One derivation: which subtask became which part."""
-
     instruction: str
     subtasks: Sequence[Subtask]
     parts: list[Part] = field(default_factory=list)
@@ -146,64 +127,51 @@ class _Derivation:
 
     def run(self) -> list[Part]:
         for subtask in self.subtasks:
-            if self._is_on_the_way(subtask) or self._is_second_counting(subtask):
+            if self._is_intermediate(subtask) or self._is_second_count(subtask):
                 continue
-            part = self._described(self._part(subtask))
-            same = next((known for known in self.parts if _same(known, part)), None)
-            if same is not None:
-                self.part_of[subtask.id] = same.number
-                continue
-            self.part_of[subtask.id] = part.number
-            self.parts.append(part)
+            takes = tuple(sorted(_type(argument) for argument in subtask.args))
+            gives = _type(subtask.returns[0]) if subtask.returns else ""
+            rule = _RULES.get((takes, gives))
+            if rule is None:
+                raise UncoveredError(f"subtask {subtask.id}: no rule for {' + '.join(takes)} -> {gives}")
+            part = rule(self, subtask)
+            if part.kind in _PICTURES:
+                part = replace(part, attributes=frozenset(base_forms(self.instruction)))
+            elif part.kind in _ABOUT_OBJECTS and part.target:
+                part = replace(part, attributes=next_to(text=self.instruction, name=part.target))
+            equal = (number for number, known in enumerate(self.parts) if replace(part, number=number) == known)
+            self.part_of[subtask.id] = next(equal, part.number)
+            if self.part_of[subtask.id] == len(self.parts):
+                self.parts.append(part)
         if not self.parts:
             raise UncoveredError("the decomposition holds no subtask")
         return self.parts
 
-    # --- which subtasks are parts ---
-
-    def _is_on_the_way(self, subtask: Subtask) -> bool:
-        kinds = {_type(result) for result in subtask.returns}
-        if any(self._annotated(other) is subtask for other in self.subtasks):
+    def _is_intermediate(self, subtask: Subtask) -> bool:
+        if any(self.text_maker(other) is subtask for other in self.subtasks):
             return True
-        if not kinds <= _ON_THE_WAY:
+        if not {_type(result) for result in subtask.returns} <= _INTERMEDIATE:
             return False
         return any(subtask.id in self._needs(other) for other in self.subtasks if other.id > subtask.id)
 
-    def _annotated(self, subtask: Subtask) -> Subtask | None:
-        """The subtask that makes the text about which something is said; None where the request gives the text."""
-        found = GENERATED.fullmatch(self._value(subtask, "text") or "") if annotation_of(subtask) else None
-        return None if found is None else next((one for one in self.subtasks if one.id == int(found[1])), None)
+    def text_maker(self, subtask: Subtask) -> Subtask | None:
+        """The subtask that makes the text that this one annotates; None where the request gives the text."""
+        match = GENERATED.fullmatch(self.value(subtask, "text") or "") if _annotation_of(subtask) else None
+        return None if match is None else next((other for other in self.subtasks if other.id == int(match[1])), None)
 
     def _needs(self, subtask: Subtask) -> set[int]:
-        named = {int(found[1]) for argument in subtask.args if (found := GENERATED.fullmatch(argument.value))}
-        return named | set(subtask.dependencies)
+        makers = {int(match[1]) for argument in subtask.args if (match := GENERATED.fullmatch(argument.value))}
+        return makers | set(subtask.dependencies)
 
-    def _is_second_counting(self, subtask: Subtask) -> bool:
-        """Counting requests ask the image too: either way is sufficient, so that is one part."""
+    def _is_second_count(self, subtask: Subtask) -> bool:
+        """Whether it asks the image for a count that another subtask makes. Either is sufficient: they are one part."""
         if "visual-question-answering" not in subtask.domains:
             return False
-        image = self._value(subtask, "image")
+        image = self.value(subtask, "image")
         return any(
-            other.id != subtask.id and _is_count(other) and self._value(other, "image") == image
+            other.id != subtask.id and _is_count(other) and self.value(other, "image") == image
             for other in self.subtasks
-        ) and bool(COUNTING.search((self._value(subtask, "text") or "").lower()))
-
-    # --- one subtask ---
-
-    def _part(self, subtask: Subtask) -> Part:
-        takes = tuple(sorted(_type(argument) for argument in subtask.args))
-        gives = _type(subtask.returns[0]) if subtask.returns else ""
-        rule = _RULES.get((takes, gives))
-        if rule is None:
-            raise UncoveredError(f"subtask {subtask.id}: no rule for {' + '.join(takes)} -> {gives}")
-        return rule(self, subtask)
-
-    def _described(self, part: Part) -> Part:
-        if part.kind in _PICTURES:
-            return replace(part, attributes=frozenset(base_forms(self.instruction)))
-        if part.kind not in _ABOUT_OBJECTS or not part.target:
-            return part
-        return replace(part, attributes=next_to(text=self.instruction, name=part.target))
+        ) and bool(COUNTING.search((self.value(subtask, "text") or "").lower()))
 
     def new(self, kind: Kind, **facts: object) -> Part:
         """A part with the next number."""
@@ -211,82 +179,74 @@ class _Derivation:
 
     def source(self, subtask: Subtask, kind: str = "image") -> Source:
         """The resource of a type that a subtask takes, through boxes and masks to the image they are of."""
-        value = self._value(subtask, kind)
+        value = self.value(subtask, kind)
         if value is None:
-            before = self._before(subtask)
-            if before is None:
+            predecessor = self._predecessor(subtask)
+            if predecessor is None:
                 raise UncoveredError(f"subtask {subtask.id}: it has no {kind}, and takes nothing that has one")
-            return self.source(before, kind)
-        return self._as_source(value=value, subtask=subtask)
-
-    def _as_source(self, *, value: str, subtask: Subtask) -> Source:
-        found = GENERATED.fullmatch(value)
-        if found is None:
+            return self.source(predecessor, kind)
+        match = GENERATED.fullmatch(value)
+        if match is None:
             return File(value)
-        number = int(found[1])
+        number = int(match[1])
         if number in self.part_of:
             return ResultOf(self.part_of[number])
         # Some decompositions name boxes where they mean the image that the boxes are of.
-        on_the_way = next((other for other in self.subtasks if other.id == number < subtask.id), None)
-        if on_the_way is None:
+        maker = next((other for other in self.subtasks if other.id == number < subtask.id), None)
+        if maker is None:
             raise UncoveredError(f"subtask {subtask.id}: it takes {value}, which no earlier subtask gives")
-        return self.source(on_the_way)
+        return self.source(maker)
 
-    def given(self, subtask: Subtask, kind: str) -> Source | None:
-        """The file of this type that the request itself gives, or None if a step makes it."""
-        value = self._value(subtask, kind)
+    def request_file(self, subtask: Subtask, kind: str) -> Source | None:
+        """The file of this type that the request gives, or None if a step makes it."""
+        value = self.value(subtask, kind)
         return File(value) if value is not None and not GENERATED.fullmatch(value) else None
 
-    def _before(self, subtask: Subtask) -> Subtask | None:
-        """The subtask whose result this one takes. The dependency is trusted more than the argument, which slips."""
+    def _predecessor(self, subtask: Subtask) -> Subtask | None:
+        """The subtask whose result this one takes. Dependencies come first: arguments are often wrong."""
         by_id = {other.id: other for other in self.subtasks}
         numbers = [*subtask.dependencies, *sorted(self._needs(subtask))]
         earlier = [by_id[number] for number in numbers if number in by_id and number < subtask.id]
-        # Of a new image and a mask of something in it, the mask tells what this is about.
-        telling = [other for other in earlier if {_type(result) for result in other.returns} <= _ON_THE_WAY]
-        return next(iter([*telling, *earlier]), None)
+        # If it takes a new image and a mask of an object in it, the mask names the object.
+        intermediate = [other for other in earlier if {_type(result) for result in other.returns} <= _INTERMEDIATE]
+        return next(iter([*intermediate, *earlier]), None)
 
     def target(self, subtask: Subtask) -> str:
-        """The object or action that a subtask is about: its own text, or that of the subtask it follows."""
-        own = self._value(subtask, "text")
-        if own is not None:
-            return own
+        """The object or action that a subtask is about: its own text, or that of its predecessor."""
+        text = self.value(subtask, "text")
+        if text is not None:
+            return text
         detected = _DETECTED.search(subtask.description)
-        before = self._before(subtask)
-        if detected is not None and before is None:
+        predecessor = self._predecessor(subtask)
+        if detected is not None and predecessor is None:
             return "" if base_forms(detected["word"]) == ("object",) else detected["word"]
-        return self.target(before) if before is not None else ""
+        return self.target(predecessor) if predecessor is not None else ""
 
-    def _value(self, subtask: Subtask, kind: str) -> str | None:
+    def value(self, subtask: Subtask, kind: str) -> str | None:
+        """The argument of a type."""
         return next((argument.value for argument in subtask.args if _type(argument) == kind), None)
 
     def clause(self, *, about: str, source: Source | None) -> str:
-        """The sentence of the request that speaks of an object, in lower case; all of it if none or all do."""
-        sentences = [part for part in _CLAUSE_END.split(self.instruction) if part.strip()]
-        if len(sentences) < 2:
-            return self._comma_clause(text=self.instruction, about=about)
-        speaking = [part for part in sentences if about and mentions(text=part, name=about)]
-        if isinstance(source, File):
-            name = source.name
-            speaking = [part for part in speaking if name in part] or speaking or [p for p in sentences if name in p]
-        return self._comma_clause(text=" ".join(speaking) or self.instruction, about=about)
+        """The part of the request that mentions an object, in lower case; the whole request if no part does.
 
-    def _comma_clause(self, *, text: str, about: str) -> str:
-        """Where a sentence joins several requests by commas, the piece that speaks of the object."""
+        It is a sentence, or where a sentence joins several requests by commas, a part of it.
+        """
+        text = self.instruction
+        sentences = [part for part in _CLAUSE_END.split(text) if part.strip()]
+        if len(sentences) >= 2:
+            matches = [part for part in sentences if about and mentions(text=part, name=about)]
+            if isinstance(source, File):
+                with_file = [part for part in sentences if source.name in part]
+                matches = [part for part in matches if part in with_file] or matches or with_file
+            text = " ".join(matches) or text
         if len(self.subtasks) < 3:
             return text.lower()
-        pieces = [
-            piece for piece in re.split(r",\s+(?=[A-Za-z]+ )", text) if about and mentions(text=piece, name=about)
-        ]
-        return (" ".join(pieces) or text).lower()
+        pieces = re.split(r",\s+(?=[A-Za-z]+ )", text)
+        return (" ".join(piece for piece in pieces if about and mentions(text=piece, name=about)) or text).lower()
 
 
 def _type(argument: Argument) -> str:
     return argument.type.removeprefix("image.")
-
-
-def _same(first: Part, second: Part) -> bool:
-    return replace(first, number=0) == replace(second, number=0)
 
 
 def _is_count(subtask: Subtask) -> bool:
@@ -295,158 +255,158 @@ def _is_count(subtask: Subtask) -> bool:
 
 _Rule = Callable[[_Derivation, Subtask], Part]
 
-# --- rules by what a subtask takes and gives -------------------------------------------------------------------------
+# --- rules by the types that a subtask takes and returns -------------------------------------------------------------
 
 
-def _finding(made: _Derivation, subtask: Subtask) -> Part:
-    """Boxes of an object: to be found, drawn, or only known to be there."""
-    source, target = made.source(subtask), made.target(subtask)
-    clause = made.clause(about=target, source=source)
+def _locating(derivation: _Derivation, subtask: Subtask) -> Part:
+    """Boxes of an object: located, drawn, or evidence of its presence."""
+    source, target = derivation.source(subtask), derivation.target(subtask)
+    clause = derivation.clause(about=target, source=source)
     if DRAWING.search(clause) and not PLACE.search(clause):
-        return made.new(Kind.HIGHLIGHT, source=source, target=target)
+        return derivation.new(Kind.HIGHLIGHT, source=source, target=target)
     kind = Kind.PRESENCE if PRESENCE.search(clause) else Kind.LOCATE
-    return made.new(kind, source=source, target=target)
+    return derivation.new(kind, source=source, target=target)
 
 
-def _cutting(made: _Derivation, subtask: Subtask) -> Part:
-    """The decomposition cuts an object out; where the words ask only to find or mark it, that is what is wanted."""
-    source, target = made.source(subtask), made.target(subtask)
-    clause = made.clause(about=target, source=source)
+def _cutting(derivation: _Derivation, subtask: Subtask) -> Part:
+    """An object that the decomposition cuts out; the words may ask only to locate or mark it."""
+    source, target = derivation.source(subtask), derivation.target(subtask)
+    clause = derivation.clause(about=target, source=source)
     if not CUTTING.search(clause) and (DRAWING.search(clause) or FINDING.search(clause)):
-        return replace(_finding(made, subtask), cutting_helps=True)
-    return made.new(Kind.CUT_OUT, source=source, target=target)
+        return replace(_locating(derivation, subtask), cutting_helps=True)
+    return derivation.new(Kind.CUT_OUT, source=source, target=target)
 
 
-def _image_and_text_to_image(made: _Derivation, subtask: Subtask) -> Part:
+def _image_and_text_to_image(derivation: _Derivation, subtask: Subtask) -> Part:
     description = subtask.description.lower()
     if "image-generation" in subtask.domains:
-        return _generating(made, subtask)
+        return _generating(derivation, subtask)
     if "crop" in description or "cut out" in description or "separate" in description:
-        return _cutting(made, subtask)
+        return _cutting(derivation, subtask)
     if "remove" in description or "inpaint" in description or "erase" in description:
-        return made.new(Kind.REMOVE, source=made.source(subtask), target=made.target(subtask))
+        return derivation.new(Kind.REMOVE, source=derivation.source(subtask), target=derivation.target(subtask))
     if re.search(r"\b(detect|draw|highlight|mark)", description):
-        return _finding(made, subtask)
+        return _locating(derivation, subtask)
     raise UncoveredError(f"subtask {subtask.id}: an image and a text give an image, but its description names no rule")
 
 
-def _generating(made: _Derivation, subtask: Subtask) -> Part:
-    """An image made of an image: similar to it, or following a map of it that the words name."""
-    source, prompt = made.source(subtask), made._value(subtask, "text") or ""
-    named = _MAP_WORD.search(f"{subtask.description} {made.instruction}")
+def _generating(derivation: _Derivation, subtask: Subtask) -> Part:
+    """An image generated from an image: similar to it, or following a map of it that the words name."""
+    source, prompt = derivation.source(subtask), derivation.value(subtask, "text") or ""
+    map_word = _MAP_WORD.search(f"{subtask.description} {derivation.instruction}")
     based = re.search(r"\b(based on|using|use|conditioned on|from) the \w+", subtask.description.lower())
-    if named is not None and based is not None and named[1].lower() in based[0]:
-        return made.new(Kind.GENERATE_LIKE, source=source, target=prompt, map_type=named[1].lower())
-    return made.new(Kind.SIMILAR, source=source, target=prompt)
+    if map_word is not None and based is not None and map_word[1].lower() in based[0]:
+        return derivation.new(Kind.GENERATE_LIKE, source=source, target=prompt, map_type=map_word[1].lower())
+    return derivation.new(Kind.SIMILAR, source=source, target=prompt)
 
 
-def _image_to_image(made: _Derivation, subtask: Subtask) -> Part:
+def _image_to_image(derivation: _Derivation, subtask: Subtask) -> Part:
     if "image-generation" in subtask.domains:
-        return _generating(made, subtask)
-    found = _DETECTED.search(subtask.description)
-    if found is None:
+        return _generating(derivation, subtask)
+    detected = _DETECTED.search(subtask.description)
+    if detected is None:
         raise UncoveredError(f"subtask {subtask.id}: an image gives an image, but its description names no rule")
-    return made.new(Kind.HIGHLIGHT, source=made.source(subtask), target=found["word"])
+    return derivation.new(Kind.HIGHLIGHT, source=derivation.source(subtask), target=detected["word"])
 
 
-def _editing(made: _Derivation, subtask: Subtask) -> Part:
-    """An image and a mask: the masked object is removed, or kept alone."""
-    description = subtask.description.lower()
-    keeping = re.search(r"\b(separate|cut out|isolate|extract|crop|keep)\b", description)
-    kind = Kind.CUT_OUT if keeping else Kind.REMOVE
-    given = made.given(subtask, "mask")
-    if given is None and kind is Kind.CUT_OUT:
-        return _cutting(made, subtask)
-    target = "" if given is not None else made.target(subtask)
-    named = named_under(made.clause(about="", source=given)) if given is not None else ""
-    return made.new(kind, source=made.source(subtask), target=target, given=given, named=named)
+def _editing(derivation: _Derivation, subtask: Subtask) -> Part:
+    """An image and a mask: the masked object is removed or cut out."""
+    is_cut = re.search(r"\b(separate|cut out|isolate|extract|crop|keep)\b", subtask.description.lower())
+    mask = derivation.request_file(subtask, "mask")
+    if mask is None:
+        if is_cut:
+            return _cutting(derivation, subtask)
+        return derivation.new(Kind.REMOVE, source=derivation.source(subtask), target=derivation.target(subtask))
+    match = _UNDER_MASK.search(derivation.clause(about="", source=mask))
+    name = "" if match is None or match["word"] in _PLACES_IN_IMAGES else match["word"]
+    kind = Kind.CUT_OUT if is_cut else Kind.REMOVE
+    return derivation.new(kind, source=derivation.source(subtask), given=mask, named=name)
 
 
-def _drawing(made: _Derivation, subtask: Subtask) -> Part:
+def _drawing(derivation: _Derivation, subtask: Subtask) -> Part:
     """Boxes, with or without their image: drawn, or used to crop."""
     if "crop" in subtask.description.lower():
-        return _cutting(made, subtask)
-    if not made.target(subtask):
-        return _detecting(made, subtask)
-    return _finding(made, subtask)
+        return _cutting(derivation, subtask)
+    return _locating(derivation, subtask) if derivation.target(subtask) else _detecting(derivation, subtask)
 
 
-def _detecting(made: _Derivation, subtask: Subtask) -> Part:
-    source = made.source(subtask)
-    drawn = bool(DRAWING.search(made.clause(about="", source=source)))
-    return made.new(Kind.DETECT_ALL, source=source, single_object=drawn)
+def _detecting(derivation: _Derivation, subtask: Subtask) -> Part:
+    source = derivation.source(subtask)
+    drawn = bool(DRAWING.search(derivation.clause(about="", source=source)))
+    return derivation.new(Kind.DETECT_ALL, source=source, single_object=drawn)
 
 
-def _image_and_text_to_text(made: _Derivation, subtask: Subtask) -> Part:
-    source, question = made.source(subtask), made._value(subtask, "text") or ""
+def _image_and_text_to_text(derivation: _Derivation, subtask: Subtask) -> Part:
+    source, question = derivation.source(subtask), derivation.value(subtask, "text") or ""
     if _is_count(subtask):
-        return made.new(Kind.COUNT, source=source, target=question)
+        return derivation.new(Kind.COUNT, source=source, target=question)
     lowered = question.lower()
     if DESCRIBING.search(lowered) and not SPECIFIC.search(lowered):
-        return made.new(Kind.DESCRIBE, source=source, target=question)
+        return derivation.new(Kind.DESCRIBE, source=source, target=question)
     there = _THERE.fullmatch(lowered.strip())
     if there is not None:
-        return made.new(Kind.PRESENCE, source=source, target=there["word"], asked=True)
-    return made.new(Kind.ASK_IMAGE, source=source, target=question)
+        return derivation.new(Kind.PRESENCE, source=source, target=there["word"], asked=True)
+    return derivation.new(Kind.ASK_IMAGE, source=source, target=question)
 
 
-def _recognising(made: _Derivation, subtask: Subtask) -> Part:
-    source = made.source(subtask)
-    clause = made.clause(about="", source=source)
-    listing = bool(LISTING.search(clause))
-    one = not listing or bool(ONE_OBJECT.search(clause))
-    target = object_asked_for(clause) if one else ""
-    return made.new(Kind.RECOGNISE, source=source, single_object=one, target=target)
+def _recognising(derivation: _Derivation, subtask: Subtask) -> Part:
+    source = derivation.source(subtask)
+    clause = derivation.clause(about="", source=source)
+    is_single = not LISTING.search(clause) or bool(ONE_OBJECT.search(clause))
+    matches = (match for pattern in (_EMPHASISED_OBJECT, _REQUESTED_OBJECT) for match in pattern.finditer(clause))
+    names = (match["word"].strip() for match in matches if not _NO_OBJECT.match(match["word"]))
+    target = next(names, "") if is_single else ""
+    return derivation.new(Kind.RECOGNISE, source=source, single_object=is_single, target=target)
 
 
-def _describing(made: _Derivation, subtask: Subtask) -> Part:
-    kind = Kind.READ if tool_named(subtask) == "optical_character_recognition" else Kind.DESCRIBE
-    return made.new(kind, source=made.source(subtask))
+def _describing(derivation: _Derivation, subtask: Subtask) -> Part:
+    kind = Kind.READ if _tool_of(subtask) == "optical_character_recognition" else Kind.DESCRIBE
+    return derivation.new(kind, source=derivation.source(subtask))
 
 
-def _annotating(made: _Derivation, subtask: Subtask) -> Part:
-    """What is said about a text: one of the request, or one that is made of a picture or a clip."""
-    kind, before = annotation_of(subtask), made._annotated(subtask)
+def _annotating(derivation: _Derivation, subtask: Subtask) -> Part:
+    """An annotation of a text that the request gives, or that a step makes from a picture or clip."""
+    kind, maker = _annotation_of(subtask), derivation.text_maker(subtask)
     if kind is None:
         raise UncoveredError(f"subtask {subtask.id}: its description names no tool for texts")
-    if before is None:
-        return made.new(kind, target=made._value(subtask, "text") or "")
-    taken = "video" if any(_type(argument) == "video" for argument in before.args) else "image"
-    return made.new(kind, source=made.source(before, taken), via=tool_named(before))
+    if maker is None:
+        return derivation.new(kind, target=derivation.value(subtask, "text") or "")
+    medium = "video" if any(_type(argument) == "video" for argument in maker.args) else "image"
+    return derivation.new(kind, source=derivation.source(maker, medium), via=_tool_of(maker))
 
 
-def _asking(made: _Derivation, subtask: Subtask) -> Part:
-    if annotation_of(subtask) is not None:
-        return _annotating(made, subtask)
-    return made.new(Kind.ASK_TEXT, target=made._value(subtask, "text") or "")
+def _asking(derivation: _Derivation, subtask: Subtask) -> Part:
+    if _annotation_of(subtask) is not None:
+        return _annotating(derivation, subtask)
+    return derivation.new(Kind.ASK_TEXT, target=derivation.value(subtask, "text") or "")
 
 
 def _following(map_type: str) -> _Rule:
-    def rule(made: _Derivation, subtask: Subtask) -> Part:
-        prompt = made._value(subtask, "text") or ""
-        given = made.given(subtask, map_type)
-        source = None if given is not None else made.source(subtask)
-        return made.new(Kind.GENERATE_LIKE, source=source, target=prompt, given=given, map_type=map_type)
+    def rule(derivation: _Derivation, subtask: Subtask) -> Part:
+        guide = derivation.request_file(subtask, map_type)
+        source = None if guide is not None else derivation.source(subtask)
+        prompt = derivation.value(subtask, "text") or ""
+        return derivation.new(Kind.GENERATE_LIKE, source=source, target=prompt, given=guide, map_type=map_type)
 
     return rule
 
 
 def _simple(kind: Kind, *, medium: str = "image", has_target: bool = False, map_type: str = "") -> _Rule:
-    """A rule for subtasks whose types alone say what is wanted."""
+    """A rule for subtasks whose types alone determine the part."""
 
-    def rule(made: _Derivation, subtask: Subtask) -> Part:
-        target = made.target(subtask) if has_target else ""
-        return made.new(kind, source=made.source(subtask, medium), target=target, map_type=map_type)
+    def rule(derivation: _Derivation, subtask: Subtask) -> Part:
+        target = derivation.target(subtask) if has_target else ""
+        return derivation.new(kind, source=derivation.source(subtask, medium), target=target, map_type=map_type)
 
     return rule
 
 
-def _imagining(made: _Derivation, subtask: Subtask) -> Part:
-    return made.new(Kind.GENERATE, target=made._value(subtask, "text") or "")
+def _generating_from_text(derivation: _Derivation, subtask: Subtask) -> Part:
+    return derivation.new(Kind.GENERATE, target=derivation.value(subtask, "text") or "")
 
 
 _RULES: dict[tuple[tuple[str, ...], str], _Rule] = {
-    (("image", "text"), "bbox"): _finding,
+    (("image", "text"), "bbox"): _locating,
     (("image", "text"), "image"): _image_and_text_to_image,
     (("image",), "image"): _image_to_image,
     (("image", "mask"), "image"): _editing,
@@ -463,8 +423,8 @@ _RULES: dict[tuple[tuple[str, ...], str], _Rule] = {
     (("video",), "category"): _simple(Kind.ACTIONS, medium="video"),
     (("video",), "text"): _simple(Kind.ACTIONS, medium="video"),
     (("text",), "text"): _asking,
-    **{(("text",), said): _annotating for said in ("title", "tags", "location")},
-    (("text",), "image"): _imagining,
+    **{(("text",), annotation): _annotating for annotation in ("title", "tags", "location")},
+    (("text",), "image"): _generating_from_text,
     **{(("image",), kind): _simple(Kind.MAP, map_type=kind) for kind in MAPS},
     **{(tuple(sorted((kind, "text"))), "image"): _following(kind) for kind in (*MAPS, "segmentation")},
 }

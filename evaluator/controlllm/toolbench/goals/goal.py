@@ -1,9 +1,9 @@
-"""The goal algebra: what a request wants, and every way that is sufficient to get it.
+"""The goal algebra: the results that a request wants, and every sufficient way to produce them.
 
-A goal is a tuple of parts. A part says what must be produced (`kind`), from which resource (`source`), and about what
-(`target`). Rewrite rules turn a part into patterns, one for each sufficient alternative; a plan meets the part if some
-output's term matches one of them. Tool quality is not judged: counting with a question to the image is as good as
-detecting, selecting and counting (ControlLLM, section 4.2: any solution that solves the task counts).
+A goal is a tuple of parts. A part states the result (`kind`), its source (`source`) and its object (`target`). Rewrite
+rules turn a part into patterns, one for each sufficient alternative; a plan meets the part if the term of an output
+matches one of them. Tool quality is not judged: a question to the image counts objects as well as detection, selection
+and counting do (ControlLLM, section 4.2: any solution that solves the task counts).
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,14 +46,9 @@ from evaluator.controlllm.toolbench.meaning.verdict import Pair, Settle, Verdict
 from evaluator.controlllm.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
 
 
-def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]:
-    """The sufficient ways to meet a part, among all parts of its goal."""
-    ways = tuple(_ways(part=part, parts=parts))
-    return tuple(way for way in ways if isinstance(way, Using) and way.tool == part.only) if part.only else ways
-
-
-def _ways(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
-    """All sufficient ways, the one of gold plans first."""
+# Long: one case for each kind of part.
+def _alternatives(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
+    """All sufficient alternatives, the one of gold plans first."""
     source = From(part.source) if part.source is not None else AnyText()
     match part.kind:
         case Kind.COUNT:
@@ -100,8 +95,8 @@ def _ways(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
             yield use("image_inpainting", image=source, mask=_masks(source, part))
             yield use("text_image_editing", image=source, text=_asks(Intent.REMOVE, part))
         case Kind.DESCRIBE:
-            said = (Saying(SayingKind.QUESTION, part.target),) if part.target else ()
-            yield use("image_question_answering", image=source, text=OneOf((*said, Asking(Intent.DESCRIBE))))
+            texts = (Saying(SayingKind.QUESTION, part.target),) if part.target else ()
+            yield use("image_question_answering", image=source, text=OneOf((*texts, Asking(Intent.DESCRIBE))))
             yield use("image_captioning", image=source)
         case Kind.ACTION:
             actions = use("video_classification", video=source)
@@ -113,21 +108,22 @@ def _ways(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
             yield _map(source, part.map_type)
         case Kind.GENERATE_LIKE:
             guide = From(part.given) if part.given is not None else _map(source, part.map_type)
-            yield _following(part.map_type, guide, _prompt(part))
+            yield _following(part.map_type, guide, Saying(SayingKind.PROMPT, part.target, asked=part.attributes))
         case Kind.SIMILAR:
-            asked = use("image_question_answering", image=source, text=AnyText())
-            described = OneOf((use("image_captioning", image=source), asked))
+            answer = use("image_question_answering", image=source, text=AnyText())
+            description = OneOf((use("image_captioning", image=source), answer))
             if not part.target:
                 yield use("image_to_image", image=source)
-            text = OneOf((_prompt(part), described)) if part.target else AnyText()
+            prompt = Saying(SayingKind.PROMPT, part.target, asked=part.attributes)
+            text = OneOf((prompt, description)) if part.target else AnyText()
             for map_type in (*MAPS, "segmentation"):
                 yield _following(map_type, _map(source, map_type), text)
-            yield use("text_to_image", text=described)
+            yield use("text_to_image", text=description)
         case Kind.READ:
             yield use("optical_character_recognition", image=source)
         case kind if kind in ANNOTATING:
-            taken = "video" if part.via == "video_captioning" else "image"
-            annotated = use(part.via, **{taken: source}) if part.via else Verbatim(part.target)
+            medium = "video" if part.via == "video_captioning" else "image"
+            annotated = use(part.via, **{medium: source}) if part.via else Verbatim(part.target)
             yield use(ANNOTATING[kind], text=annotated)
         case Kind.ASK_IMAGE:
             yield use("image_question_answering", image=source, text=_saying(SayingKind.QUESTION, part, parts))
@@ -139,14 +135,13 @@ def _ways(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
             yield use("text_to_text_generation", text=saying)
 
 
-def roundabouts_of(part: Part) -> tuple[Pattern, ...]:
-    """Ways that meet a part, but with steps that only make again what the request gives: these are irrelevant."""
-    if part.given is None or not part.named or part.source is None:
+def _roundabouts(part: Part) -> tuple[Pattern, ...]:
+    """Patterns that meet a part with irrelevant steps, which recompute a mask that the request gives."""
+    tools = {Kind.REMOVE: "image_inpainting", Kind.CUT_OUT: "mask_image"}
+    if part.given is None or not part.named or part.source is None or part.kind not in tools:
         return ()
-    masks = _masks(From(part.source), replace(part, target=part.named))
-    if part.kind is Kind.REMOVE:
-        return (use("image_inpainting", image=From(part.source), mask=masks),)
-    return (use("mask_image", image=From(part.source), mask=masks),) if part.kind is Kind.CUT_OUT else ()
+    source = From(part.source)
+    return (use(tools[part.kind], image=source, mask=_masks(source, replace(part, target=part.named))),)
 
 
 def _object(part: Part) -> Object:
@@ -157,12 +152,8 @@ def _asks(intent: Intent, part: Part) -> Asking:
     return Asking(intent, part.target, part.attributes)
 
 
-def _prompt(part: Part) -> Saying:
-    return Saying(SayingKind.PROMPT, part.target, asked=part.attributes)
-
-
 def _saying(kind: SayingKind, part: Part, parts: Sequence[Part]) -> Saying:
-    """The words of a part, and not those of another part of its kind."""
+    """A text with the meaning of a part, and not of another part of its kind."""
     others = tuple(
         other.target
         for other in parts
@@ -195,7 +186,7 @@ def _following(map_type: str, guide: Pattern, text: Pattern) -> Using:
 
 @dataclass(frozen=True)
 class Goal:
-    """Everything that a request wants, with the files that it gives."""
+    """Everything that a request wants."""
 
     parts: tuple[Part, ...]
     request: tuple[str, ...] = ()
@@ -203,17 +194,24 @@ class Goal:
 
     @cached_property
     def alternatives(self) -> tuple[tuple[Pattern, ...], ...]:
-        """For each part the sufficient patterns; the first is the one that gold plans use."""
-        return tuple(alternatives_of(part=part, parts=self.parts) for part in self.parts)
+        """For each part the sufficient patterns; gold plans use the first."""
+        return tuple(
+            tuple(
+                pattern
+                for pattern in _alternatives(part=part, parts=self.parts)
+                if not part.only or (isinstance(pattern, Using) and pattern.tool == part.only)
+            )
+            for part in self.parts
+        )
 
     @cached_property
     def roundabouts(self) -> tuple[tuple[Pattern, ...], ...]:
-        """For each part the patterns that meet it with steps that are irrelevant."""
-        return tuple(roundabouts_of(part) for part in self.parts)
+        """For each part the patterns that meet it with irrelevant steps."""
+        return tuple(map(_roundabouts, self.parts))
 
     @cached_property
     def chains(self) -> tuple[tuple[frozenset[str], ...], ...]:
-        """For each part the sets of tools that are sufficient for it, arguments aside."""
+        """For each part the sufficient sets of tools, ignoring arguments."""
         return tuple(
             tuple(dict.fromkeys(chain for pattern in patterns for chain in _tool_sets(pattern)))
             for patterns in self.alternatives
@@ -221,24 +219,27 @@ class Goal:
 
     @cached_property
     def relevant(self) -> frozenset[str]:
-        """Tools that are in some sufficient chain of some part, or are an optional addition to it."""
+        """Tools of a sufficient chain of a part, and optional additions to it."""
         tools = {tool for chains in self.chains for chain in chains for tool in chain}
         for part in self.parts:
-            tools |= _optional(part)
+            if part.kind in {Kind.LOCATE, Kind.PRESENCE, Kind.DETECT_ALL}:
+                tools |= {"highlight_object_on_image", *(("image_cropping",) if part.cutting_helps else ())}
+            elif part.kind is Kind.RECOGNISE and part.single_object:
+                tools |= {"select_category", "select_bbox", "visual_grounding", "highlight_object_on_image"}
         return frozenset(tools)
 
 
 class Matching:
-    """Matches terms with the patterns of a goal, and keeps the pairs of texts on which it is undecided."""
+    """Matches terms with the patterns of a goal, and collects the undecided pairs of texts."""
 
     def __init__(self, *, goal: Goal, settle: Settle = leave_undecided) -> None:
         self._goal = goal
         self._settle = settle
         self.undecided: dict[Pair, None] = {}
-        """Every pair that was met and is not settled, in order."""
+        """The pairs that were compared and not settled, in order."""
 
     def met_by(self, *, part: int, term: Term) -> Verdict:
-        """Whether a term is a result that meets a part."""
+        """Whether a term meets a part."""
         patterns = (*self._goal.alternatives[part], *self._goal.roundabouts[part])
         return some(self._matches(term, pattern) for pattern in patterns)
 
@@ -248,9 +249,9 @@ class Matching:
                 return Verdict.DIFFERENT
             if any(name not in term.args for name, _ in pattern.args):
                 return Verdict.DIFFERENT
-            return every(self._matches(term.args[name], wanted) for name, wanted in pattern.args)
+            return every(self._matches(term.args[name], argument) for name, argument in pattern.args)
         if isinstance(pattern, OneOf):
-            return some(self._matches(term, one) for one in pattern.patterns)
+            return some(self._matches(term, choice) for choice in pattern.patterns)
         if isinstance(pattern, From):
             if isinstance(pattern.source, File):
                 return Verdict.of(isinstance(term, FileTerm) and term.name == pattern.source.name)
@@ -261,83 +262,71 @@ class Matching:
         return self._says(term.text, pattern) if isinstance(term, LiteralTerm) else Verdict.DIFFERENT
 
     def _says(self, text: str, pattern: Literal) -> Verdict:
-        found = says(text=text[:LONGEST], pattern=pattern)
-        if found is Verdict.SAME and self._repeats_request(text, pattern):
-            found = Pair(kind="question", wanted=_wanted(pattern), given=text, why=_REPEATED)
-        if isinstance(found, Verdict):
-            return found
-        settled = self._settle(found)
+        verdict = says(text=text[:LONGEST], pattern=pattern)
+        if verdict is Verdict.SAME and self._repeats_request(text, pattern):
+            verdict = Pair(kind="question", wanted=_in_words(pattern), given=text, why=_REPEATED)
+        if isinstance(verdict, Verdict):
+            return verdict
+        settled = self._settle(verdict)
         if settled is Verdict.UNDECIDED:
-            self.undecided.setdefault(found)
+            self.undecided.setdefault(verdict)
         return settled
 
     def _repeats_request(self, text: str, pattern: Literal) -> bool:
-        """Whether a text for a tool that is handed one file is the whole request.
+        """Whether the text for a tool with one file is the whole request.
 
-        Not where a language model is asked. Nor where something is counted: the released decompositions themselves
-        have it counted by a question with the words of the request.
+        Language models may get it. So may questions that count: those of the released decompositions have the words of
+        the request.
         """
         is_free = isinstance(pattern, Saying) and pattern.kind is SayingKind.TEXT
         is_count = isinstance(pattern, Asking) and pattern.intent is Intent.COUNT
         return not is_free and not is_count and names_file(text) and base_forms(text) == self._goal.request
 
 
-_REPEATED = "it repeats the whole request, and says of files what a tool that is handed one of them cannot know"
+_REPEATED = "it repeats the whole request, which names files that the tool does not get"
 
 
 def says(*, text: str, pattern: Literal) -> Verdict | Pair:
-    """Whether a literal says what a pattern wants; a pair where the rules are undecided."""
+    """Whether a literal has the meaning that a pattern requires; a pair where the rules are undecided."""
     if isinstance(pattern, Verbatim):
         return compare_verbatim(pattern.text, text)
     if isinstance(pattern, Action):
         return compare_actions(pattern.name, text)
+    kind = "question"
     if isinstance(pattern, Object):
+        kind = "object"
         verdict, why = compare_objects(pattern.name, text, pattern.attributes)
-        return _undecided(verdict, kind="object", wanted=pattern.name, given=text, why=why)
-    if isinstance(pattern, Asking):
+    elif isinstance(pattern, Asking):
         verdict, why = compare_intent(text, pattern.intent, pattern.about, pattern.attributes)
-        return _undecided(verdict, kind="question", wanted=_wanted(pattern), given=text, why=why)
-    verdict, why = _said(text=text, wanted=pattern.text, pattern=pattern)
-    if verdict is Verdict.UNDECIDED and any(
-        _said(text=text, wanted=other, pattern=pattern)[0] is Verdict.SAME for other in pattern.others
-    ):
-        verdict = Verdict.DIFFERENT
-    return _undecided(verdict, kind=pattern.kind.value, wanted=pattern.text, given=text, why=why)
+    else:
+        kind = pattern.kind.value
+        verdict, why = _compare_saying(text=text, meaning=pattern.text, pattern=pattern)
+        if verdict is Verdict.UNDECIDED and any(
+            _compare_saying(text=text, meaning=other, pattern=pattern)[0] is Verdict.SAME for other in pattern.others
+        ):
+            return Verdict.DIFFERENT
+    if verdict is not Verdict.UNDECIDED:
+        return verdict
+    return Pair(kind=kind, wanted=_in_words(pattern), given=text, why=why)
 
 
-def _wanted(pattern: Literal) -> str:
-    """What a pattern wants, in words."""
+def _in_words(pattern: Literal) -> str:
     if isinstance(pattern, Asking):
         return f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
     return pattern.text if isinstance(pattern, Saying | Verbatim) else pattern.name
 
 
-def _said(*, text: str, wanted: str, pattern: Saying) -> tuple[Verdict, str]:
+def _compare_saying(*, text: str, meaning: str, pattern: Saying) -> tuple[Verdict, str]:
     if pattern.kind is SayingKind.PROMPT:
-        return compare_prompts(wanted, text, pattern.asked)
-    return compare_questions(wanted, text) if pattern.kind is SayingKind.QUESTION else compare_texts(wanted, text)
-
-
-def _undecided(verdict: Verdict, *, kind: str, wanted: str, given: str, why: str) -> Verdict | Pair:
-    if verdict is not Verdict.UNDECIDED:
-        return verdict
-    return Pair(kind=kind, wanted=wanted, given=given, why=why)
-
-
-def _optional(part: Part) -> frozenset[str]:
-    """Tools that a plan may add for a part without being irrelevant."""
-    if part.kind in {Kind.LOCATE, Kind.PRESENCE, Kind.DETECT_ALL}:
-        return frozenset({"highlight_object_on_image", *(("image_cropping",) if part.cutting_helps else ())})
-    if part.kind is Kind.RECOGNISE and part.single_object:
-        return frozenset({"select_category", "select_bbox", "visual_grounding", "highlight_object_on_image"})
-    return frozenset()
+        return compare_prompts(meaning, text, pattern.asked)
+    return compare_questions(meaning, text) if pattern.kind is SayingKind.QUESTION else compare_texts(meaning, text)
 
 
 def _tool_sets(pattern: Pattern) -> Sequence[frozenset[str]]:
     """The sets of tools with which a pattern can be matched."""
     if isinstance(pattern, OneOf):
-        return [chain for one in pattern.patterns for chain in _tool_sets(one)]
+        return [chain for choice in pattern.patterns for chain in _tool_sets(choice)]
     if not isinstance(pattern, Using):
         return [frozenset()]
     inner = [_tool_sets(argument) for _, argument in pattern.args]
-    return [frozenset({pattern.tool}).union(*chosen) for chosen in product(*inner)]
+    return [frozenset({pattern.tool}).union(*sets) for sets in product(*inner)]

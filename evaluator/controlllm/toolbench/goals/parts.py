@@ -1,4 +1,4 @@
-"""The parts of a request's goal, and the patterns that a plan's results are matched with."""
+"""The parts of a goal, and the patterns that match the results of plans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from evaluator.controlllm.toolbench.meaning.questions import Intent
 
 
 class Kind(StrEnum):
-    """What is to be produced."""
+    """The result that a part requires."""
 
     COUNT = "count"
-    """How many of an object there are."""
+    """The number of instances of an object."""
     LOCATE = "locate"
-    """Where an object is; drawing it is optional."""
+    """The place of an object; drawing it is optional."""
     HIGHLIGHT = "highlight"
     """The image with an object marked."""
     PRESENCE = "presence"
-    """Whether an object is there."""
+    """Whether the image shows an object."""
     RECOGNISE = "recognise"
-    """What objects there are."""
+    """The objects in an image."""
     DETECT_ALL = "detect_all"
     """The boxes of all objects; drawing them is optional."""
     MASK = "mask"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
     SEGMENT_ALL = "segment_all"
     """An unlabelled segmentation map."""
     CUT_OUT = "cut_out"
-    """The object alone."""
+    """An object without its background."""
     REMOVE = "remove"
     """The image without an object."""
     DESCRIBE = "describe"
@@ -38,15 +38,15 @@ class Kind(StrEnum):
     ASK_TEXT = "ask_text"
     """The answer to a question without an image."""
     ACTION = "action"
-    """Whether an action is in a video."""
+    """Whether a video shows an action."""
     ACTIONS = "actions"
-    """What happens in a video."""
+    """The actions in a video."""
     MAP = "map"
     """A map of an image, such as its edges or its pose."""
     GENERATE = "generate"
-    """An image of a text."""
+    """An image from a text."""
     GENERATE_LIKE = "generate_like"
-    """An image that follows a map: a given one, or one made of an image."""
+    """An image that follows a map, which the request gives or a step makes."""
     SIMILAR = "similar"
     """An image similar to another, with or without a text."""
     READ = "read"
@@ -54,11 +54,11 @@ class Kind(StrEnum):
     TITLE = "title"
     """The title of a text."""
     TAGS = "tags"
-    """What a text is about, as a list."""
+    """The topics of a text."""
     NAMES = "names"
     """The names in a text."""
     SUMMARISE = "summarise"
-    """A shorter text."""
+    """A summary of a text."""
     MOOD = "mood"
     """Whether a text is positive or negative."""
     PLACE = "place"
@@ -80,14 +80,14 @@ ANNOTATING: Mapping[Kind, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The source is a file of the request."""
+    """A file of the request, as a source."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResultOf:
-    """The source is what another part produces."""
+    """The result of another part, as a source."""
 
     part: int
 
@@ -97,46 +97,46 @@ Source = File | ResultOf
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One thing that a request wants."""
+    """One result that a request wants."""
 
     number: int
     kind: Kind
     source: Source | None = None
     target: str = ""
-    """Object, action, question or prompt; empty where any will do."""
+    """Object, action, question or prompt; empty: any."""
     given: Source | None = None
     """A mask or map that the request gives."""
     named: str = ""
-    """What the request calls the thing under a mask that it gives; empty where it does not say."""
+    """The request's name for the object under a given mask; empty if it has none."""
     map_type: str = ""
     """For `map` and `generate_like`: edge, line, hed, scribble, pose, depth, normal, segmentation."""
     cutting_helps: bool = False
-    """The decomposition crops although the words only ask to find or mark: cropping is then not irrelevant."""
+    """Whether cropping is relevant because the decomposition crops, although the words only ask to locate or mark."""
     asked: bool = False
-    """For `presence`: the decomposition asks the image; gold plans then do so too."""
+    """For `presence`: whether the decomposition asks the image. Gold plans then do so too."""
     single_object: bool = False
-    """For `recognise`: one object is asked about, so selecting it is not irrelevant. Its name is the target."""
+    """For `recognise`: whether the request is about one object, the target, so that selecting it is relevant."""
     attributes: frozenset[str] = frozenset()
-    """Base forms of the words that the request has next to the target; where it is a prompt, of all its words."""
+    """Base forms of the words next to the target in the request; for a prompt, of all words of the request."""
     via: str = ""
-    """For what is said about a text: the tool that makes the text of the source; empty where the target is the text."""
+    """For annotations: the tool that makes the text from the source; empty if the target is the text."""
     only: str = ""
-    """The tool that must make the result, where the request's words leave no other; else empty."""
+    """The one tool that may make the result, where the wording allows no other; else empty."""
 
     def sentence(self) -> str:
         """The part in words, for explanations."""
-        of = ""
+        source = ""
         if isinstance(self.source, File):
-            of = f" in {self.source.name}"
+            source = f" in {self.source.name}"
         elif isinstance(self.source, ResultOf):
-            of = f" in the result of part {self.source.part + 1}"
+            source = f" in the result of part {self.source.part + 1}"
         if self.via:
-            of = f" of the {self.via.replace('_', ' ')}{of}"
-        what = f" {self.map_type}" if self.map_type else ""
+            source = f" of the {self.via.replace('_', ' ')}{source}"
+        map_type = f" {self.map_type}" if self.map_type else ""
         target = self.target if len(self.target) <= 60 else self.target[:57] + "..."
         about = f' "{target}"' if target else ""
-        with_given = f", using {self.given.name}" if isinstance(self.given, File) else ""
-        return f"{self.kind.value.replace('_', ' ')}{what}{about}{of}{with_given}"
+        guide = f", using {self.given.name}" if isinstance(self.given, File) else ""
+        return f"{self.kind.value.replace('_', ' ')}{map_type}{about}{source}{guide}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Object:
 
     name: str
     attributes: frozenset[str] = frozenset()
-    """Base forms of the words that the request has next to the object's name."""
+    """Base forms of the words next to the object's name in the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,34 +164,34 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Matches a literal that asks for something about an object (any, if it is empty)."""
+    """Matches a literal that asks for something about an object; any object if `about` is empty."""
 
     intent: Intent
     about: str = ""
     attributes: frozenset[str] = frozenset()
-    """As of an `Object`."""
+    """See `Object`."""
 
 
 class SayingKind(StrEnum):
-    """What a sentence is."""
+    """The use of a sentence."""
 
     QUESTION = "question"
     """A question about a picture."""
     PROMPT = "prompt"
-    """What a picture is to show."""
+    """A description of a picture to generate."""
     TEXT = "text"
-    """Anything for a language model."""
+    """A message to a language model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """Matches a literal with the meaning of a sentence, and not rather that of one of the `others`."""
+    """Matches a literal with the meaning of a sentence, unless it has that of one of the `others`."""
 
     kind: SayingKind
     text: str
     others: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()
-    """For a prompt: base forms of all words of the request, which it may say too."""
+    """For a prompt: base forms of all words of the request, which the prompt may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class AnyText:
-    """Matches any literal, and any text that a step made."""
+    """Matches any literal and any text that a step made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Using:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Matches what one of the patterns matches."""
+    """Matches whatever one of the patterns matches."""
 
     patterns: tuple["Pattern", ...]
 
@@ -226,8 +226,6 @@ Pattern = From | Literal | AnyText | Using | OneOf
 
 
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")
-
-
 TEXT_TOOLS = frozenset({"image_question_answering", "image_captioning", "openai_chat_model", "text_to_text_generation",
                         "summarization", "video_captioning"})  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""Questions as frames: what is asked for, and of whom or what.
+"""Parses questions into frames: what they ask for, and about what.
 
-"What does the cat have on?" and "What is the cat wearing?" are one frame: the ask `clothing`, and the content cat.
+"What does the cat have on?" and "What is the cat wearing?" have the same frame: the ask `clothing` about `cat`.
 """
 
 import re
@@ -39,7 +39,7 @@ _EXCLUSIONS = re.compile(
     r"|except for)\b"
 )
 EXCLUDING = re.compile(r"\b(?:not|no|except|excluding|exclude|but|without|other than|non|apart from|besides)\b")
-"""Words with which a name says what it is not of."""
+"""Words of exclusion in names of objects and actions."""
 _ASK = re.compile(r"<(\w+)>")
 _VERBAL = frozenset({Category.DOING, Category.RELATION})
 _OF_SUBJECT = re.compile(r"^\W*(?:who|what)(?:'s| is| are| was| were) \w+ing\b")
@@ -60,24 +60,24 @@ _PASSIVE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What a question asks."""
+    """The parsed form of a question."""
 
     asks: frozenset[str]
-    """What is asked for, as `lexicon/asks.toml` names it; empty where a verb says it ("What does it eat?")."""
+    """What it asks for, by the names of `lexicon/asks.toml`; empty if only a verb says so ("What does it eat?")."""
     content: tuple[Concept, ...]
-    """What it is asked of, in order, each once; words that change nothing are left out."""
+    """The concepts it asks about, in order, without duplicates and plain words."""
     is_yes_or_no: bool
     is_negated: bool
-    """Whether something is excluded or denied."""
+    """Whether it excludes or denies something."""
     has_verb: bool
-    """Whether somebody does something to somebody, or may, as far as the words show."""
+    """Whether it has a verb, or a word that may be one."""
     is_passive: bool
     asks_for_subject: bool | None
-    """Whether a question with "who" or "what" asks for the one who does it; None for another question."""
+    """Whether a question with "who" or "what" asks for the subject of the verb; None for other questions."""
     particles: frozenset[str]
-    """Prepositions at the end or right after what somebody does: talking to, talking about."""
+    """Prepositions at the end or right after a verb: talking to, talking about."""
     places: Mapping[str, str]
-    """For each thing that follows a word such as "in" or "on" which of them, as `lexicon/plain_words.toml` names it."""
+    """For each object after a preposition of place the preposition's name in `lexicon/plain_words.toml`."""
 
     @property
     def says_nothing(self) -> bool:
@@ -87,7 +87,7 @@ class Frame:
 
 @lru_cache(maxsize=65536)
 def frame_of(text: str) -> Frame:
-    """Read a question."""
+    """Parse a question."""
     sentence = _HEDGES.sub("", polite_removed(" ".join(base_forms(text))))
     is_yes_or_no = bool(_YES_OR_NO.search(sentence)) and not _INTERROGATIVE.match(sentence)
     sentence, excludes = _EXCLUSIONS.subn(" not ", sentence)
@@ -96,54 +96,50 @@ def frame_of(text: str) -> Frame:
     asks = (asks - weak_asks()) or asks
     words = [word for word in marked.split() if not _ASK.fullmatch(word)]
     implied = frozenset().union(*(_implied().get(ask, frozenset()) for ask in asks))
-    content = tuple(one for one in dict.fromkeys(concepts_in(words)) if one.name not in implied)
+    content = tuple(concept for concept in dict.fromkeys(concepts_in(words)) if concept.name not in implied)
     naming = _NAMING | ({Category.UNKNOWN} if not _SEEN.isdisjoint(words) else set())
-    if is_yes_or_no and not asks and content and all(one.category in naming for one in content):
+    if is_yes_or_no and not asks and content and all(concept.category in naming for concept in content):
         # "Is a dog in the picture?"
         asks = frozenset({"existence"})
+    # An unknown word may be a verb in a question; in a prompt it is more likely an object.
+    is_question = is_yes_or_no or bool(_INTERROGATIVE.match(sentence))
+    verbal = _VERBAL | ({Category.UNKNOWN} if is_question else set())
+    lowered = text.lower()
     return Frame(
         asks=asks,
         content=content,
         is_yes_or_no=is_yes_or_no,
         is_negated=bool(excludes) or not _NEGATIONS.isdisjoint(words),
-        has_verb=_has_verb(
-            content=content, words=words, is_question=is_yes_or_no or bool(_INTERROGATIVE.match(sentence))
-        ),
-        asks_for_subject=bool(_OF_SUBJECT.match(text.lower())) if _OF_WHO_OR_WHAT.match(text.lower()) else None,
-        is_passive=any(lemma(found["participle"]) not in plain_words() for found in _PASSIVE.finditer(text.lower())),
+        has_verb=any(concept.category in verbal for concept in content) or not _PLAIN_VERBS.isdisjoint(words),
+        asks_for_subject=bool(_OF_SUBJECT.match(lowered)) if _OF_WHO_OR_WHAT.match(lowered) else None,
+        is_passive=any(lemma(match["participle"]) not in plain_words() for match in _PASSIVE.finditer(lowered)),
         particles=_particles(marked.split()),
         places=_places(sentence.split()),
     )
 
 
-def _has_verb(*, content: Sequence[Concept], words: Sequence[str], is_question: bool) -> bool:
-    # What the rules do not know may be a verb; in a prompt it is rather a thing.
-    verbal = _VERBAL | ({Category.UNKNOWN} if is_question else set())
-    return any(one.category in verbal for one in content) or not _PLAIN_VERBS.isdisjoint(words)
-
-
 def _particles(words: Sequence[str]) -> frozenset[str]:
-    found = {words[-1]} if words else set()
-    for before, word in pairwise(words):
-        concept = concepts().get((before,))
-        if concept is not None and concept.category is Category.DOING:
-            found.add(word)
-    return frozenset(found & _PARTICLES)
+    after_verbs = {
+        word
+        for verb, word in pairwise(words)
+        if (concept := concepts().get((verb,))) is not None and concept.category is Category.DOING
+    }
+    return frozenset((after_verbs | set(words[-1:])) & _PARTICLES)
 
 
 def _places(words: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    links = _links()
+    places: dict[str, str] = {}
+    prepositions = _prepositions()
     for start, word in enumerate(words):
-        if word in links:
+        if word in prepositions:
             after = concepts_in(words[start + 1 : start + 5])
             if after and after[0].category is Category.THING:
-                found[after[0].name] = links[word]
-    return found
+                places[after[0].name] = prepositions[word]
+    return places
 
 
 @cache
-def _links() -> Mapping[str, str]:
+def _prepositions() -> Mapping[str, str]:
     return {word: name for name, words in words_of("plain_words", "places").items() for word in words}
 
 
@@ -157,57 +153,53 @@ _SEEN = frozenset({"see", "appear", "show", "visible", "present"})
 
 
 def concepts_in(words: Sequence[str], *, plain: frozenset[str] | None = None) -> list[Concept]:
-    """The concepts of words in base forms: the longest name at each place, and unknown words as they are.
+    """The concepts of words in base forms: the longest known name at each position, else the word itself.
 
     Args:
         words: base forms.
-        plain: words that are left out; None: those that change nothing of a question, and negations.
+        plain: words to skip; None: those that do not change a question, and negations.
     """
     skipped = plain_words() | _NEGATIONS if plain is None else plain
     known = concepts()
-    found: list[Concept] = []
+    sequence: list[Concept] = []
     start = 0
     while start < len(words):
         for size in range(min(LONGEST_PHRASE, len(words) - start), 0, -1):
             concept = known.get(tuple(words[start : start + size]))
             if concept is not None and (size > 1 or words[start] not in skipped):
-                found.append(concept)
+                sequence.append(concept)
                 start += size
                 break
         else:
             if words[start] not in skipped:
-                found.append(Concept(words[start], Category.UNKNOWN))
+                sequence.append(Concept(words[start], Category.UNKNOWN))
             start += 1
-    return found
+    return sequence
 
 
 def with_asks(sentence: str) -> str:
-    """A sentence in base forms in which each phrase that asks for something is replaced by `<ask>`."""
-    present = frozenset(sentence.split())
+    """A sentence in base forms in which `<ask>` replaces each phrase that asks for something."""
+    words = frozenset(sentence.split())
     for ask, needed, pattern in _patterns():
-        if needed & present:
-            sentence = pattern.sub(partial(_replaced, ask=ask), sentence)
+        if needed & words:
+            sentence = pattern.sub(partial(_marked, ask=ask), sentence)
     return sentence
 
 
-def _replaced(found: re.Match[str], *, ask: str) -> str:
-    return f"<{ask}> " + " ".join(group.strip() for group in found.groups() if group)
+def _marked(match: re.Match[str], *, ask: str) -> str:
+    return f"<{ask}> " + " ".join(group.strip() for group in match.groups() if group)
 
 
 @cache
 def _patterns() -> tuple[tuple[str, frozenset[str], re.Pattern[str]], ...]:
-    """Each phrase as a regular expression, with the words of which a sentence must have one: a quick look before."""
-    compiled = []
+    """Each phrase as a regular expression, with words of which a sentence must have one, as a quick test."""
+    patterns = []
     for ask, phrases in lists("asks", "asks").items():
         for phrase in phrases:
-            words = phrase.replace("^", "").replace("$", "").split()
-            needed = max((word for word in words if word != "*"), key=_rarity)
-            compiled.append((ask, frozenset(needed.split("|")), _compiled(phrase)))
-    return tuple(compiled)
-
-
-def _rarity(word: str) -> tuple[bool, int]:
-    return not set(word.split("|")) <= plain_words(), len(word)
+            words = [word.split("|") for word in phrase.strip("^$ ").split() if word != "*"]
+            rarest = max(words, key=lambda choices: (not plain_words().issuperset(choices), len("|".join(choices))))
+            patterns.append((ask, frozenset(rarest), _compiled(phrase)))
+    return tuple(patterns)
 
 
 def _compiled(phrase: str) -> re.Pattern[str]:
@@ -220,7 +212,7 @@ def _compiled(phrase: str) -> re.Pattern[str]:
             # Must not run across another ask.
             text += r"((?:[^\s<>]+ ){0,8}?)"
         else:
-            text += "(?:" + "|".join(re.escape(one) for one in part.split("|")) + ")"
+            text += "(?:" + "|".join(map(re.escape, part.split("|"))) + ")"
             text += " " if number + 1 < len(parts) else ""
     return re.compile(start + text + end)
 
@@ -232,13 +224,13 @@ def _implied() -> Mapping[str, frozenset[str]]:
 
 @cache
 def weak_asks() -> frozenset[str]:
-    """Asks that say nothing beside another one."""
+    """Asks that are ignored beside another one."""
     return words_of("asks", "weak")["names"]
 
 
 @cache
 def alike() -> Mapping[str, frozenset[str]]:
-    """For each ask those that are near it."""
+    """For each ask those with a similar meaning."""
     groups = [frozenset(line.split()) for line in lists("asks", "alike")["groups"]]
     names = {name for group in groups for name in group}
     return {name: frozenset().union(*(group for group in groups if name in group)) for name in names}

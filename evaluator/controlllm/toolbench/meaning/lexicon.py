@@ -1,11 +1,11 @@
-"""The lexicon of general English, read from `lexicon/*.toml` once.
+"""The lexicon of general English, in `lexicon/*.toml`.
 
-Written from general knowledge; a word that is missing makes a verdict undecided, never wrong.
+Written from general knowledge; a missing word makes a verdict undecided, never wrong.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ _KEPT_S = ("ss", "us", "is")
 
 
 class Category(StrEnum):
-    """What a concept is."""
+    """The part of speech of a concept."""
 
     THING = "thing"
     DOING = "doing"
@@ -28,17 +28,18 @@ class Category(StrEnum):
     RELATION = "relation"
     NUMBER = "number"
     UNKNOWN = "unknown"
-    """No line of the lexicon has the word."""
+    """The lexicon does not have the word."""
 
 
 class Concept(NamedTuple):
-    """What words with one meaning stand for."""
+    """The common meaning of synonyms."""
 
     name: str
-    """The first of them, or the unknown word."""
+    """The first synonym, or the unknown word."""
     category: Category
     dimension: str = ""
-    """Of a quality: within one, qualities exclude each other. Of a thing: `objects`, `roles`, `places` or `parts`."""
+    """For a quality: qualities of one dimension exclude each other. For a thing: `objects`, `roles`, `places` or
+    `parts`."""
 
 
 @cache
@@ -48,42 +49,38 @@ def table(name: str) -> Mapping[str, object]:
 
 
 def lists(name: str, section: str = "") -> Mapping[str, list[str]]:
-    """The lists of texts of a file, by their name."""
-    found = table(name)
-    chosen = found[section] if section else found
-    assert isinstance(chosen, Mapping)
-    return {str(key): list(value) for key, value in chosen.items() if isinstance(value, list)}
+    """The lists of texts of a file, by key."""
+    section_table = table(name)[section] if section else table(name)
+    assert isinstance(section_table, Mapping)
+    return {str(key): list(value) for key, value in section_table.items() if isinstance(value, list)}
 
 
 def words_of(name: str, section: str = "") -> Mapping[str, frozenset[str]]:
-    """The texts of a file that are lists of words, by their name."""
-    found = table(name)
-    chosen = found[section] if section else found
-    assert isinstance(chosen, Mapping)
-    return {
-        str(key): frozenset(re.findall(r"[^\s,]+", value)) for key, value in chosen.items() if isinstance(value, str)
-    }
+    """The strings of a file, split into words, by key."""
+    section_table = table(name)[section] if section else table(name)
+    assert isinstance(section_table, Mapping)
+    return {str(k): frozenset(re.findall(r"[^\s,]+", v)) for k, v in section_table.items() if isinstance(v, str)}
 
 
 @lru_cache(maxsize=65536)
 def lemma(word: str) -> str:
-    """The base form of a lower-case English word: by the list of irregular forms, else by rule, with a form that the
-    lexicon knows where there is one. Unknown words come back oddly perhaps, but always alike."""
-    irregular = _irregular().get(word)
-    if irregular is not None:
-        return irregular
-    if word in _vocabulary() or len(word) < 4:
+    """The base form of a lower-case English word: irregular forms by list, others by rule.
+
+    A rule whose result the lexicon has takes precedence. The base form of an unknown word may be odd, but is the same
+    for all its inflections.
+    """
+    if word in _irregular():
+        return _irregular()[word]
+    vocabulary = _vocabulary()
+    if word in vocabulary or len(word) < 4:
         return word
-    guesses = [
-        guess
-        for ending, instead in _ENDINGS
-        if word.endswith(ending) and not (ending == "s" and word.endswith(_KEPT_S))
-        for guess in _undoubled(word.removesuffix(ending) + instead)
-        if len(guess) > 1
-    ]
-    known = [guess for guess in guesses if guess in _vocabulary()]
-    if known:
-        return known[0]
+    for ending, replacement in _ENDINGS:
+        if word.endswith(ending) and not (ending == "s" and word.endswith(_KEPT_S)):
+            stem = word.removesuffix(ending) + replacement
+            if len(stem) > 1 and stem in vocabulary:
+                return stem
+            if len(stem) > 2 and stem[-1] == stem[-2] and stem[:-1] in vocabulary:
+                return stem[:-1]
     return _by_rule(word)
 
 
@@ -102,12 +99,6 @@ def _by_rule(word: str) -> str:
     return word
 
 
-def _undoubled(stem: str) -> Iterator[str]:
-    yield stem
-    if len(stem) > 2 and stem[-1] == stem[-2]:
-        yield stem[:-1]
-
-
 @cache
 def _irregular() -> Mapping[str, str]:
     forms = table("lemmas")["forms"]
@@ -117,58 +108,45 @@ def _irregular() -> Mapping[str, str]:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Every word that the lexicon has itself, and so is no inflected form."""
-    asked = (phrase for phrases in lists("asks", "asks").values() for phrase in phrases)
-    texts = [*_names(), *asked]
-    return frozenset(word for text in texts for word in re.findall(r"[a-z0-9]+", text)) | _irregular_bases()
-
-
-def _irregular_bases() -> frozenset[str]:
-    return frozenset(_irregular().values())
-
-
-def _names() -> Iterator[str]:
-    for several in lists("things").values():
-        yield from several
-    yield from lists("doings")["names"]
-    for section in ("relations", "numbers"):
-        yield from lists("qualities", section)["names"]
-    for several in lists("qualities", "dimensions").values():
-        yield from several
+    """The words of the lexicon, which are base forms."""
+    phrases = (phrase for phrases in lists("asks", "asks").values() for phrase in phrases)
+    texts = (*phrases, *(name for _, names, _ in _synonyms() for name in names))
+    return frozenset(word for text in texts for word in re.findall(r"[a-z0-9]+", text)) | set(_irregular().values())
 
 
 @cache
 def concepts() -> Mapping[tuple[str, ...], Concept]:
     """Every name of the lexicon in base forms, with its concept."""
-    found: dict[tuple[str, ...], Concept] = {}
-    for category, lines, dimension in _lines():
-        for line in lines:
-            names = [name.strip() for name in line.split(",")]
-            concept = Concept(names[0], category, dimension)
-            for name in names:
-                found.setdefault(tuple(lemma(word) for word in name.split()), concept)
-    return found
+    by_name: dict[tuple[str, ...], Concept] = {}
+    for category, names, dimension in _synonyms():
+        concept = Concept(names[0], category, dimension)
+        for name in names:
+            by_name.setdefault(tuple(lemma(word) for word in name.split()), concept)
+    return by_name
 
 
 @cache
 def readings() -> Mapping[str, frozenset[Category]]:
-    """Every category in which the lexicon has a concept's name: a drink is a thing, and something to do."""
-    found: dict[str, set[Category]] = {}
-    for category, lines, _ in _lines():
+    """The categories of each name: a drink is a thing and a doing."""
+    categories: dict[str, set[Category]] = {}
+    for category, names, _ in _synonyms():
+        for name in names:
+            categories.setdefault(name, set()).add(category)
+    return {name: frozenset(own) for name, own in categories.items()}
+
+
+def _synonyms() -> Iterator[tuple[Category, list[str], str]]:
+    """Each line of the lexicon: category, names, and dimension."""
+    tables = [
+        *((Category.THING, lines, group) for group, lines in lists("things").items()),
+        (Category.RELATION, lists("qualities", "relations")["names"], ""),
+        (Category.NUMBER, lists("qualities", "numbers")["names"], ""),
+        *((Category.QUALITY, lines, dimension) for dimension, lines in lists("qualities", "dimensions").items()),
+        (Category.DOING, lists("doings")["names"], ""),
+    ]
+    for category, lines, dimension in tables:
         for line in lines:
-            for name in line.split(","):
-                found.setdefault(name.strip(), set()).add(category)
-    return {name: frozenset(categories) for name, categories in found.items()}
-
-
-def _lines() -> Iterable[tuple[Category, list[str], str]]:
-    for group, lines in lists("things").items():
-        yield Category.THING, lines, group
-    yield Category.RELATION, lists("qualities", "relations")["names"], ""
-    yield Category.NUMBER, lists("qualities", "numbers")["names"], ""
-    for dimension, lines in lists("qualities", "dimensions").items():
-        yield Category.QUALITY, lines, dimension
-    yield Category.DOING, lists("doings")["names"], ""
+            yield category, [name.strip() for name in line.split(",")], dimension
 
 
 @cache
@@ -187,20 +165,20 @@ def words_of_prompts() -> frozenset[str]:
 
 @cache
 def words_of_asking() -> frozenset[str]:
-    """Base forms that tell a tool what to do with something, and so do not describe it."""
+    """Base forms of verbs that instruct a tool, and so do not describe an object."""
     return frozenset(lemma(word) for word in words_of("asks", "requests")["words"])
 
 
 @cache
 def vague_doings() -> frozenset[str]:
-    """Names of doings that tell no two questions apart."""
+    """Names of doings that do not distinguish two questions."""
     return frozenset(lists("doings")["vague"])
 
 
 @lru_cache(maxsize=4096)
 def kinds_of(name: str) -> frozenset[str]:
-    """Everything that a thing is a kind of, near and far."""
-    above = {kind for kind, several in _kinds().items() if name in several}
+    """The transitive hypernyms of a thing."""
+    above = {kind for kind, names in _kinds().items() if name in names}
     return frozenset(above).union(*(kinds_of(kind) for kind in above))
 
 
@@ -208,17 +186,17 @@ def kinds_of(name: str) -> frozenset[str]:
 def _kinds() -> Mapping[str, frozenset[str]]:
     kinds = table("things")["kinds"]
     assert isinstance(kinds, Mapping)
-    return {kind: frozenset(name.strip() for name in several.split(",")) for kind, several in kinds.items()}
+    return {kind: frozenset(name.strip() for name in names.split(",")) for kind, names in kinds.items()}
 
 
 @cache
-def makers_of_other_things() -> frozenset[str]:
-    """Words before a name that make something else of the thing ("toy car")."""
+def compound_modifiers() -> frozenset[str]:
+    """Words before a name that make it the name of something else ("toy car")."""
     return frozenset(lemma(word) for word in words_of("things", "compounds")["makes_another"])
 
 
 def may_be(wanted: Concept, given: Concept) -> bool:
-    """Whether what is named `given` may be what is `wanted`: a kind of it, or a person in some role."""
+    """Whether a `given` thing may be the `wanted` one: a kind of it, or a person in a role."""
     if wanted.name in kinds_of(given.name):
         return True
     return "roles" in {wanted.dimension, given.dimension} and bool(PERSONS & {wanted.name, given.name})
@@ -230,8 +208,8 @@ def are_related(first: Concept, second: Concept) -> bool:
 
 
 @cache
-def names_that_are_missing() -> tuple[str, ...]:
-    """Names of kinds that are no names of things: mistakes of the lexicon."""
+def undefined_kinds() -> tuple[str, ...]:
+    """Names of kinds that are no concepts: mistakes of the lexicon."""
     known = {concept.name for concept in concepts().values()}
-    every = {name for kind, several in _kinds().items() for name in (kind, *several)}
+    every = {name for kind, names in _kinds().items() for name in (kind, *names)}
     return tuple(sorted(every - known))

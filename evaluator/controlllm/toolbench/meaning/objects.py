@@ -1,7 +1,6 @@
-"""Whether a condition names the object or the action that is wanted, and no other, and not more."""
+"""Compares a condition with the name of the wanted object or action."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -9,8 +8,8 @@ from evaluator.controlllm.toolbench.meaning.frames import EXCLUDING, concepts_in
 from evaluator.controlllm.toolbench.meaning.lexicon import (
     Category,
     Concept,
+    compound_modifiers,
     lemma,
-    makers_of_other_things,
     may_be,
     words_of,
 )
@@ -33,13 +32,13 @@ _SEVERAL = re.compile(r" (?:and|or|as well as|plus) |[,;/&+]")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of an object: its head noun, what stands before it, and what after."""
+    """A parsed name of an object: its head noun with the words before and after it."""
 
     head: Concept
     before: frozenset[Concept]
     words_before: frozenset[str]
-    makers: frozenset[str]
-    """Those of them that make something else of the thing: a toy car is no car."""
+    modifiers: frozenset[str]
+    """Words before the head that make it something else: a toy car is no car."""
     after: tuple[str, ...]
     length: int
     """Words beside the head."""
@@ -49,15 +48,15 @@ class Name:
 def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozenset()) -> Finding:
     """Whether `given` names the object `wanted`.
 
-    Number, spelling, articles and synonyms do not matter. Beside the head noun it may have three words: those that
-    `wanted` has or the request has next to the object's name. Another thing ("walrus" for a dog), another attribute
-    ("purple", whatever the thing), several objects, an exclusion, or the kind of the thing ("animal" for a dog) make it
-    another condition. Undecided are words that the lexicon does not have, and kinds of what is wanted ("puppy").
+    Number, spelling, articles and synonyms do not matter. Beside the head noun it may have up to three words of
+    `wanted`, or of the request next to the object's name. Different are another object ("walrus" for a dog), another
+    attribute ("purple"), several objects, an exclusion, and a hypernym ("animal" for a dog). Undecided are words that
+    the lexicon does not have, and hyponyms ("puppy").
 
     Args:
         wanted: the object's name.
         given: the condition.
-        attributes: base forms of the words that the request has next to the object's name.
+        attributes: base forms of the words next to the object's name in the request.
     """
     lowered = given.lower()
     if names_file(given) or (_SEVERAL.search(lowered) and not _SEVERAL.search(wanted.lower())):
@@ -73,46 +72,36 @@ def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozen
 
 
 def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> Finding:
-    if given.makers - wanted.makers - attributes:
+    if given.modifiers - wanted.modifiers - attributes:
         return DIFFERENT
     extra = given.before - wanted.before
+    is_in_request = given.words_before <= wanted.words_before | attributes
     if wanted.head != given.head:
-        is_asked = _is_asked(given=given, wanted=wanted, attributes=attributes)
-        # Whatever the head is: no thing of that colour was asked for.
-        if not is_asked and any(one.category is Category.QUALITY for one in extra):
+        # Whatever the head is: the request names no object of that quality.
+        if not is_in_request and any(concept.category is Category.QUALITY for concept in extra):
             return DIFFERENT
-        return _compare_heads(wanted=wanted, given=given, is_asked=is_asked)
-    if extra and not _is_asked(given=given, wanted=wanted, attributes=attributes):
+        return _compare_heads(wanted=wanted, given=given, is_in_request=is_in_request)
+    if (extra and not is_in_request) or set(given.after) - set(wanted.after) - attributes:
         return DIFFERENT
-    if set(given.after) - set(wanted.after) - attributes:
+    if set(wanted.after) - set(given.after):
+        return Verdict.UNDECIDED, f"it omits “{' '.join(wanted.after)}”"
+    missing = wanted.before - given.before
+    if any(concept.category is Category.QUALITY for concept in missing):
         return DIFFERENT
-    if wanted.after and set(wanted.after) - set(given.after):
-        return Verdict.UNDECIDED, f"it leaves out “{' '.join(wanted.after)}”"
-    lacking = wanted.before - given.before
-    if any(one.category is Category.QUALITY for one in lacking):
-        return DIFFERENT
-    if lacking or wanted.makers - given.makers:
-        left_out = " ".join(sorted({one.name for one in lacking} | (wanted.makers - given.makers)))
-        return Verdict.UNDECIDED, f"it leaves out “{left_out}”"
-    return SAME
+    names = {concept.name for concept in missing} | (wanted.modifiers - given.modifiers)
+    return (Verdict.UNDECIDED, f"it omits “{' '.join(sorted(names))}”") if names else SAME
 
 
-def _is_asked(*, given: Name, wanted: Name, attributes: frozenset[str]) -> bool:
-    """Whether the request itself has every word that the condition has before the name."""
-    return given.words_before <= wanted.words_before | attributes
-
-
-def _compare_heads(*, wanted: Name, given: Name, is_asked: bool) -> Finding:
-    """Compare names with different heads. `is_asked`: whether the request has what stands before the given one."""
-    heads = wanted.head, given.head
-    if Category.UNKNOWN not in {head.category for head in heads}:
-        if may_be(wanted.head, given.head) and is_asked:
+def _compare_heads(*, wanted: Name, given: Name, is_in_request: bool) -> Finding:
+    """Compare names with different heads. `is_in_request`: whether the request has the words before the given head."""
+    if Category.UNKNOWN not in {wanted.head.category, given.head.category}:
+        if may_be(wanted.head, given.head) and is_in_request:
             return Verdict.UNDECIDED, f"a {given.head.name} is only one kind of {wanted.head.name}"
         return DIFFERENT
     if given.head.category is not Category.UNKNOWN:
-        # The request's word is rare. A name that the rules know is that of something else, or of its kind.
-        is_kind = bool(wanted.before) and given.head in wanted.before
-        return (Verdict.UNDECIDED, f"the rules do not know “{wanted.head.name}”") if is_kind else DIFFERENT
+        # The request's word is rare. A known name is that of another object or of a hypernym.
+        is_hypernym = given.head in wanted.before
+        return (Verdict.UNDECIDED, f"the rules do not know “{wanted.head.name}”") if is_hypernym else DIFFERENT
     return Verdict.UNDECIDED, f"the rules do not know whether “{given.head.name}” is “{wanted.head.name}”"
 
 
@@ -122,35 +111,25 @@ def _joined(name: str) -> str:
 
 @lru_cache(maxsize=16384)
 def name_of(text: str) -> Name | None:
-    """Read the name of an object; None if the text has none."""
-    sentence = f" {' '.join(base_forms(text))} "
-    whole = _without_place(sentence)
-    found = _PREPOSITION.search(whole)
-    front, after = (whole[: found.start()], whole[found.start() :]) if found and found.start() else (whole, "")
-    words = _plain(front.split())
+    """Parse the name of an object; None if the text has none."""
+    sentence = _IN_IMAGE.sub(" ", f" {' '.join(base_forms(text))} ")
+    preposition = _PREPOSITION.search(sentence)
+    split = preposition.start() if preposition and preposition.start() else len(sentence)
+    words, after = (
+        [word for word in part.split() if word not in _FILLERS] for part in (sentence[:split], sentence[split:])
+    )
     if not words:
         return None
-    read = concepts_in(words, plain=frozenset())
-    head, before = read[-1], read[:-1]
+    *before, head = concepts_in(words, plain=frozenset())
     words_before = frozenset(words[:-1] if before else ())
-    rest = _plain(after.split())
     return Name(
         head=head,
         before=frozenset(before),
         words_before=words_before,
-        makers=words_before & makers_of_other_things(),
-        after=tuple(rest),
-        length=len(words) - 1 + len(rest),
+        modifiers=words_before & compound_modifiers(),
+        after=tuple(after),
+        length=len(words) - 1 + len(after),
     )
-
-
-def _without_place(sentence: str) -> str:
-    """Without "in the image" at its end."""
-    return _IN_IMAGE.sub(" ", sentence)
-
-
-def _plain(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in _FILLERS]
 
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -161,25 +140,21 @@ _ACTION_FILLERS = words_of("plain_words", "actions")["fillers"]
 def compare_actions(wanted: str, given: str) -> Verdict:
     """Whether `given` names the wanted action; words such as "movement" or "training" do not count.
 
-    All wanted words must be there in some inflection; or the action itself and most of the others. Beside them there
-    may be three words; the whole request is no condition.
+    It must have all wanted words in any inflection, or the verb and most of the others, and at most three words more:
+    the whole request is no condition.
     """
     if names_file(given) or (EXCLUDING.search(given.lower()) and not EXCLUDING.search(wanted.lower())):
         return Verdict.DIFFERENT
     first, second = _forms(wanted), _forms(given)
     if not first or not second or len(_WORD.findall(given.lower())) > len(first) + MOST_BESIDE:
         return Verdict.DIFFERENT
-    if set(first) <= set(second) or _is_joined(first, second):
+    # "glassblowing" is "blowing glass".
+    compounds = {first[0] + first[1], first[1] + first[0]} if len(first) == 2 else set()
+    if set(first) <= set(second) or (len(second) == 1 and second[0] in compounds):
         return Verdict.SAME
     doing = {_stem(word) for word in _WORD.findall(wanted.lower()) if word.endswith("ing")}
     most = len(set(second)) * 3 >= len(set(first)) * 2
     return Verdict.of(set(second) < set(first) and doing <= set(second) and most)
-
-
-def _is_joined(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """`glassblowing` is `blowing glass`."""
-    joined = "".join(second)
-    return len(second) == 1 and len(first) == 2 and joined in {first[0] + first[1], first[1] + first[0]}
 
 
 def _forms(phrase: str) -> tuple[str, ...]:
@@ -189,5 +164,4 @@ def _forms(phrase: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
-    """A word without its inflection: playing, plays, played and play are one."""
     return lemma(word).removesuffix("e")

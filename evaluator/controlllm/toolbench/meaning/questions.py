@@ -1,8 +1,10 @@
-"""Whether two questions ask the same, two prompts show the same, and a text asks a tool for what is wanted."""
+"""Compares the meaning of questions, prompts and messages, and of texts with what a tool must be asked for."""
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
+from itertools import product
 
 from evaluator.controlllm.toolbench.meaning.frames import (
     Frame,
@@ -29,27 +31,27 @@ from evaluator.controlllm.toolbench.meaning.objects import compare_objects
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 
-_TELLING = frozenset({Category.QUALITY, Category.RELATION, Category.NUMBER})
-"""Without such a word, or with one more, it is another question."""
+_DISTINCTIVE = frozenset({Category.QUALITY, Category.RELATION, Category.NUMBER})
+"""Dropping or adding a word of these categories makes another question."""
 _PLACED = frozenset({Category.THING, Category.DOING, Category.RELATION, Category.UNKNOWN})
 _VERBS = frozenset({Category.DOING, Category.RELATION})
-_EITHER_WAY = frozenset({"next to", "opposite"})
-"""If the one is there from the other, so is the other from the one."""
+_SYMMETRIC = frozenset({"next to", "opposite"})
+"""Relations that hold in both directions."""
 _OF_THINGS = frozenset({"contents", "seen"})
 _NEAR = 0.5
 _MOST_APART = 2
-"""Two questions are near if they share half of their concepts at least, and the wanted one has two at most that the
-other has not: then what differs is what makes two questions of them."""
+"""Two questions are near if each shares at least half of its concepts, and the other lacks at most two of the wanted
+one's. The difference then makes them two questions."""
 _SUFFIXES = tuple(lists("lemmas")["suffixes"])
 _LEAST_STEM = 4
 
 
 @lru_cache(maxsize=65536)
 def compare_questions(wanted: str, given: str) -> Finding:
-    """Whether `given` asks what `wanted` asks: the same kind of question, the same thing asked, of the same target.
+    """Whether `given` has the meaning of `wanted`: the same kind of question, ask and target.
 
-    Dropping or adding a quality, a place relative to something, a number or an exclusion makes it another question.
-    Words that the lexicon does not have leave the verdict undecided.
+    Dropping or adding a quality, a relative place, a number or an exclusion makes it another question. Words that the
+    lexicon does not have leave the verdict undecided.
     """
     if base_forms(wanted) == base_forms(given):
         return SAME
@@ -57,10 +59,10 @@ def compare_questions(wanted: str, given: str) -> Finding:
 
 
 def compare_frames(*, wanted: Frame, given: Frame) -> Finding:
-    """Compare two questions that were read.
+    """Compare two parsed questions.
 
-    They differ only where the rules know it: where both speak of the same in other respects. Two questions without a
-    common word may be one question in other words.
+    They differ only if they are near and the rules know the difference: questions without a common word may be
+    paraphrases.
     """
     if given.says_nothing:
         return DIFFERENT
@@ -72,17 +74,12 @@ def compare_frames(*, wanted: Frame, given: Frame) -> Finding:
     )
     if wanted.is_negated != given.is_negated:
         return DIFFERENT if is_near else (Verdict.UNDECIDED, "only one of them excludes or denies something")
-    asked = _compare_asks(wanted=wanted, given=given, is_near=is_near)
-    told = _compare_content(missing=missing, extra=extra, is_near=is_near)
-    if Verdict.DIFFERENT in {asked[0], told[0]}:
+    asks = _compare_asks(wanted=wanted, given=given, is_near=is_near)
+    content = _compare_content(missing=missing, extra=extra, is_near=is_near)
+    if Verdict.DIFFERENT in {asks[0], content[0]}:
         return DIFFERENT
-    if asked[0] is Verdict.UNDECIDED or told[0] is Verdict.UNDECIDED:
-        return Verdict.UNDECIDED, told[1] or asked[1]
-    return _compare_order(wanted, given)
-
-
-def _compare_order(wanted: Frame, given: Frame) -> Finding:
-    """Compare questions that have the same words."""
+    if Verdict.UNDECIDED in {asks[0], content[0]}:
+        return Verdict.UNDECIDED, content[1] or asks[1]
     if is_reversed(wanted, given):
         return Verdict.UNDECIDED, "it is not clear who does it to whom"
     for thing, place in wanted.places.items():
@@ -91,9 +88,9 @@ def _compare_order(wanted: Frame, given: Frame) -> Finding:
     return SAME
 
 
-def _share(content: tuple[Concept, ...], own: list[Concept]) -> float:
+def _share(content: tuple[Concept, ...], unshared: list[Concept]) -> float:
     """Share of the concepts that both have."""
-    return 1 - len(own) / len(content) if content else 1.0
+    return 1 - len(unshared) / len(content) if content else 1.0
 
 
 def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
@@ -106,8 +103,8 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
     if first & second:
         return Verdict.UNDECIDED, words
     if first and second:
-        is_alike = any(alike().get(one, frozenset()) & second for one in first)
-        # Where only a weak ask is found, the phrase that asks may be one that the rules do not know.
+        is_alike = any(alike().get(ask, frozenset()) & second for ask in first)
+        # If only a weak ask was matched, the rules may not know the phrase that asks.
         is_alike |= (first <= weak_asks() or second <= weak_asks()) and wanted.is_yes_or_no == given.is_yes_or_no
         return (Verdict.UNDECIDED, words) if is_alike else unlike
     if (first or second) <= _OF_THINGS and is_near and wanted.is_yes_or_no == given.is_yes_or_no:
@@ -119,9 +116,9 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
 
 
 def _ask_by_doing(first: Frame, second: Frame) -> bool:
-    """Whether only the first asks for what somebody does something to or with ("What does the dog eat?")."""
-    own = [one for one in first.content if one not in second.content]
-    return not first.asks and any(one.category is Category.DOING for one in own)
+    """Whether only the first asks for the object of a verb ("What does the dog eat?")."""
+    unshared = (concept for concept in first.content if concept not in second.content)
+    return not first.asks and any(concept.category is Category.DOING for concept in unshared)
 
 
 def _words(asks: frozenset[str]) -> str:
@@ -131,20 +128,27 @@ def _words(asks: frozenset[str]) -> str:
 def _compare_content(*, missing: list[Concept], extra: list[Concept], is_near: bool) -> Finding:
     if not missing and not extra:
         return SAME
-    left = (*missing, *extra)
-    is_known = all(one.category is not Category.UNKNOWN for one in left)
-    if is_known and any(_are_two_things(one, other) for one in missing for other in extra):
+    unshared = (*missing, *extra)
+    is_known = _are_known(unshared)
+    pairs = list(product(missing, extra))
+    if is_known and any(_are_two_things(first, second) for first, second in pairs):
         return DIFFERENT
-    if is_near and any(_exclude(one, other) for one in missing for other in extra):
+    if is_near and any(_exclude(first, second) for first, second in pairs):
         return DIFFERENT
-    if is_near and is_known and (not missing or not extra) and any(one.category in _TELLING for one in left):
+    is_distinctive = any(concept.category in _DISTINCTIVE for concept in unshared)
+    if is_near and is_known and is_distinctive and not pairs:
         return DIFFERENT
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
 
 
 def not_understood(*, missing: list[Concept], extra: list[Concept]) -> str:
-    """Which phrases leave it undecided, from what only the wanted text says and what only the given one does."""
-    if unknown := [one for one in (*missing, *extra) if one.category is Category.UNKNOWN]:
+    """The phrases that leave a comparison undecided.
+
+    Args:
+        missing: concepts of the wanted text only.
+        extra: concepts of the given text only.
+    """
+    if unknown := [concept for concept in (*missing, *extra) if concept.category is Category.UNKNOWN]:
         return f"the rules do not know {_quoted(unknown)}"
     if not extra:
         return f"it does not say {_quoted(missing)}"
@@ -154,7 +158,7 @@ def not_understood(*, missing: list[Concept], extra: list[Concept]) -> str:
 
 
 def _quoted(concepts: list[Concept]) -> str:
-    return ", ".join(f"“{one.name}”" for one in concepts[:4])
+    return ", ".join(f"“{concept.name}”" for concept in concepts[:4])
 
 
 def _are_two_things(first: Concept, second: Concept) -> bool:
@@ -163,10 +167,11 @@ def _are_two_things(first: Concept, second: Concept) -> bool:
 
 
 def _exclude(first: Concept, second: Concept) -> bool:
-    """Whether two concepts, each in one question only, make two questions of them."""
+    """Whether two questions differ because each has one of these concepts."""
     if first.category is second.category is Category.QUALITY:
         return first.dimension == second.dimension
-    shared = _readings(first) & _readings(second)
+    both = [readings().get(concept.name, frozenset({concept.category})) for concept in (first, second)]
+    shared = both[0] & both[1]
     if shared & {Category.RELATION, Category.NUMBER} or (
         Category.DOING in shared and vague_doings().isdisjoint({first.name, second.name})
     ):
@@ -175,23 +180,24 @@ def _exclude(first: Concept, second: Concept) -> bool:
     return first.category is second.category is Category.THING and not is_role and not are_related(first, second)
 
 
-def _readings(concept: Concept) -> frozenset[Category]:
-    return readings().get(concept.name, frozenset({concept.category}))
-
-
 def left_over(wanted: tuple[Concept, ...], given: tuple[Concept, ...]) -> tuple[list[Concept], list[Concept]]:
-    """What only the wanted and only the given one says. Unknown words of one stem are the same, and so are a word and
-    its parts ("salt shaker")."""
-    stems = {_stem(one.name) for one in given}, {_stem(one.name) for one in wanted}
-    missing = [one for one in wanted if one not in given and not _has_stem(one, stems[0])]
-    extra = [one for one in given if one not in wanted and not _has_stem(one, stems[1])]
-    if "".join(one.name for one in missing) == "".join(one.name for one in extra):
+    """The concepts of only the wanted and of only the given text.
+
+    Unknown words of one stem are equal, and so are a word and its parts ("salt shaker").
+    """
+
+    def unshared(concepts: tuple[Concept, ...], others: tuple[Concept, ...]) -> list[Concept]:
+        stems = {_stem(other.name) for other in others}
+        return [
+            concept
+            for concept in concepts
+            if concept not in others and (concept.category is Category.NUMBER or _stem(concept.name) not in stems)
+        ]
+
+    missing, extra = unshared(wanted, given), unshared(given, wanted)
+    if "".join(concept.name for concept in missing) == "".join(concept.name for concept in extra):
         return [], []
     return missing, extra
-
-
-def _has_stem(concept: Concept, stems: set[str]) -> bool:
-    return concept.category is not Category.NUMBER and _stem(concept.name) in stems
 
 
 @lru_cache(maxsize=16384)
@@ -203,66 +209,71 @@ def _stem(word: str) -> str:
 
 
 def is_reversed(wanted: Frame, given: Frame) -> bool:
-    """Whether things change places around what one does to the other, or where it is from the other; or whether only
-    one of the questions is in the passive, or what is done is done to, about or with."""
+    """Whether subject and object of a verb or relation change places, or may do so.
+
+    They may if only one question is in the passive, or if the verbs have different particles (talk to, talk about).
+    """
     if wanted.particles and given.particles and wanted.particles != given.particles:
         return True
     if not (wanted.has_verb or given.has_verb):
         return _is_inverted(wanted, given)
     if wanted.is_passive != given.is_passive or _is_inverted(wanted, given):
         return True
-    common = [one for one in wanted.content if one in given.content and one.category in _PLACED]
+    common = [concept for concept in wanted.content if concept in given.content and concept.category in _PLACED]
     return _sides(wanted, common) != _sides(given, common)
 
 
 def _is_inverted(wanted: Frame, given: Frame) -> bool:
-    """Whether one asks who does it, and the other whom it is done to."""
+    """Whether one question asks for the subject of a verb and the other for its object."""
     if wanted.asks - {"who"} or None in {wanted.asks_for_subject, given.asks_for_subject}:
         return False
     return wanted.asks_for_subject != given.asks_for_subject
 
 
 def _sides(frame: Frame, common: list[Concept]) -> list[frozenset[Concept]]:
-    """The things before, between and after what is done; each of them in order where the rules know no verb."""
-    placed = [one for one in frame.content if one in common and one.name not in _EITHER_WAY]
-    if not any(one.category in _VERBS for one in placed):
-        return [frozenset({one}) for one in placed]
+    """The concepts before, between and after the verbs; each one by itself if there is no known verb."""
+    placed = [concept for concept in frame.content if concept in common and concept.name not in _SYMMETRIC]
+    if not any(concept.category in _VERBS for concept in placed):
+        return [frozenset({concept}) for concept in placed]
     sides: list[set[Concept]] = [set()]
-    for one in placed:
-        if one.category in _VERBS:
-            sides += [{one}, set()]
+    for concept in placed:
+        if concept.category in _VERBS:
+            sides += [{concept}, set()]
         else:
-            sides[-1].add(one)
+            sides[-1].add(concept)
     return [frozenset(side) for side in sides if side]
 
 
 LONG = 25
-"""Words from which on a text is compared as a whole; shorter ones as questions."""
+"""Texts with more words are compared by their share of concepts; shorter ones as questions."""
 MOST_AROUND = 12
-"""Words that may stand around a text that is repeated as it is ("Please answer this question: ...")."""
+"""Most words before and after a verbatim copy of a text ("Please answer this question: ...")."""
 LEAST_SHARE = 0.4
-"""Share of the wanted concepts below which a text is another one, above which it is undecided."""
+"""Share of the wanted concepts below which a text is different, and from which it is undecided."""
 _NEEDED = frozenset({Category.THING, Category.NUMBER, Category.DOING})
 _DISTINCT = frozenset({"colour", "size", "age", "modernity", "side", "heat", "brightness"})
 
 
 @lru_cache(maxsize=65536)
 def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()) -> Finding:
-    """Whether a prompt asks for the picture that is wanted: everything that it is to show, and nothing else but what
-    the request itself speaks of.
+    """Whether a prompt describes the wanted picture: all its content, and nothing else but words of the request.
 
     Args:
-        wanted: what the picture is to show.
+        wanted: the description of the picture.
         given: the prompt.
         asked: base forms of all words of the request.
     """
     if base_forms(wanted) == base_forms(given):
         return SAME
-    first, second = _shown(wanted), _shown(given)
+    first, second = _prompt_concepts(wanted), _prompt_concepts(given)
     missing, extra = left_over(first, second)
-    extra = [one for one in extra if not set(one.name.split()) <= asked]
-    # A puppy may be the dog that is wanted, a walrus is not.
-    unmet = [one for one in missing if not any(are_related(one, other) or may_be(one, other) for other in extra)]
+    extra = [concept for concept in extra if not set(concept.name.split()) <= asked]
+    # A puppy may be the wanted dog, a walrus may not.
+    unmet = [
+        concept
+        for concept in missing
+        if not any(are_related(concept, other) or may_be(concept, other) for other in extra)
+    ]
     if first and len(unmet) == len(first):
         return DIFFERENT
     if frame_of(wanted).is_negated != frame_of(given).is_negated:
@@ -270,8 +281,9 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
     if not missing and not extra:
         is_clear = not is_reversed(frame_of(wanted), frame_of(given))
         return SAME if is_clear else (Verdict.UNDECIDED, "it is not clear who does it to whom")
-    is_told_otherwise = any(one.category in {Category.UNKNOWN, Category.DOING} for one in extra)
-    if not is_told_otherwise and any(one.category in _NEEDED or one.dimension in _DISTINCT for one in unmet):
+    may_paraphrase = any(concept.category in {Category.UNKNOWN, Category.DOING} for concept in extra)
+    is_needed = any(concept.category in _NEEDED or concept.dimension in _DISTINCT for concept in unmet)
+    if is_needed and not may_paraphrase:
         return DIFFERENT
     if 1 - len(unmet) / max(len(first), 1) < LEAST_SHARE:
         return DIFFERENT
@@ -279,20 +291,20 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=16384)
-def _shown(text: str) -> tuple[Concept, ...]:
+def _prompt_concepts(text: str) -> tuple[Concept, ...]:
     plain = plain_words() | words_of_prompts()
     return tuple(dict.fromkeys(concepts_in(base_forms(text), plain=plain)))
 
 
 def compare_verbatim(wanted: str, given: str) -> Verdict:
-    """Whether a text is handed on as the request gives it: with the same words, whatever quotes are around them."""
+    """Whether a text is copied verbatim, except for spaces and surrounding quotation marks."""
     first, second = (" ".join(text.strip(" \t\n\"'“”„").split()) for text in (wanted, given))
     return Verdict.of(first == second)
 
 
 @lru_cache(maxsize=65536)
 def compare_texts(wanted: str, given: str) -> Finding:
-    """Whether a text asks a language model for what is wanted."""
+    """Whether a message to a language model has the wanted meaning."""
     first, second = base_forms(wanted), base_forms(given)
     if first == second:
         return SAME
@@ -310,7 +322,9 @@ def compare_texts(wanted: str, given: str) -> Finding:
 
 
 _REMOVAL = re.compile(r"^(?:.*? )?(?:<removing>|without) (?P<object>.+?)(?: from .*| in .*| of .*)?$")
-_MADE_GOOD = re.compile(r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$")
+_RESTORATION = re.compile(
+    r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$"
+)
 _OTHER_CHANGES = re.compile(r"\b(?:add|insert|keep|only|not|except|but|instead|replace|change|turn)\b")
 _SEEKING = re.compile(
     r"^(?:please |can you |could you )*(?:find|locate|detect|ground|where be|show(?: me)?|highlight|mark|look for"
@@ -321,7 +335,7 @@ _LISTS = frozenset({"contents", "seen"})
 
 
 class Intent(StrEnum):
-    """What is asked of a model that takes a text."""
+    """What a text asks a model for."""
 
     COUNT = "count"
     PRESENCE = "presence"
@@ -336,51 +350,40 @@ _ABOUT_OBJECTS = {Intent.COUNT: "how many {}", Intent.PRESENCE: "is there a {}"}
 
 @lru_cache(maxsize=65536)
 def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[str] = frozenset()) -> Finding:
-    """Whether a text asks for this, about an object.
+    """Whether a text has an intent, about an object.
 
     Args:
-        text: what the plan says.
-        intent: what is to be asked.
-        about: the object; for a list one that is asked for besides; empty: none.
-        attributes: base forms of the words that the request has next to the object's name.
+        text: the plan's text.
+        intent: the required intent.
+        about: the object; for a list, an object that the text may mention; empty: none.
+        attributes: base forms of the words next to the object's name in the request.
     """
     if intent is Intent.GROUND:
-        sought = _SEEKING.sub("", " ".join(base_forms(text)))
-        return DIFFERENT if names_file(text) else compare_objects(about, sought, attributes)
+        name = _SEEKING.sub("", " ".join(base_forms(text)))
+        return DIFFERENT if names_file(text) else compare_objects(about, name, attributes)
     if intent is Intent.REMOVE:
-        return _compare_removal(text=text, about=about, attributes=attributes)
+        sentence = _RESTORATION.sub("", polite_removed(" ".join(base_forms(text))))
+        match = _REMOVAL.match(" ".join(with_asks(sentence).split()))
+        if match is None or _OTHER_CHANGES.search(sentence):
+            return DIFFERENT
+        return compare_objects(about, match["object"], attributes)
     given = frame_of(text)
     if intent in _ABOUT_OBJECTS:
-        return _compare_about_object(wanted=frame_of(_ABOUT_OBJECTS[intent].format(about)), given=given)
-    return _compare_open(given=given, about=about, asks=_LISTS if intent is Intent.LIST else _OPEN)
-
-
-def _compare_about_object(*, wanted: Frame, given: Frame) -> Finding:
-    is_other = given.content and not set(given.content) & set(wanted.content)
-    if is_other and all(one.category is not Category.UNKNOWN for one in given.content):
-        # The request's word may be rare; the rules know what is asked about instead.
-        return DIFFERENT
-    return compare_frames(wanted=wanted, given=given)
-
-
-def _compare_open(*, given: Frame, about: str, asks: frozenset[str]) -> Finding:
-    """Compare a question about a whole picture."""
-    if not given.asks or not given.asks <= asks:
+        wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
+        if given.content and not set(given.content) & set(wanted.content) and _are_known(given.content):
+            # The request's word may be rare, but the rules know all objects of the text.
+            return DIFFERENT
+        return compare_frames(wanted=wanted, given=given)
+    if not given.asks or not given.asks <= (_LISTS if intent is Intent.LIST else _OPEN):
         return DIFFERENT
     if given.is_negated:
         return Verdict.UNDECIDED, "it excludes or denies something"
-    besides = frame_of(about).content if about else ()
-    content = tuple(one for one in given.content if one not in besides)
+    mentioned = frame_of(about).content if about else ()
+    content = [concept for concept in given.content if concept not in mentioned]
     if not content:
         return SAME
-    if all(one.category is not Category.UNKNOWN for one in content):
-        return DIFFERENT
-    return Verdict.UNDECIDED, not_understood(missing=[], extra=list(content))
+    return DIFFERENT if _are_known(content) else (Verdict.UNDECIDED, not_understood(missing=[], extra=content))
 
 
-def _compare_removal(*, text: str, about: str, attributes: frozenset[str]) -> Finding:
-    sentence = _MADE_GOOD.sub("", polite_removed(" ".join(base_forms(text))))
-    if _OTHER_CHANGES.search(sentence):
-        return DIFFERENT
-    found = _REMOVAL.match(" ".join(with_asks(sentence).split()))
-    return DIFFERENT if found is None else compare_objects(about, found["object"], attributes)
+def _are_known(concepts: Iterable[Concept]) -> bool:
+    return all(concept.category is not Category.UNKNOWN for concept in concepts)

@@ -6,21 +6,20 @@ from enum import IntEnum
 
 
 class Verdict(IntEnum):
-    """Whether two texts mean the same. Ordered, so that `min` is "and" and `max` is "or"."""
+    """Whether two texts have the same meaning. Ordered, so that `min` is "and" and `max` is "or"."""
 
     DIFFERENT = 0
     UNDECIDED = 1
-    """The rules do not know."""
     SAME = 2
 
     @staticmethod
     def of(is_same: bool) -> "Verdict":
-        """The verdict that a decided rule gives."""
+        """The verdict of a rule that is never undecided."""
         return Verdict.SAME if is_same else Verdict.DIFFERENT
 
 
 Finding = tuple[Verdict, str]
-"""A verdict, and where it is undecided which phrase was not understood."""
+"""A verdict, and if undecided the phrase that was not understood."""
 DIFFERENT: Finding = (Verdict.DIFFERENT, "")
 SAME: Finding = (Verdict.SAME, "")
 
@@ -32,37 +31,37 @@ class Pair:
     kind: str
     """`question`, `prompt`, `object` or `action`."""
     wanted: str
-    """What the request wants."""
+    """The text of the goal."""
     given: str
-    """What the plan says."""
+    """The text of the plan."""
     why: str
-    """Which phrase was not understood, as a sentence without a full stop."""
+    """The phrase that was not understood, as a sentence without a full stop."""
 
 
 Settle = Callable[[Pair], Verdict]
-"""Settles a pair on which the rules are undecided; `UNDECIDED` leaves it so."""
+"""Settles a pair on which the rules are undecided, or returns `UNDECIDED`."""
 
 
-def leave_undecided(pair: Pair) -> Verdict:  # noqa: ARG001 - it settles none
+def leave_undecided(pair: Pair) -> Verdict:  # noqa: ARG001 - the same for every pair
     """Settle no pair: the rules alone decide."""
     return Verdict.UNDECIDED
 
 
 def every(verdicts: Iterable[Verdict]) -> Verdict:
-    """SAME if all are; DIFFERENT as soon as one is."""
-    found = Verdict.SAME
+    """The lowest verdict; stops at the first DIFFERENT."""
+    lowest = Verdict.SAME
     for verdict in verdicts:
-        found = min(found, verdict)
-        if found is Verdict.DIFFERENT:
+        lowest = min(lowest, verdict)
+        if lowest is Verdict.DIFFERENT:
             break
-    return found
+    return lowest
 
 
 def some(verdicts: Iterable[Verdict]) -> Verdict:
-    """SAME as soon as one is; DIFFERENT if all are."""
-    found = Verdict.DIFFERENT
+    """The highest verdict; stops at the first SAME."""
+    highest = Verdict.DIFFERENT
     for verdict in verdicts:
-        found = max(found, verdict)
-        if found is Verdict.SAME:
+        highest = max(highest, verdict)
+        if highest is Verdict.SAME:
             break
-    return found
+    return highest

@@ -1,9 +1,8 @@
-"""`toolmini`: 120 requests of ControlLLM's kind, made here, for when nothing was fetched.
+"""`toolmini`: 120 bundled requests in the style of ControlLLM's, ten for each of the twelve groups of Tool100.
 
-Ten requests for each of the twelve groups of Tool100. Every request is a wording of this repository with things, files
-and scenes put in (`toolmini.toml`); its gold decomposition has the form, the types and the domains of ControlLLM's
-files (`acts.toml`). All choices follow from a fixed seed and the request's own key, so adding a wording to one group
-changes no other.
+Every request is a wording with objects, files and scenes filled in (`toolmini.toml`). Its gold decomposition has the
+form, types and domains of ControlLLM's files (`acts.toml`). All choices follow from a fixed seed and the request's key,
+so adding a wording to one group changes no other.
 """
 
 import hashlib
@@ -36,12 +35,12 @@ _ACTS = table(Path(__file__).with_name("acts.toml"))
 _TABLE = table(Path(__file__).with_name("toolmini.toml"))
 _WORDS: Mapping[str, Sequence[Any]] = _TABLE["words"]
 GROUPS: Mapping[str, Sequence[Any]] = _TABLE["groups"]
-"""Sentences of the requests, by group. A group with fewer than ten wordings uses each of them again."""
+"""Sentences of the requests, by group. A group with fewer than ten wordings repeats them."""
 
 
 @dataclass(slots=True)
 class Gold:
-    """A decomposition that grows, and the number of calls of the smallest plan that goes its way."""
+    """Builder of a gold decomposition; `calls` counts the calls of the shortest plan that follows it."""
 
     subtasks: list[dict[str, JsonValue]] = field(default_factory=list)
     calls: int = 0
@@ -50,51 +49,51 @@ class Gold:
         """Add the subtasks of an act.
 
         Args:
-            name: of the act in `acts.toml`.
+            name: name of the act in `acts.toml`.
             slots: texts for the slots of its descriptions and arguments.
-            calls: tool calls of a plan for each subtask, instead of those of the act.
+            calls: tool calls for each subtask, instead of those of the act.
 
         Returns:
             The placeholder of the last result.
         """
-        made = ""
+        result = ""
         for subtask in _ACTS[name]:
-            texts = {**slots, "made": made}
+            texts = {**slots, "made": result}
             if "use" in subtask:
                 changed = {slot: text.format(**texts) for slot, text in subtask.items() if slot not in {"use", "calls"}}
-                made = self.act(subtask["use"], {**texts, **changed}, calls=subtask.get("calls"))
+                result = self.act(subtask["use"], {**texts, **changed}, calls=subtask.get("calls"))
             else:
-                made = self.add(
+                result = self.add(
                     description=subtask["description"].format(**texts),
                     domains=subtask["domains"],
                     args={kind.format(**texts): value.format(**texts) for kind, value in subtask["takes"].items()},
                     gives=subtask["gives"].format(**texts),
                     calls=subtask["calls"] if calls is None else calls,
                 )
-        return made
+        return result
 
     def add(self, *, description: str, domains: list[str], args: dict[str, str], gives: str, calls: int) -> str:
-        """Add a subtask; it depends on those whose results it takes.
+        """Add a subtask, which depends on those whose results it takes.
 
         Args:
-            description: what is to be done, in words.
-            domains: kinds of tools that do it.
+            description: the task in words.
+            domains: domains of the tools for it.
             args: value by resource type, in order.
             gives: resource type of the result.
-            calls: tool calls that a plan makes for it that goes this way.
+            calls: tool calls for it in a plan that follows the decomposition.
 
         Returns:
             The placeholder of its result.
         """
         number = len(self.subtasks)
-        needed: list[JsonValue] = [int(match[1]) for value in args.values() if (match := _PLACEHOLDER.fullmatch(value))]
+        makers: list[JsonValue] = [int(match[1]) for value in args.values() if (match := _PLACEHOLDER.fullmatch(value))]
         result = f"<GENERATED>-{number}"
         self.subtasks.append(
             {
                 "description": description,
                 "task": list(domains),
                 "id": number,
-                "dep": needed or [-1],
+                "dep": makers or [-1],
                 "args": [{"type": kind, "value": value} for kind, value in args.items()],
                 "returns": [{"type": gives, "value": result}],
             }
@@ -103,37 +102,37 @@ class Gold:
         return result
 
     def text(self) -> str:
-        """The decomposition as the benchmark's files write it."""
+        """The decomposition in the format of the benchmark's files."""
         return f"<Solution>{json.dumps(self.subtasks, ensure_ascii=False)}</Solution>"
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """What is put into one sentence of a request. The same key and number always give the same."""
+    """Texts for the slots of one sentence of a request, deterministic for seed, key and number."""
 
     key: str
     number: int = 0
-    """Which sentence of the request."""
+    """Index of the sentence in the request."""
     files_of: int | None = None
-    """The sentence whose files this one speaks of, or None for its own."""
+    """Index of the sentence whose files this one is about; None: its own."""
     seed: str = SEED
-    """That of the public requests, or the secret one of hidden requests."""
+    """The public seed, or the secret seed of hidden requests."""
 
     def pick(self, slot: str, items: Sequence[Item]) -> Item:
-        """One of `items`, the same whenever it is asked."""
+        """One of `items`, always the same for a slot."""
         digest = hashlib.sha256(f"{self.seed} {self.key} {self.number} {slot}".encode()).digest()
         return items[int.from_bytes(digest[:8], "big") % len(items)]
 
     def image(self, which: int = 0) -> str:
-        """The name of the image; different for each `which` and each sentence."""
+        """The name of an image, distinct for each `which` and each sentence."""
         return f"{self._stem(which)}.png"
 
     def video(self, which: int = 0) -> str:
-        """The name of the video."""
+        """The name of a video."""
         return f"{self._stem(which)}.mp4"
 
     def file_of(self, kind: str) -> str:
-        """The name of a given mask or map."""
+        """The name of a mask or map."""
         return f"{self._stem(0)}_{kind}.png"
 
     def _stem(self, which: int) -> str:
@@ -142,7 +141,7 @@ class Fill:
         return f"{owner.pick(f'place {which}', _WORDS['places'])}_{serial:03d}"
 
     def about_same_file(self, count: int) -> list["Fill"]:
-        """Fills of sentences that speak of this one's files, each with things of its own."""
+        """Fills of sentences about the same files, each with its own objects."""
         return [replace(self, number=self.number + 10 + index, files_of=self.number) for index in range(count)]
 
     def slots(self) -> dict[str, str]:
@@ -172,7 +171,7 @@ def sentences_of(request: Any) -> list[Any]:
 
 
 def paraphrases(requests: Iterable[Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Wordings of a table with the other words for them."""
+    """Wordings of a table with their paraphrases."""
     for request in requests:
         if isinstance(request, Mapping):
             yield from paraphrases(request["one_image"])
@@ -183,19 +182,19 @@ def paraphrases(requests: Iterable[Any]) -> Iterator[tuple[str, tuple[str, ...]]
 
 
 PARAPHRASES = Rewording(dict(itertools.chain.from_iterable(paraphrases(group) for group in GROUPS.values())))
-"""Other words for the sentences of toolmini's requests, with the same slots and the same goals."""
+"""Paraphrases of the sentences of toolmini's requests, with the same slots and goals."""
 
 
 @cache
 def toolmini_tasks() -> tuple[RawTask, ...]:
-    """The requests with their gold decompositions and levels, always the same."""
+    """The public requests with their gold decompositions and levels."""
     return tuple(request_of(group=group, index=index, seed=SEED) for group in GROUPS for index in range(PER_GROUP))
 
 
 def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
-    """Requests with the keys, groups, forms and levels of the public ones, about other things, files and scenes.
+    """Requests with the keys, groups, forms and levels of the public ones, about other objects, files and scenes.
 
-    None reads like a public one. Always the same for the same seed.
+    No text equals a public one. Deterministic for a seed.
     """
     public = {task.instruction for task in toolmini_tasks()}
     return tuple(
@@ -210,27 +209,21 @@ def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
 
 
 def request_of(*, group: str, index: int, seed: str) -> RawTask:
-    """One request of a group, about the things that seed and key choose."""
+    """One request of a group; seed and key choose its objects."""
     key = f"{group}/{index}"
     gold = Gold()
     sentences = sentences_of(GROUPS[group][index % len(GROUPS[group])])
     texts = [_write(row, Fill(key=key, number=number, seed=seed), gold) for number, row in enumerate(sentences)]
-    return RawTask(
-        key=key,
-        group=group,
-        instruction=" ".join(texts),
-        output=gold.text(),
-        level=level_of_plan(gold.calls),
-    )
+    level = level_of_plan(gold.calls)
+    return RawTask(key=key, group=group, instruction=" ".join(texts), output=gold.text(), level=level)
 
 
 def _write(sentence: Any, fill: Fill, gold: Gold) -> str:
-    """Write a sentence, and add its subtasks to the gold."""
+    """The text of a sentence; adds its subtasks to the gold."""
     if isinstance(sentence, Mapping):
         inner = sentence["one_image"]
-        return " ".join(
-            _write(row, own, gold) for row, own in zip(inner, fill.about_same_file(len(inner)), strict=True)
-        )
+        fills = fill.about_same_file(len(inner))
+        return " ".join(_write(row, own, gold) for row, own in zip(inner, fills, strict=True))
     act, wording, *_ = sentence
     if act == "answer" and fill.seed != SEED:
         wording = fill.pick("wording of a question", _WORDS["questions"])

@@ -1,7 +1,7 @@
-"""What is wrong with requests of the released files, rule by rule. Nothing is mended or left out: it is flagged.
+"""Flags defects of requests in the released files; nothing is corrected or removed.
 
-Each rule looks at one request only. Those that excuse a planner from answering, because no plan could be right or
-the gold is not what its form promises, keep the request out of the split `active`; all stay in the split `all`.
+Each rule looks at one request. Defects that excuse a planner, because no plan can be right or the gold is malformed,
+exclude the request from the split `active`; the split `all` has every request.
 """
 
 import json
@@ -25,109 +25,79 @@ class Rule:
 
     name: str
     description: str
-    """What is wrong, as a phrase."""
+    """The defect, as a phrase."""
     excludes: bool
-    """Whether a request with it is kept out of the split `active`."""
-    holds: Callable[[RawTask, Decomposition | None], bool]
-    """Whether a request has it, given its gold decomposition, or None where there is none or nobody can read it."""
+    """Whether it excludes a request from the split `active`."""
+    holds: Callable[[RawTask, tuple[Subtask, ...] | None], bool]
+    """Whether a request has it, given the subtasks of its gold; None if there is none or it cannot be parsed."""
 
 
-def _is_deprecated(raw: RawTask, gold: Decomposition | None) -> bool:
-    del gold
-    return raw.deprecated
-
-
-def _is_no_json(raw: RawTask, gold: Decomposition | None) -> bool:
-    del gold
+def _is_no_json(raw: RawTask) -> bool:
     if raw.output is None:
         return False
-    found = _TAGS.fullmatch(raw.output)
+    match = _TAGS.fullmatch(raw.output)
     try:
-        return found is None or not isinstance(json.loads(found[1]), list)
+        return match is None or not isinstance(json.loads(match[1]), list)
     except (ValueError, RecursionError):
         return True
 
 
-def _is_unreadable(raw: RawTask, gold: Decomposition | None) -> bool:
-    return raw.output is not None and gold is None
+def _is_unreachable(subtask: Subtask) -> bool:
+    return subtask.domains == ("image-editing",) and [argument.type for argument in subtask.args] == ["bbox"]
 
 
-def _is_unreachable(raw: RawTask, gold: Decomposition | None) -> bool:
-    del raw
+def _needs_mask_image(subtask: Subtask) -> bool:
+    takes_mask = any(argument.type == "mask" for argument in subtask.args)
+    return takes_mask and _KEEPING.search(subtask.description) is not None
+
+
+def _has_context_file(subtask: Subtask, *, text: str) -> bool:
     return any(
-        subtask.domains == ("image-editing",) and [argument.type for argument in subtask.args] == ["bbox"]
-        for subtask in _subtasks(gold)
-    )
-
-
-def _has_mangled_name(raw: RawTask, gold: Decomposition | None) -> bool:
-    del gold
-    return _GLUED.search(raw.instruction) is not None
-
-
-def _needs_mask_image(raw: RawTask, gold: Decomposition | None) -> bool:
-    del raw
-    return any(
-        any(argument.type == "mask" for argument in subtask.args) and _KEEPING.search(subtask.description) is not None
-        for subtask in _subtasks(gold)
-    )
-
-
-def _has_context_file(raw: RawTask, gold: Decomposition | None) -> bool:
-    return any(
-        not _names(text=raw.instruction, file=argument.value)
-        for subtask in _subtasks(gold)
+        # A part of a longer name does not count.
+        re.search(rf"(?<![\w\-]){re.escape(argument.value)}(?!\w)", text) is None
         for argument in subtask.args
         if argument.type != "text" and _GENERATED.fullmatch(argument.value) is None
     )
 
 
-def _has_wrong_reference(raw: RawTask, gold: Decomposition | None) -> bool:
-    """Copies of a chain for several files often go on taking the first file's result."""
-    del raw
-    before: dict[int, frozenset[int]] = {}
+def _has_wrong_reference(subtasks: tuple[Subtask, ...]) -> bool:
+    """Copies of a chain for several files often still take the result for the first file."""
+    ancestors: dict[int, frozenset[int]] = {}
     kinds: dict[tuple[int, str], str] = {}
-    for subtask in _subtasks(gold):
-        needed = frozenset(subtask.dependencies).union(*(before.get(one, frozenset()) for one in subtask.dependencies))
+    for subtask in subtasks:
+        own = frozenset(subtask.dependencies)
+        own = own.union(*(ancestors.get(dependency, frozenset()) for dependency in own))
         for argument in subtask.args:
-            makers = [(one, argument.value) for one in needed if (one, argument.value) in kinds]
-            if _GENERATED.fullmatch(argument.value) and argument.type not in {kinds[maker] for maker in makers}:
+            types = {kinds[maker, argument.value] for maker in own if (maker, argument.value) in kinds}
+            if _GENERATED.fullmatch(argument.value) and argument.type not in types:
                 return True
-        before[subtask.id] = needed
+        ancestors[subtask.id] = own
         kinds |= {(subtask.id, result.value): result.type for result in subtask.returns}
     return False
 
 
-def _has_no_gold(raw: RawTask, gold: Decomposition | None) -> bool:
-    del gold
-    return raw.output is None
-
-
-def _subtasks(gold: Decomposition | None) -> tuple[Subtask, ...]:
-    return () if gold is None else gold.subtasks
-
-
-def _names(*, text: str, file: str) -> bool:
-    """Whether a text names a file, not only as a part of a longer name."""
-    return re.search(rf"(?<![\w\-]){re.escape(file)}(?!\w)", text) is not None
-
-
 RULES = (
-    Rule("deprecated", "the file itself marks the request as deprecated", True, _is_deprecated),
-    Rule("unparsable", "the gold decomposition is not JSON", True, _is_no_json),
-    Rule("unreadable", "no reader here understands the gold decomposition", True, _is_unreadable),
-    Rule("unreachable", "a subtask is to edit an image but is given boxes only", True, _is_unreachable),
-    Rule("mangled_name", "names of files in the request are glued together", True, _has_mangled_name),
-    Rule("needs_mask_image", "needs the tool `mask_image`, which the release leaves out", False, _needs_mask_image),
-    Rule("context_file", "the gold takes a file that the request does not name", False, _has_context_file),
-    Rule("wrong_reference", "the gold takes a result of the wrong subtask or type", False, _has_wrong_reference),
-    Rule("gold_missing", "there is no gold decomposition at hand", False, _has_no_gold),
-)
+    Rule("deprecated", "the file itself marks the request as deprecated", True, lambda raw, _: raw.deprecated),
+    Rule("unparsable", "the gold decomposition is not JSON", True, lambda raw, _: _is_no_json(raw)),
+    Rule("unreadable", "no reader here understands the gold decomposition", True,
+         lambda raw, gold: raw.output is not None and gold is None),
+    Rule("unreachable", "a subtask is to edit an image but is given boxes only", True,
+         lambda _, gold: any(map(_is_unreachable, gold or ()))),
+    Rule("mangled_name", "names of files in the request are glued together", True,
+         lambda raw, _: _GLUED.search(raw.instruction) is not None),
+    Rule("needs_mask_image", "needs the tool `mask_image`, which the release leaves out", False,
+         lambda _, gold: any(map(_needs_mask_image, gold or ()))),
+    Rule("context_file", "the gold takes a file that the request does not name", False,
+         lambda raw, gold: any(_has_context_file(subtask, text=raw.instruction) for subtask in gold or ())),
+    Rule("wrong_reference", "the gold takes a result of the wrong subtask or type", False,
+         lambda _, gold: _has_wrong_reference(gold or ())),
+    Rule("gold_missing", "there is no gold decomposition at hand", False, lambda raw, _: raw.output is None),
+)  # fmt: skip
 _EXCLUDING = frozenset(rule.name for rule in RULES if rule.excludes)
 
 
 def gold_of(raw: RawTask) -> Decomposition | None:
-    """The gold decomposition, or None where there is none or no reader here understands it."""
+    """The gold decomposition; None if there is none or it cannot be parsed."""
     if raw.output is None:
         return None
     try:
@@ -141,10 +111,11 @@ def flags_of(raw: RawTask, gold: Decomposition | None = None) -> tuple[str, ...]
 
     Args:
         raw: the request.
-        gold: its gold decomposition, where the caller has read it already.
+        gold: its parsed gold decomposition; None: parse it here.
     """
-    read = gold if gold is not None else gold_of(raw)
-    return tuple(rule.name for rule in RULES if rule.holds(raw, read))
+    gold = gold if gold is not None else gold_of(raw)
+    subtasks = None if gold is None else gold.subtasks
+    return tuple(rule.name for rule in RULES if rule.holds(raw, subtasks))
 
 
 def is_active(flags: tuple[str, ...]) -> bool:

@@ -1,7 +1,7 @@
-"""The suites `tool100-executed` and `tool2k-executed`: the released requests, on files that an operator has.
+"""The suites `tool100-executed` and `tool2k-executed`: the released requests, executed on an operator's files.
 
-Nobody published right results. A plan's results are compared with those of the request's gold plan on the same files
-and with the same experts, so that the gold plan itself scores 1 by construction.
+No right results were published. The results of a plan are compared with those of the gold plan for the same files and
+experts, so the gold plan scores 1 by construction.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from evaluator.controlllm.toolbench.suite import FACETS as TOOL_FACETS
 from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, right_plans, tool2k_suite, tool100_suite
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.plans.model import Plan, Step
+from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.core.suites.facets import Facet
 from evaluator.core.tools.catalogues import CONTROLLLM
@@ -23,7 +23,7 @@ from evaluator.core.tools.types import Catalogue, ResourceType
 from evaluator.scoring.metrics import rule_names
 
 REFERENCES_VERSION = "1"
-"""Raised by hand whenever what a result is compared with changes; part of the digest of the data."""
+"""Part of the digest of the data. Increment it whenever references change."""
 VIT, BERT = "ViT", "BERT"
 _BY_TYPE: Mapping[ResourceType, str] = MappingProxyType(
     {
@@ -36,7 +36,7 @@ _BY_TYPE: Mapping[ResourceType, str] = MappingProxyType(
         ResourceType.DEPTH: rule_names.DEPTH,
         ResourceType.NORMAL: rule_names.NORMALS,
         **dict.fromkeys(
-            # The skeletons of a pose are compared as strokes: their colours are not those of the miniature world.
+            # Poses are compared as strokes: their colours are not those of the miniature world.
             (ResourceType.EDGE, ResourceType.LINE, ResourceType.HED, ResourceType.SCRIBBLE, ResourceType.POSE),
             rule_names.OUTLINES,
         ),
@@ -44,7 +44,7 @@ _BY_TYPE: Mapping[ResourceType, str] = MappingProxyType(
 )
 _COUNTING = frozenset({"count_objects", "count_masks", "count_categories"})
 _EDITING = frozenset({"highlight_object_on_image", "mask_image", "image_inpainting"})
-"""Tools that give a picture of the same size, of which most stays as it is."""
+"""Tools that change a part of a picture and keep its size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,35 +52,34 @@ class Result:
     """One result of a gold plan."""
 
     metric: str
-    """Name of the score with which another plan's result is compared with it."""
+    """Name of the score that compares another plan's result with it."""
     type: ResourceType
     before: str = ""
-    """For edits: the request's file that is changed. The score is the share of the change that was made."""
+    """For edits: the file before the edit. The score is the share of the change that was made."""
 
 
 def results_of(*, gold: Plan, catalogue: Catalogue, files: Mapping[str, object]) -> tuple[Result, ...]:
     """The results of a gold plan, in the order of its answers.
 
     Raises:
-        ValueError: an answer is made by no step, or has a type that no score compares.
+        ValueError: no step makes an answer, or no score compares its type.
     """
     makers = {reference: (step, name) for step in gold.steps for name, reference in step.outputs.items()}
-    found = []
+    results = []
     for answer in gold.answers:
         if answer not in makers:
             raise ValueError(f"no step of the gold plan makes its answer {answer}")
         step, output = makers[answer]
-        found.append(_result(step=step, type_=catalogue[step.tool].outputs[output], files=files))
-    return tuple(found)
-
-
-def _result(*, step: Step, type_: ResourceType, files: Mapping[str, object]) -> Result:
-    if type_ not in _BY_TYPE:
-        raise ValueError(f"there is no score for a result of type {type_}, which {step.tool} gives")
-    source = step.inputs.get("image", "").removeprefix("$")
-    if step.tool in _EDITING and source in files:
-        return Result(metric=rule_names.EDIT, type=type_, before=source)
-    return Result(metric=rule_names.ANSWER if step.tool in _COUNTING else _BY_TYPE[type_], type=type_)
+        kind = catalogue[step.tool].outputs[output]
+        if kind not in _BY_TYPE:
+            raise ValueError(f"there is no score for a result of type {kind}, which {step.tool} gives")
+        source = step.inputs.get("image", "").removeprefix("$")
+        if step.tool in _EDITING and source in files:
+            results.append(Result(metric=rule_names.EDIT, type=kind, before=source))
+        else:
+            metric = rule_names.ANSWER if step.tool in _COUNTING else _BY_TYPE[kind]
+            results.append(Result(metric=metric, type=kind))
+    return tuple(results)
 
 
 TOOL100, TOOL2K = "tool100-executed", "tool2k-executed"
@@ -106,7 +105,8 @@ COLUMNS = (
     Column(
         key="score",
         label="Agreement",
-        description="Mean over requests of how alike the plan's results are to those of the gold plan, which has 1.",
+        description="Mean over requests of the similarity of the plan's results to those of the gold plan, which has "
+        "1.",
         primary=True,
     ),
     *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
@@ -122,9 +122,9 @@ FACETS = replace(
 )
 SCORING = (
     "Plans are executed on the operator's files. No right results were released: each result is compared with that of "
-    "the gold plan, made by the same experts from the same files, so that the gold plan has 1 by construction. A "
-    "score says how alike two plans' results are, not how good they are. The same plans are judged as they are "
-    "written: SE, IR, NR, HR and CR change no score."
+    "the gold plan for the same files and experts, so the gold plan scores 1 by construction. A score measures the "
+    "similarity to the gold plan's results, not their quality. The plans are also judged without execution: SE, IR, "
+    "NR, HR and CR do not affect the score."
 )
 
 
@@ -133,27 +133,27 @@ class ExecutedTask(ToolTask):
     """A request whose plans are executed and judged."""
 
     results: tuple[Result, ...]
-    """Of the gold plan; empty where there is none, or it has a result that no score compares."""
+    """Of the gold plan; empty if there is none, or no score compares one of its results."""
 
     @property
     def answers(self) -> tuple[Task, ...]:
         """See `Task`."""
         if len(self.results) <= 1:
             return (self,)
-        return tuple(replace(self, results=(one,), metric=one.metric, expects=one.type) for one in self.results)
+        return tuple(
+            replace(self, results=(result,), metric=result.metric, expects=result.type) for result in self.results
+        )
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        names: list[JsonValue] = []
-        names += list(dict.fromkeys(one.metric for one in self.results))
-        return {**super().attributes, "results": names}
+        return {**super().attributes, "results": [*dict.fromkeys(result.metric for result in self.results)]}
 
 
 def tool100_executed() -> Suite:
     """Tool100 with execution.
 
     Raises:
-        LookupError: the files with the requests were not fetched.
+        LookupError: the requests were not fetched.
     """
     return _executed(tool100_suite(), slug=TOOL100)
 
@@ -162,7 +162,7 @@ def tool2k_executed() -> Suite:
     """Tool2K with execution.
 
     Raises:
-        LookupError: the files with the requests were not fetched.
+        LookupError: the requests were not fetched.
     """
     return _executed(tool2k_suite(), slug=TOOL2K)
 
@@ -172,7 +172,7 @@ def _executed(suite: Suite, *, slug: str) -> Suite:
         slug=slug,
         version=VERSION,
         title=f"{suite.title} executed",
-        description=f"The requests of {suite.title}, executed on files that the operator has.",
+        description=f"The requests of {suite.title}, executed on the operator's files.",
         metrics=COLUMNS,
         catalogue=CONTROLLLM,
         tasks=tuple(_task(task) for task in suite.tasks if isinstance(task, ToolTask)),
@@ -187,17 +187,15 @@ def _executed(suite: Suite, *, slug: str) -> Suite:
 
 
 def _task(task: ToolTask) -> ExecutedTask:
-    made: dict[str, Any] = {field.name: getattr(task, field.name) for field in fields(task)}
+    facts: dict[str, Any] = {field.name: getattr(task, field.name) for field in fields(task)}
     results: tuple[Result, ...] = ()
     if task.gold is not None:
         try:
             results = results_of(gold=task.gold, catalogue=CONTROLLLM, files=task.files)
         except ValueError as error:
-            made |= {"gold": None, "goal": None, "uncovered": str(error)}
-    if results:
-        single = len(results) == 1
-        made |= {
-            "metric": results[0].metric if single else SEVERAL,
-            "expects": results[0].type if single else None,
-        }
-    return ExecutedTask(**made, results=results)
+            facts |= {"gold": None, "goal": None, "uncovered": str(error)}
+    if len(results) == 1:
+        facts |= {"metric": results[0].metric, "expects": results[0].type}
+    elif results:
+        facts |= {"metric": SEVERAL, "expects": None}
+    return ExecutedTask(**facts, results=results)

@@ -1,13 +1,13 @@
-"""Reading the released files of Tool100 and Tool2K. Texts are taken as they are; only the files' shape is checked.
+"""Parses the released files of Tool100 and Tool2K. Only their structure is checked; texts are not changed.
 
-The level of a request is that of its file, else it follows from the size of the plan that its gold describes. The paper
-(ControlLLM, section 4.1) calls a request easy that needs fewer than two APIs, medium with two, and hard with more.
-Tool100 itself does not hold to that: nine of its ten easy requests about videos need a classifier and a selection. The
-thresholds here are those that agree best with the levels that Tool100 states, where calls are counted in the smallest
-plan that goes the gold's way (detect, select, count) and makes equal calls once: 114 of 127 requests, 110 of the 122
-that are not deprecated, which is 90 %; the paper's thresholds agree for 73. What is left are two-step generations and
-answers, which Tool100 calls medium, and short compound requests, which it calls hard. If the shortest way of all is
-counted instead (asking the image how many there are), at best 94 of 127 agree.
+The level of a request is that of its file, else it follows from the length of its gold plan. The paper (ControlLLM,
+section 4.1) calls a request easy if it needs fewer than two APIs, medium with two, and hard with more. Tool100 does not
+follow that rule: nine of its ten easy requests about videos need a classifier and a selection. The thresholds here
+agree best with the levels of Tool100, counting the calls of the shortest plan that follows the gold decomposition
+(detect, select, count): they agree for 114 of 127 requests, and for 110 of the 122 that are not deprecated (90 %); the
+paper's thresholds agree for 73. The others are two-step generations and answers, which Tool100 calls medium, and short
+compound requests, which it calls hard. Counting the calls of the shortest sufficient plan (ask the image for the count)
+agrees for at most 94 of 127.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawTask:
-    """One entry. Texts are kept as they are, with all their defects."""
+    """One entry, with the defects of its texts."""
 
     key: str
     """`<group>/<index in the group>` for Tool100 and toolmini, `<index>` for Tool2K."""
@@ -27,9 +27,9 @@ class RawTask:
     """The file's `type`, such as `image_detection` or `image_QA,count_object`."""
     instruction: str
     output: str | None
-    """The gold task decomposition, `<Solution>[...]</Solution>`, or None where the file has none."""
+    """The gold task decomposition, `<Solution>[...]</Solution>`; None if the file has none."""
     level: str | None
-    """`easy`, `medium`, `hard`, or None where the file does not say."""
+    """`easy`, `medium` or `hard`; None if the file does not have it."""
     deprecated: bool = False
 
 
@@ -41,14 +41,14 @@ LEVELS = ("easy", "medium", "hard")
 
 
 class SuiteFileError(ValueError):
-    """A file is not what it should be; the message names the file, the place and what would be right."""
+    """A file is invalid; the message names the file, the position and the valid form."""
 
 
 def read_tool100(path: Path) -> tuple[RawTask, ...]:
     """The requests of `tool100.json` in the file's order, with keys `<group>/<index in the group>`.
 
     Raises:
-        SuiteFileError: the file is missing or does not have the shape of Tool100.
+        SuiteFileError: the file is missing or does not have the structure of Tool100.
     """
     groups = _load(path)
     if not isinstance(groups, dict):
@@ -65,12 +65,12 @@ def read_tool2k(tasks_path: Path, gold_path: Path | None = None) -> tuple[RawTas
     """The requests of `tool2k.json` in the file's order, with keys `<index>`.
 
     Args:
-        tasks_path: the public list of requests, which has no answers.
-        gold_path: the gold decompositions: either the withdrawn `tool2k_w_output.json`, all of them in the same
-            order, or a part of them as rows that carry their `index`. Without it no request has a gold.
+        tasks_path: the public list of requests, without answers.
+        gold_path: the gold decompositions: either the withdrawn `tool2k_w_output.json`, in the same order, or rows of
+            it that have their `index`; None: no request has a gold.
 
     Raises:
-        SuiteFileError: a file is missing, does not have the right shape, or the two do not belong together.
+        SuiteFileError: a file is missing or has another structure, or the files do not belong together.
     """
     rows = _rows(tasks_path)
     gold = {} if gold_path is None else _gold(path=gold_path, rows=rows)
@@ -165,13 +165,10 @@ MOST_CALLS_OF_MEDIUM = 3
 
 
 def level_of_plan(calls: int) -> str:
-    """The level of a request whose smallest plan in the way of its gold makes so many calls.
+    """The level of a request, `easy`, `medium` or `hard`.
 
     Args:
-        calls: number of tool calls, at least 1.
-
-    Returns:
-        `easy`, `medium` or `hard`.
+        calls: tool calls of the shortest plan that follows its gold decomposition, at least 1.
     """
     if calls < 1:
         raise ValueError(f"a sufficient plan makes at least one call, not {calls}")
@@ -181,11 +178,11 @@ def level_of_plan(calls: int) -> str:
 
 
 def level_of(*, raw: RawTask, calls: int | None) -> str | None:
-    """The level that the file gives, else that of the plan that the gold describes, else None.
+    """The level in the file, else that of the gold plan, else None.
 
     Args:
         raw: the request.
-        calls: tool calls of the smallest plan in the way of its gold, or None where no plan is known.
+        calls: tool calls of the gold plan; None if there is none.
     """
     if raw.level is not None:
         return raw.level

@@ -1,9 +1,9 @@
-"""The files of Tool100's and Tool2K's requests, from a folder that the operator names.
+"""The files of Tool100's and Tool2K's requests, from an operator's folder.
 
-No file of them was ever released. A file is looked up by the name that the request has for it: at that path in the
-folder, or by its last part at the folder's top, with any ending that can be read; a video also as a folder of frames or
-as an animated picture of that name. `index.json` in the folder may say more: an object from names in requests to paths
-in the folder, or to numbers, which stand for a picture of COCO (139 for `000000000139.jpg`).
+The files were never released. A file is looked up by its name in the request: at that path in the folder, or by its
+last component at the top of the folder, with any readable extension; a video also as a folder of frames or an animated
+picture. `index.json` in the folder may map names in requests to paths in the folder, or to ids of COCO pictures (139
+for `000000000139.jpg`).
 """
 
 import hashlib
@@ -24,26 +24,26 @@ from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Clip, Image, Value
 
 VARIABLE = "PLANARENA_TOOL_INPUTS"
-"""Names the folder for commands without the option, for workers and for web servers."""
+"""Environment variable with the folder, for commands without the option, workers and web servers."""
 INDEX = "index.json"
 _MOST_INDEX_BYTES = 2**24
-_SHOWN = 10
-_KEPT = 16384
+_MOST_NAMES = 10
+_CACHE_SIZE = 16384
 _COCO_DIGITS = 12
 
 
 class ReleasedInputs:
-    """The files of a suite's requests. Every request has one sample; at other indices it is the same."""
+    """The files of a suite's requests. Every request has one sample, which is the same for all indices."""
 
     def __init__(self, folder: Path, *, tasks: Sequence[Task]) -> None:
         """Find the files.
 
         Args:
-            folder: the operator's.
-            tasks: of the suite.
+            folder: the operator's folder.
+            tasks: the tasks of the suite.
 
         Raises:
-            LookupError: there is no such folder, its index cannot be read, or it has no file of any request.
+            LookupError: the folder does not exist, its index is invalid, or it has no file of any request.
         """
         if not folder.is_dir():
             raise LookupError(f"there is no folder {folder} with the files of the requests")
@@ -60,15 +60,14 @@ class ReleasedInputs:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the names and bytes of the files that were found; reads each once."""
-        found = {name: digest_of(path) for name, path in self._paths.items() if path is not None}
-        return canonical_json.digest({"data": f"controlllm-files/{REFERENCES_VERSION}", "files": found})
+        """SHA-256 over the names and bytes of the existing files; reads each once."""
+        digests = {name: digest_of(path) for name, path in self._paths.items() if path is not None}
+        return canonical_json.digest({"data": f"controlllm-files/{REFERENCES_VERSION}", "files": digests})
 
     @cached_property
     def problems(self) -> Mapping[str, str]:
-        """Why a file of the requests cannot be used, by its name; those that can are left out. Reads all files once."""
-        found = {name: self._problem(name) for name in self._files}
-        return {name: problem for name, problem in found.items() if problem}
+        """The unusable files by name, with the reason. Reads all files once."""
+        return {name: problem for name in self._files if (problem := self._problem(name))}
 
     @property
     def gaps(self) -> str:
@@ -98,25 +97,21 @@ class ReleasedInputs:
         return {name: self._value(name) for name in task.types_given}
 
     def reference(self, *, task: Task, index: int) -> Value:
-        """There is none before the gold plan was executed (`compared`).
-
-        Raises:
-            LookupError: always.
-        """
+        """Always raises `LookupError`: references come from executing the gold plan (`compared`)."""
         raise LookupError(f"no right result of {task.key} was released (sample {index})")
 
     def compared(self, *, task: Task, result: Value, given: Callable[[str], Value]) -> Value:
         """See `GoldComparedSource`: the gold plan's result; for an edit, the picture before and after it."""
-        (wanted,) = cast(ExecutedTask, task).results
-        if not wanted.before:
+        (gold,) = cast(ExecutedTask, task).results
+        if not gold.before:
             return result
-        before = given(wanted.before)
+        before = given(gold.before)
         if not isinstance(before, Image) or not isinstance(result, Image) or before.size != result.size:
-            raise LookupError(f"the gold plan of {task.key} gave no picture of the size of {wanted.before}")
-        return Clip(np.stack([np.asarray(one.convert("RGB"), dtype=np.uint8) for one in (before, result)]))
+            raise LookupError(f"the gold plan of {task.key} gave no picture of the size of {gold.before}")
+        return Clip(np.stack([np.asarray(picture.convert("RGB"), dtype=np.uint8) for picture in (before, result)]))
 
     def listed(self) -> Iterator[tuple[str, ResourceType, str]]:
-        """The name of each file, its type, and what is wrong with it (empty if nothing)."""
+        """Name, type and problem of each file; the problem is empty if the file is usable."""
         for name, kind in sorted(self._files.items()):
             yield name, kind, self.problems.get(name, "")
 
@@ -132,20 +127,16 @@ class ReleasedInputs:
     def _problem(self, name: str) -> str:
         path, kind = self._paths[name], self._files[name]
         if kind is ResourceType.AUDIO:
-            return "is sound, which no expert hears"
-        if path is None:
-            stored = self._stored(name)
-            if kind is ResourceType.VIDEO and stored is not None:
-                return (
-                    f"is there as {stored.suffix.lower()}, which is not read: give its frames as a folder "
-                    f"{stored.stem} of pictures, or as {stored.stem}.apng"
-                )
-            return "is not there"
-        return checked(path, kind=kind)
-
-    def _stored(self, name: str) -> Path | None:
-        """A file of exactly this name, whatever is in it."""
-        return next((path for path in self._places(name) if path.is_file()), None)
+            return "is sound, which no expert processes"
+        if path is not None:
+            return checked(path, kind=kind)
+        stored = next((place for place in self._places(name) if place.is_file()), None)
+        if kind is ResourceType.VIDEO and stored is not None:
+            return (
+                f"is there as {stored.suffix.lower()}, which is not supported: give its frames as a folder "
+                f"{stored.stem} of pictures, or as {stored.stem}.apng"
+            )
+        return "is not there"
 
     def _find(self, name: str, *, kind: ResourceType) -> Path | None:
         for place in self._places(name):
@@ -156,11 +147,11 @@ class ReleasedInputs:
 
     @cached_property
     def _folders(self) -> list[Path]:
-        """The folder and those in it. Listed once: there may be a hundred thousand pictures beside them."""
-        return [self._folder, *sorted(one for one in self._folder.iterdir() if one.is_dir())]
+        """The folder and its subfolders. Cached: the folder may also have a hundred thousand pictures."""
+        return [self._folder, *sorted(path for path in self._folder.iterdir() if path.is_dir())]
 
     def _places(self, name: str) -> list[Path]:
-        """Where a file may lie, endings aside."""
+        """Possible paths of a file, regardless of the extension."""
         entry = self._index.get(name, name)
         if isinstance(entry, int):
             picture = f"{entry:0{_COCO_DIGITS}d}.jpg"
@@ -172,36 +163,36 @@ class ReleasedInputs:
 
     @staticmethod
     def _named(names: Mapping[str, object]) -> str:
-        shown = ", ".join(sorted(names)[:_SHOWN])
-        return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+        first = ", ".join(sorted(names)[:_MOST_NAMES])
+        return f"{first} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else first
 
 
 def released_inputs(*, folder: str | None, tasks: Sequence[Task], slug: str) -> ReleasedInputs:
-    """The files from the folder that an option or the environment names.
+    """The files from the folder of an option or of the environment.
 
     Raises:
-        LookupError: neither does, or the folder has no file of the requests.
+        LookupError: neither is set, or the folder has no file of the requests.
     """
-    chosen = folder or os.environ.get(VARIABLE)
-    if not chosen:
+    path = folder or os.environ.get(VARIABLE)
+    if not path:
         raise LookupError(
             f"{slug} executes plans on pictures and videos that were never released: name a folder that has them with "
             f"--inputs DIR or {VARIABLE}"
         )
-    return ReleasedInputs(Path(chosen), tasks=tasks)
+    return ReleasedInputs(Path(path), tasks=tasks)
 
 
 def checked(path: Path, *, kind: ResourceType) -> str:
-    """Why a file cannot be read, or an empty text. Unchanged files are read once in a process."""
+    """Why a file cannot be read, or an empty text. Cached in the process for unchanged files."""
     return _checked(path, kind, _state(path))
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file, or over those of a folder of frames."""
+    """SHA-256 of a file, or over the files of a folder of frames. Cached in the process for unchanged files."""
     return _digest(path, _state(path))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _checked(path: Path, kind: ResourceType, state: tuple[tuple[str, int, int], ...]) -> str:  # noqa: ARG001 - a key
     try:
         read_media(path, kind=kind)
@@ -210,26 +201,26 @@ def _checked(path: Path, kind: ResourceType, state: tuple[tuple[str, int, int], 
     return ""
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _digest(path: Path, state: tuple[tuple[str, int, int], ...]) -> str:
     if path.is_dir():
-        return canonical_json.digest({name: _of_file(path / name) for name, _, _ in state})
-    return _of_file(path)
+        return canonical_json.digest({name: _file_digest(path / name) for name, _, _ in state})
+    return _file_digest(path)
 
 
-def _of_file(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
-    """Names, times and sizes of a file or of the frames in a folder: equal ones mean unchanged content."""
-    parts = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
-    return tuple((one.name, one.stat().st_mtime_ns, one.stat().st_size) for one in parts)
+    """Name, time and size of a file or of each frame in a folder, as a cache key."""
+    files = sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
+    return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
 
 
 def _forms(place: Path, *, kind: ResourceType) -> list[Path]:
-    """The paths under which a file may be stored, the released one first if it can be read."""
+    """The paths of a file with each readable extension, the original one first."""
     readable = MOVING if kind is ResourceType.VIDEO else PICTURES
     endings = (*readable, ".json") if kind is ResourceType.MASK else readable
     named = [place] if place.suffix.lower() in endings else []
@@ -247,11 +238,9 @@ def _index(folder: Path) -> Mapping[str, str | int]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise ValueError("it is no object from names to paths")
-        strange = [
-            name for name, value in content.items() if isinstance(value, bool) or not isinstance(value, str | int)
-        ]
-        if strange:
-            raise ValueError(f"{strange[0]} has neither a path nor a number of COCO")
+        for name, value in content.items():
+            if isinstance(value, bool) or not isinstance(value, str | int):
+                raise ValueError(f"{name} has neither a path nor a COCO id")
     except (OSError, ValueError, RecursionError) as error:
         raise LookupError(f"{path} cannot be used: {error}") from None
     return content

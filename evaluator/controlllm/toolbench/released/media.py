@@ -1,4 +1,4 @@
-"""Reading an operator's pictures, masks and videos: bounded, and with sentences about what cannot be read."""
+"""Reads an operator's pictures, masks and videos, with bounds on their size."""
 
 import base64
 import json
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as PillowImage
 
+from evaluator.controlllm.toolbench.released.video_decoding import sampled_indices
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import (
     LARGEST_SIDE,
@@ -30,28 +31,28 @@ VIDEOS = (".mp4", ".mov", ".webm", ".avi")
 CPU_SECONDS = 60
 WALL_SECONDS = 120.0
 _MEMORY = 4 * 2**30
-"""Address space of the process that decodes, FFmpeg's libraries included."""
+"""Address space of the decoding process, including FFmpeg's libraries."""
 _MODULE = "evaluator.controlllm.toolbench.released.video_decoding"
 
 
-class VideoError(Exception):
-    """A video cannot be read; the message says why, without its name."""
+class MediaError(ValueError):
+    """A file cannot be read; the message is the reason, without the file name."""
 
 
 def read_video(path: Path, *, most: int, side: int, cpu_seconds: int = CPU_SECONDS) -> npt.NDArray[np.uint8]:
     """Frames of a video, evenly spaced from the first to the last.
 
     Args:
-        path: of the file.
-        most: frames.
-        side: longer side of a frame in pixels; larger ones are reduced.
-        cpu_seconds: processor time that decoding may take.
+        path: path of the file.
+        most: number of frames.
+        side: longer side of a frame in pixels; larger frames are reduced.
+        cpu_seconds: limit on the processor time of decoding.
 
     Returns:
         Shape (frames, height, width, 3), RGB.
 
     Raises:
-        VideoError: it is damaged, empty, too long, too large, or no video.
+        MediaError: it is damaged, empty, too long, too large, or no video.
     """
     limits = Limits(
         memory_bytes=_MEMORY,
@@ -60,20 +61,18 @@ def read_video(path: Path, *, most: int, side: int, cpu_seconds: int = CPU_SECON
         most_answer_bytes=4 * most * side * side + 4096,  # three bytes for a pixel are four in base64
     )
     try:
-        said = call(_MODULE, {"path": str(path.absolute()), "most": most, "side": side}, limits=limits)
+        answer = call(_MODULE, {"path": str(path.absolute()), "most": most, "side": side}, limits=limits)
     except LimitExceededError as error:
-        raise VideoError(_exceeded(error.what, cpu_seconds=cpu_seconds)) from None
+        if error.what is not Exceeded.TIME:
+            raise MediaError("takes too much memory to decode, or is damaged so that the decoder crashes") from None
+        raise MediaError(
+            f"takes more than {cpu_seconds} s to decode: shorten it, or give its frames as a folder of pictures"
+        ) from None
     except RuntimeError:
-        raise VideoError("cannot be decoded; the log says why") from None
-    if "problem" in said:
-        raise VideoError(str(said["problem"]))
-    return np.frombuffer(base64.b64decode(said["frames"]), dtype=np.uint8).reshape(said["shape"]).copy()
-
-
-def _exceeded(what: Exceeded, *, cpu_seconds: int) -> str:
-    if what is Exceeded.TIME:
-        return f"takes more than {cpu_seconds} s to decode: shorten it, or give its frames as a folder of pictures"
-    return "takes too much memory to decode, or is damaged so that the decoder crashes"
+        raise MediaError("cannot be decoded; the log says why") from None
+    if "problem" in answer:
+        raise MediaError(str(answer["problem"]))
+    return np.frombuffer(base64.b64decode(answer["frames"]), dtype=np.uint8).reshape(answer["shape"]).copy()
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
@@ -81,31 +80,27 @@ PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif")
 MOVING = (*VIDEOS, ".apng", ".png", ".gif", ".webp")
 """Endings of videos that are read, besides folders of frames."""
 MOST_SHOWN = 2**18
-"""Pixels of a picture as experts get it; larger ones are reduced. The engine works on no more in one picture."""
+"""Pixels of a picture for experts; larger pictures are reduced. It is the engine's limit too."""
 MOST_BYTES = 2**28
 """Of one file."""
 _FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 _MOST_STORED = 10_000
-"""Frames of a video as it is stored, of which up to `MOST_FRAMES` are taken."""
+"""Frames of a stored video, which is sampled down to `MOST_FRAMES`."""
 _FRAME_SIDE = 480
-"""Longer side of a frame; larger ones are reduced. The experts see 224 pixels of it."""
+"""Longer side of a frame; larger frames are reduced. Experts use 224 pixels of it."""
 _INSIDE = 128
-"""Level from which on a pixel of a mask's picture is inside."""
-
-
-class MediaError(ValueError):
-    """A file cannot be read; the message says why, without its name."""
+"""The lowest grey level inside a mask."""
 
 
 def read_media(path: Path, *, kind: ResourceType) -> Value:
-    """The value in a file, or of a folder with the frames of a video.
+    """The value of a file, or of a folder with the frames of a video.
 
     Args:
-        path: of it.
-        kind: in which role the request gives it: an image, a map, a mask, or a video.
+        path: path of the file or folder.
+        kind: its type in the request: an image, a map, a mask, or a video.
 
     Raises:
-        MediaError: it cannot be read as that.
+        MediaError: it cannot be read as that type.
     """
     try:
         if kind is ResourceType.VIDEO:
@@ -117,8 +112,6 @@ def read_media(path: Path, *, kind: ResourceType) -> Value:
         raise
     except PillowImage.DecompressionBombError as error:
         raise MediaError(f"is too large a picture: {error}") from None
-    except VideoError as error:
-        raise MediaError(str(error)) from None
     except FindingError as error:
         raise MediaError(f"holds no masks: {error}") from None
     except (OSError, ValueError, SyntaxError, EOFError, MemoryError, RecursionError) as error:
@@ -131,9 +124,9 @@ def _check_bytes(path: Path) -> None:
 
 
 def _opened(path: Path) -> Image:
-    """A picture whose size is known to be bounded; its pixels are not decoded yet."""
+    """A picture within the size limits, whose pixels are not decoded yet."""
     _check_bytes(path)
-    # Of the pixels nothing is decoded yet: the size is in the header. Pillow itself refuses only far larger pictures.
+    # The size is in the header. Pillow's own limit is far higher.
     picture = PillowImage.open(path, formats=_FORMATS)
     width, height = picture.size
     if width * height > MOST_PIXELS or max(width, height) > LARGEST_SIDE:
@@ -152,7 +145,7 @@ def _picture(path: Path) -> Image:
 
 
 def shown_size(size: tuple[int, int]) -> tuple[int, int]:
-    """Width and height that a picture or a mask of this size is reduced to; equal sizes stay equal."""
+    """Width and height after reduction to `MOST_SHOWN` pixels; equal sizes stay equal."""
     width, height = size
     scale = min(1.0, math.sqrt(MOST_SHOWN / (width * height)))
     return max(int(width * scale), 1), max(int(height * scale), 1)
@@ -162,12 +155,11 @@ def _masks(path: Path) -> Masks:
     """A picture whose bright pixels are one mask, or JSON of masks with names."""
     if path.suffix.lower() == ".json":
         _check_bytes(path)
-        found = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
-        if not isinstance(found, Masks):
+        masks = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
+        if not isinstance(masks, Masks):
             raise MediaError("holds findings of another kind than masks")
-        size = shown_size(found.size)
-        items = [replace(one, pixels=_reduced_mask(one.pixels, size=size)) for one in found.items]
-        return Masks(size, tuple(items))
+        size = shown_size(masks.size)
+        return Masks(size, tuple(replace(mask, pixels=_reduced_mask(mask.pixels, size=size)) for mask in masks.items))
     with _opened(path) as picture:
         whole = np.asarray(picture.convert("L"), dtype=np.uint8) >= _INSIDE
         size = shown_size(picture.size)
@@ -183,30 +175,25 @@ def _reduced_mask(pixels: npt.NDArray[np.bool_], *, size: tuple[int, int]) -> np
 
 def _clip(path: Path) -> Clip:
     if path.is_dir():
-        frames = sorted(one for one in path.iterdir() if one.suffix.lower() in PICTURES and one.is_file())
-        if not frames:
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in PICTURES and file.is_file())
+        if not files:
             raise MediaError(f"has no frames, files such as 0001.png ({', '.join(PICTURES)})")
-        if len(frames) > _MOST_STORED:
-            raise MediaError(f"has {len(frames)} frames; at most {_MOST_STORED} are read")
-        return _stacked([_picture(frames[k]) for k in _chosen(len(frames))])
+        return _stacked([_picture(files[index]) for index in _sampled(len(files))])
     if path.suffix.lower() in VIDEOS:
         _check_bytes(path)
         return Clip(read_video(path, most=MOST_FRAMES, side=_FRAME_SIDE))
     with _opened(path) as picture:
-        count = int(getattr(picture, "n_frames", 1))
-        if count > _MOST_STORED:
-            raise MediaError(f"has {count} frames; at most {_MOST_STORED} are read")
-        pictures = []
-        for number in _chosen(count):
-            picture.seek(number)
-            pictures.append(_reduced(picture.convert("RGB")))
-    return _stacked(pictures)
+        frames = []
+        for index in _sampled(int(getattr(picture, "n_frames", 1))):
+            picture.seek(index)
+            frames.append(_reduced(picture.convert("RGB")))
+    return _stacked(frames)
 
 
-def _chosen(count: int) -> list[int]:
-    """Evenly spaced frames from the first to the last, all of them where they are few enough."""
-    taken = min(count, MOST_FRAMES)
-    return [round(k * (count - 1) / max(taken - 1, 1)) for k in range(taken)]
+def _sampled(count: int) -> list[int]:
+    if count > _MOST_STORED:
+        raise MediaError(f"has {count} frames; at most {_MOST_STORED} are read")
+    return sampled_indices(count, most=MOST_FRAMES)
 
 
 def _reduced(frame: Image) -> Image:

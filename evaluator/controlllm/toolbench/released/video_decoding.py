@@ -1,7 +1,7 @@
-"""Decodes one video in a process of its own: on a hostile file FFmpeg may hang, crash or fill the memory."""
+"""Decodes one video in a separate process: on a hostile file FFmpeg may hang, crash or exhaust the memory."""
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -14,59 +14,59 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi"
-"""FFmpeg's names of the containers: mp4, mov, webm and avi. No playlists, which would open other files."""
+"""FFmpeg's names of the containers mp4, mov, webm and avi. Playlists are excluded: they open other files."""
 MOST_FRAMES_DECODED = 10_000
 MOST_PIXELS = 2**24
 """Of a frame."""
 MOST_SIDE = 4096
 MOST_PIXELS_DECODED = 2**34
 """Of all frames: about 8,000 of 1920x1080."""
-_KEPT_PER_TAKEN = 4
+_BUFFERED_PER_SAMPLE = 4
 
 
 class VideoError(Exception):
-    """The video cannot be used; the message says why, without its name."""
+    """The video cannot be used; the message is the reason, without the file name."""
 
 
-def taken(count: int, *, most: int) -> list[int]:
-    """Evenly spaced numbers of frames from the first to the last, all of them where they are few enough."""
+def sampled_indices(count: int, *, most: int) -> list[int]:
+    """At most `most` evenly spaced indices of `count` frames, from the first to the last."""
     number = min(count, most)
     return [round(k * (count - 1) / max(number - 1, 1)) for k in range(number)]
 
 
 class Sampler:
-    """Even samples of a sequence whose length is unknown, at bounded memory.
+    """Samples a sequence of unknown length evenly, with bounded memory.
 
-    It keeps every n-th frame; when these are too many, n doubles. A sample is then off by at most n/2 frames, which is
-    less than a quarter of the space between two samples.
+    It buffers every n-th frame and doubles n when the buffer is full. A sample is then off by at most n/2 frames, which
+    is less than a quarter of the distance between two samples.
     """
 
     def __init__(self, *, most: int) -> None:
         self._most = most
         self._stride = 1
-        self._kept: dict[int, npt.NDArray[np.uint8]] = {}
+        self._buffer: dict[int, npt.NDArray[np.uint8]] = {}
         self.count = 0
 
     def wants_next(self) -> bool:
-        """Whether the next frame is one to convert and add."""
+        """Whether to convert and add the next frame."""
         return self.count % self._stride == 0
 
     def add(self, frame: "npt.NDArray[np.uint8] | None") -> None:
-        """Count a frame; None for one that is not wanted."""
+        """Count a frame; None if it was skipped."""
         if frame is not None:
-            self._kept[self.count] = frame
+            self._buffer[self.count] = frame
         self.count += 1
-        if len(self._kept) > _KEPT_PER_TAKEN * self._most:
+        if len(self._buffer) > _BUFFERED_PER_SAMPLE * self._most:
             self._stride *= 2
-            self._kept = {number: one for number, one in self._kept.items() if number % self._stride == 0}
+            self._buffer = {index: pixels for index, pixels in self._buffer.items() if index % self._stride == 0}
 
     def sampled(self, *, last: "npt.NDArray[np.uint8]") -> "list[npt.NDArray[np.uint8]]":
-        """The samples; the last frame is always among them."""
-        self._kept[self.count - 1] = last
-        numbers = sorted(self._kept)
+        """The samples, including the last frame."""
+        self._buffer[self.count - 1] = last
+        indices = sorted(self._buffer)
         return [
-            self._kept[min(numbers, key=lambda one, wanted=wanted: abs(one - wanted))]  # type: ignore[misc]
-            for wanted in taken(self.count, most=self._most)
+            self._buffer[min(indices, key=lambda index, ideal=ideal: abs(index - ideal))]  # type: ignore[misc]
+            for ideal in sampled_indices(self.count, most=self._most)
         ]
 
 
@@ -75,17 +75,17 @@ def decode(file: BinaryIO, *, most: int, side: int) -> "npt.NDArray[np.uint8]":
 
     Args:
         file: the video.
-        most: frames; of more, so many evenly spaced ones are taken.
-        side: the longer side of a frame in pixels; larger ones are reduced.
+        most: number of frames; longer videos are sampled evenly.
+        side: the longer side of a frame in pixels; larger frames are reduced.
 
     Raises:
-        VideoError: it has no frames, too many, too large ones, or ones of different sizes.
+        VideoError: it has no frames, too many, too large ones, or frames of different sizes.
         av.FFmpegError: it is damaged or no video.
     """
     import av
     import numpy as np
 
-    # Opening already decodes frames to find out what a stream is: the bounds must be there from the start.
+    # Opening a file already decodes frames to identify its streams, so the bounds are set here.
     options = {"max_pixels": str(MOST_PIXELS), "threads": "1"}
     sampler = Sampler(most=most)
     frame: av.VideoFrame | None = None
@@ -97,9 +97,13 @@ def decode(file: BinaryIO, *, most: int, side: int) -> "npt.NDArray[np.uint8]":
         metadata_errors="replace",
         io_open=_refuse,
     ) as container:
+        if not container.streams.video:
+            raise VideoError("has no pictures, only sound or nothing")
+        stream = container.streams.video[0]
+        stream.thread_type = "NONE"
         size: tuple[int, int] | None = None
-        for frame in _frames(container):
-            size = size or _checked(frame)
+        for frame in container.decode(stream):
+            size = size or _checked_size(frame)
             if (frame.width, frame.height) != size:
                 raise VideoError(
                     f"has frames of different sizes, such as {size[0]}x{size[1]} and {frame.width}x{frame.height}"
@@ -112,15 +116,7 @@ def decode(file: BinaryIO, *, most: int, side: int) -> "npt.NDArray[np.uint8]":
         return np.stack(sampler.sampled(last=_pixels(frame, side=side)))
 
 
-def _frames(container: "av.container.InputContainer") -> "Iterator[av.VideoFrame]":
-    if not container.streams.video:
-        raise VideoError("has no pictures, only sound or nothing")
-    stream = container.streams.video[0]
-    stream.thread_type = "NONE"
-    yield from container.decode(stream)
-
-
-def _checked(frame: "av.VideoFrame") -> tuple[int, int]:
+def _checked_size(frame: "av.VideoFrame") -> tuple[int, int]:
     width, height = frame.width, frame.height
     if not width or not height:
         raise VideoError("has empty frames")
@@ -130,14 +126,13 @@ def _checked(frame: "av.VideoFrame") -> tuple[int, int]:
 
 
 def _pixels(frame: "av.VideoFrame", *, side: int) -> "npt.NDArray[np.uint8]":
-    """RGB of shape (height, width, 3), reduced, and turned as the video says."""
+    """RGB of shape (height, width, 3), reduced, and rotated by the video's metadata."""
     import numpy as np
 
     scale = min(1.0, side / max(frame.width, frame.height))
     width, height = max(round(frame.width * scale), 1), max(round(frame.height * scale), 1)
-    found = frame.reformat(width=width, height=height, format="rgb24", interpolation="AREA").to_ndarray()
-    turns = round(frame.rotation / 90) % 4
-    return np.ascontiguousarray(np.rot90(found, turns), dtype=np.uint8)
+    pixels = frame.reformat(width=width, height=height, format="rgb24", interpolation="AREA").to_ndarray()
+    return np.ascontiguousarray(np.rot90(pixels, round(frame.rotation / 90) % 4), dtype=np.uint8)
 
 
 def _refuse(url: str, flags: int, options: dict[str, Any]) -> NoReturn:  # noqa: ARG001 - the callback's arguments
@@ -145,7 +140,7 @@ def _refuse(url: str, flags: int, options: dict[str, Any]) -> NoReturn:  # noqa:
 
 
 def _answer(request: Mapping[str, Any]) -> JsonValue:
-    """For `path`, `most` and `side`: `shape` and the RGB bytes of the frames in base64, or the `problem`."""
+    """Answer `path`, `most` and `side` with `shape` and the RGB bytes of the frames in base64, or with a `problem`."""
     try:
         import av
     except ImportError:

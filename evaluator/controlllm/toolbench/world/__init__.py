@@ -1,3 +1,3 @@
-"""The suite `toolworld`: requests about the miniature world for ControlLLM's tools, whose plans are executed."""
+"""The suite `toolworld`: requests about the miniature world, whose plans are executed."""
 
 SLUG = "toolworld"

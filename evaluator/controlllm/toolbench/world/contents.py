@@ -1,8 +1,6 @@
-"""What a request about the miniature world gives and wants: files, what each must show, and the results with their
-scores.
-"""
+"""The files of a request about the miniature world, with their contents, and its results, with their scores."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from evaluator.core.tools.types import ResourceType
@@ -14,25 +12,25 @@ from evaluator.scoring.metrics import rule_names
 
 
 class Material(StrEnum):
-    """What a file shows."""
+    """The content of a file."""
 
     SCENE = "scene"
-    """A scene whose things stand apart, each of another shape."""
+    """A scene of separate objects with distinct shapes."""
     THINGS = "things"
-    """A tableau of things that may overlap and repeat."""
+    """A tableau of objects that may overlap and repeat."""
     FIGURE = "figure"
     """A tableau with a stick figure."""
     LAYOUT = "layout"
-    """A scene with the things of a `Sketch`, in other colours and on another background; or only its map."""
+    """A scene with the objects of a `Sketch` in other colours on another background, or only its map."""
     CLIP = "clip"
-    """A clip of one moving thing."""
+    """A clip of one moving object."""
     SIGN = "sign"
     """One to three written words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """The range of the number of things with a name in a picture; each sample draws a number from it."""
+    """The number of objects with a name in a picture: a range, from which each sample draws."""
 
     colour: Colour | None
     """None: any."""
@@ -46,24 +44,24 @@ class Demand:
         return " ".join([*([str(self.colour)] if self.colour else []), str(self.shape or "thing")])
 
     def means(self, part: SceneObject) -> bool:
-        """Whether a thing has the name."""
+        """Whether an object has the name."""
         return self.colour in (None, part.colour) and self.shape in (None, part.shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """A picture in words: what to draw, without exact places."""
+    """A picture in words, without exact positions."""
 
     background: Background
     colour: Colour
     shape: Shape | None
-    """Of the main thing; None for a stick figure."""
+    """Of the main object; None for a stick figure."""
     direction: Direction | None = None
-    """Where the main thing lies as seen from its companion; None where there is none."""
+    """Of the main object relative to the other one; None if there is only one."""
     other_colour: Colour = Colour.RED
     other_shape: Shape = Shape.STAR
     text: str = ""
-    """The words."""
+    """The description."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +74,15 @@ class Given:
     material: Material
     demands: tuple[Demand, ...] = ()
     motion: Motion | None = None
-    """For clips: shown on half of the samples, drawn for each."""
+    """For clips: the motion that a random half of the samples shows."""
     always: bool = False
-    """Whether the motion is shown on all samples."""
+    """Whether all samples show the motion."""
     sketch: Sketch | None = None
     """For layouts."""
     writes: str = ""
-    """For signs: what at least one of the words is, a `name` or a `tag`; empty: anything."""
+    """For signs: the kind of at least one word, `name` or `tag`; empty: any."""
     masked: str = ""
-    """For masks: the file that they are of."""
+    """For masks: the file to which they apply."""
 
 
 class Want(StrEnum):
@@ -145,9 +143,9 @@ _RESULTS: dict[Want, tuple[str, ResourceType]] = {
     Want.SUMMARY: ("BERT", ResourceType.TEXT),
     Want.MOOD: (rule_names.ANSWER, ResourceType.TEXT),
 }
-"""By kind, the score and the type of the result; of maps, both depend on the map."""
+"""Score and type of the result by kind; those of maps depend on the map."""
 TEXT_KINDS = frozenset({Want.READING, Want.TITLE, Want.TAGS, Want.NAMES, Want.PLACE, Want.SUMMARY, Want.MOOD})
-"""Of a text: one that the request gives, the writing of a sign, or the caption of a picture or a clip."""
+"""Results about a text: one in the request, the writing of a sign, or the caption of a picture or a clip."""
 _MAP_SCORES = {
     "depth": rule_names.DEPTH,
     "normal": rule_names.NORMALS,
@@ -158,7 +156,7 @@ _MAP_SCORES = {
 
 
 class Asked(StrEnum):
-    """What a question about a scene asks for."""
+    """The subject of a question about a scene."""
 
     COLOUR = "colour"
     SHAPE = "shape"
@@ -173,11 +171,11 @@ class Wanted:
 
     kind: Want
     file: str = ""
-    """Of which file; empty where the request gives none."""
+    """The source file; empty if there is none."""
     thing: Demand | None = None
-    """What it is about."""
+    """The objects that it is about."""
     word: str = ""
-    """The class or motion that is looked for, or the kind of map."""
+    """The class, the motion, or the kind of map."""
     asked: Asked | None = None
     """For answers."""
     sketch: Sketch | None = None
@@ -185,8 +183,7 @@ class Wanted:
     said: Annotated | None = None
     """For annotations of a text in the request: the text with its reference annotations."""
     tool: str = ""
-    """The required tool, where the wording allows no other although the kind of result would."""
-    tags: tuple[str, ...] = field(default=())
+    """The one tool that the wording allows, although the kind of result would allow others; empty: any."""
 
     @property
     def metric(self) -> str:

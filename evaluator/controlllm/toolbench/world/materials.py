@@ -1,4 +1,4 @@
-"""Draws the files of a request: pictures and clips that meet its demands, deterministically."""
+"""Draws the files of a request deterministically: pictures, clips and signs that meet its demands."""
 
 import hashlib
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evaluator.controlllm.toolbench.world.contents import Demand, Given, Material, Sketch
+from evaluator.controlllm.toolbench.world.contents import Demand, Given, Material
 from evaluator.miniature import annotations
 from evaluator.miniature.scenes import Scene, SceneObject, contrasting_colour, contrasts, direction_between, draw_scene
 from evaluator.miniature.seeds import Split, generator
@@ -21,19 +21,19 @@ _INDICES = 2**40
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What a file shows, with its ground truth."""
+    """A picture with its ground truth."""
 
     tableau: Tableau
     painting: Painting
     scene: Scene | None = None
-    """Where the picture is one of a scene."""
+    """For pictures of a scene."""
     wanted: Tableau | None = None
     """For layouts: the same parts in the colours of the sketch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the files of one request and sample come from."""
+    """The source of randomness for the files of one request and sample."""
 
     split: Split
     hidden_seed: str | None
@@ -42,75 +42,70 @@ class Source:
     sample: int
 
     def attempts(self, name: str) -> Iterator[tuple[int, np.random.Generator]]:
-        """Indices of the world to draw a file from, each with a stream of its own."""
+        """Indices of the world for a file, each with its own random stream."""
         for attempt in range(_ATTEMPTS):
             material = f"{self.key}\n{name}\n{self.sample}\n{attempt}".encode()
             index = int.from_bytes(hashlib.sha256(material).digest()[:8], "big") % _INDICES
-            yield (
-                index,
-                generator(split=self.split, index=index, purpose="request", hidden_seed=self.hidden_seed),
-            )
+            yield index, generator(split=self.split, index=index, purpose="request", hidden_seed=self.hidden_seed)
 
 
 def picture(*, given: Given, source: Source) -> Picture:
     """A picture that meets the demands of a file.
 
     Raises:
-        LookupError: none was found; this happens for no published request.
+        LookupError: there is none; this does not happen for published requests.
     """
     counts: tuple[int, ...] | None = None
     for index, rng in source.attempts(given.name):
         if counts is None:  # drawn once: otherwise rare pictures would make large counts rare
             counts = tuple(int(rng.integers(demand.least, demand.most + 1)) for demand in given.demands)
-        found = _DRAWN[given.material](given, source, _Draw(index=index, rng=rng, counts=counts))
-        if found is not None:
-            return found
+        drawing = _DRAW[given.material](given, source, _Attempt(index=index, rng=rng, counts=counts))
+        if drawing is not None:
+            return drawing
     raise LookupError(f"no picture meets the demands of {given.name} in {source.key}")
 
 
 def clip(*, given: Given, source: Source) -> ClipRecord:
-    """A clip that shows the motion of a file or, on half of the samples, another one."""
-    shown: bool | None = None
+    """A clip with the motion of a file or, in half of the samples, another motion."""
+    has_motion: bool | None = None
     for index, rng in source.attempts(given.name):
-        if shown is None:
-            shown = given.always or bool(rng.random() < 0.5)
+        if has_motion is None:
+            has_motion = given.always or bool(rng.random() < 0.5)
         record = draw_clip(split=source.split, index=index, hidden_seed=source.hidden_seed)
-        if given.motion is None or (record.motion is given.motion) is shown:
+        if given.motion is None or (record.motion is given.motion) is has_motion:
             return record
     raise LookupError(f"no clip meets the demands of {given.name} in {source.key}")
 
 
 def sign(*, given: Given, source: Source) -> Sign:
-    """A sign with words of the kind that a file must show."""
+    """A sign with a word of the kind that a file requires."""
     for index, _ in source.attempts(given.name):
-        drawn = draw_sign(split=source.split, index=index, hidden_seed=source.hidden_seed)
-        said = annotations.of_words(drawn.words)
-        if {"": True, "name": bool(said.names), "tag": bool(said.tags)}[given.writes]:
-            return drawn
+        drawing = draw_sign(split=source.split, index=index, hidden_seed=source.hidden_seed)
+        annotated = annotations.of_words(drawing.words)
+        if {"": True, "name": bool(annotated.names), "tag": bool(annotated.tags)}[given.writes]:
+            return drawing
     raise LookupError(f"no sign meets the demands of {given.name} in {source.key}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Draw:
-    """One attempt."""
-
+class _Attempt:
     index: int
-    """Of the scene or tableau to begin with."""
+    """Of the initial scene or tableau."""
     rng: np.random.Generator
     counts: tuple[int, ...]
-    """For each demand, how many things have its name."""
+    """For each demand, the number of objects with its name."""
 
 
-def _scene(given: Given, source: Source, draw: _Draw) -> Picture | None:
+def _scene(given: Given, source: Source, draw: _Attempt) -> Picture | None:
     scene = draw_scene(split=source.split, index=draw.index, hidden_seed=source.hidden_seed)
-    for demand, count in zip(given.demands, draw.counts, strict=True):
-        if sum(demand.means(thing) for thing in scene.things) != count:
-            return None
+    counts = tuple(sum(demand.means(thing) for thing in scene.things) for demand in given.demands)
+    if counts != draw.counts:
+        return None
     tableau = tableau_of(scene)
     return Picture(tableau=tableau, painting=paint(tableau), scene=scene)
 
 
-def _things(given: Given, source: Source, draw: _Draw) -> Picture | None:
+def _things(given: Given, source: Source, draw: _Attempt) -> Picture | None:
     content = Content.FIGURE if given.material is Material.FIGURE else Content.THINGS
     tableau = draw_tableau(split=source.split, index=draw.index, content=content, hidden_seed=source.hidden_seed)
     for demand, count in zip(given.demands, draw.counts, strict=True):
@@ -118,49 +113,44 @@ def _things(given: Given, source: Source, draw: _Draw) -> Picture | None:
         if changed is None:
             return None
         tableau = changed
-    # What came later may have taken a thing from what came before.
-    if tuple(_count(demand, tableau) for demand in given.demands) != draw.counts:
+    # A later demand may have renamed an object of an earlier one.
+    things = [part for part in tableau.parts if isinstance(part, SceneObject)]
+    if tuple(sum(map(demand.means, things)) for demand in given.demands) != draw.counts:
         return None
     return Picture(tableau=tableau, painting=paint(tableau))
 
 
-def _count(demand: Demand, tableau: Tableau) -> int:
-    return sum(isinstance(part, SceneObject) and demand.means(part) for part in tableau.parts)
-
-
 def _with(*, demand: Demand, count: int, tableau: Tableau, rng: np.random.Generator) -> Tableau | None:
-    """The tableau with so many things of a name; None where that fails."""
-    own = [n for n, part in enumerate(tableau.parts) if isinstance(part, SceneObject)]
-    # Those that have the name already keep it; too many are as bad as too few things.
-    there = [n for n in own if demand.means(_thing(tableau, n))]
-    others = [n for n in own if n not in there]
-    if len(there) > count or len(own) < count + (count == 0):
+    """The tableau with `count` objects of a name; None if it cannot have them."""
+    things = {number: part for number, part in enumerate(tableau.parts) if isinstance(part, SceneObject)}
+    others = [number for number, thing in things.items() if not demand.means(thing)]
+    missing = count - (len(things) - len(others))
+    if missing < 0 or len(things) < count + (count == 0):
         return None
     assert demand.colour is not None
     if not contrasts(colour=demand.colour, background=tableau.background):
         return None
     parts = list(tableau.parts)
-    for n in rng.permutation(len(others))[: count - len(there)]:
-        number = others[int(n)]
-        parts[number] = replace(
-            _thing(tableau, number), colour=demand.colour, shape=demand.shape or _thing(tableau, number).shape
-        )
+    for n in rng.permutation(len(others))[:missing]:
+        thing = things[others[int(n)]]
+        parts[others[int(n)]] = replace(thing, colour=demand.colour, shape=demand.shape or thing.shape)
     if not is_clear(parts):
         return None
     return replace(tableau, parts=tuple(sorted(parts, key=base_of)))
 
 
-def _thing(tableau: Tableau, number: int) -> SceneObject:
-    part = tableau.parts[number]
-    assert isinstance(part, SceneObject)
-    return part
-
-
-def _layout(given: Given, source: Source, draw: _Draw) -> Picture | None:
+def _layout(given: Given, source: Source, draw: _Attempt) -> Picture | None:
     sketch = given.sketch
     assert sketch is not None
     if sketch.shape is None:
-        return _figure_layout(sketch=sketch, source=source, draw=draw)
+        tableau = draw_tableau(
+            split=source.split, index=draw.index, content=Content.FIGURE, hidden_seed=source.hidden_seed
+        )
+        figure = tableau.figure
+        assert figure is not None
+        tableau = replace(tableau, parts=(figure,))
+        right = replace(tableau, parts=(replace(figure, colour=sketch.colour),), background=sketch.background)
+        return Picture(tableau=tableau, painting=paint(tableau), wanted=right)
     scene = draw_scene(split=source.split, index=draw.index, hidden_seed=source.hidden_seed)
     shapes = [sketch.shape] if sketch.direction is None else [sketch.shape, sketch.other_shape]
     if len(scene.things) < len(shapes):
@@ -171,23 +161,16 @@ def _layout(given: Given, source: Source, draw: _Draw) -> Picture | None:
     colours = [sketch.colour, sketch.other_colour][: len(things)]
     if not all(contrasts(colour=colour, background=sketch.background) for colour in colours):
         raise LookupError(f"a sketch of {given.name} has a colour like its background")
-    shown = [replace(thing, colour=contrasting_colour(rng=draw.rng, background=scene.background)) for thing in things]
-    wanted = [replace(thing, colour=colour) for thing, colour in zip(things, colours, strict=True)]
-    tableau = tableau_of(replace(scene, things=tuple(shown)))
-    right = tableau_of(replace(scene, things=tuple(wanted), background=sketch.background))
+    recoloured = [
+        replace(thing, colour=contrasting_colour(rng=draw.rng, background=scene.background)) for thing in things
+    ]
+    tableau = tableau_of(replace(scene, things=tuple(recoloured)))
+    things = [replace(thing, colour=colour) for thing, colour in zip(things, colours, strict=True)]
+    right = tableau_of(replace(scene, things=tuple(things), background=sketch.background))
     return Picture(tableau=tableau, painting=paint(tableau), wanted=right)
 
 
-def _figure_layout(*, sketch: Sketch, source: Source, draw: _Draw) -> Picture:
-    tableau = draw_tableau(split=source.split, index=draw.index, content=Content.FIGURE, hidden_seed=source.hidden_seed)
-    figure = tableau.figure
-    assert figure is not None
-    alone = replace(tableau, parts=(figure,))
-    right = replace(alone, parts=(replace(figure, colour=sketch.colour),), background=sketch.background)
-    return Picture(tableau=alone, painting=paint(alone), wanted=right)
-
-
-_DRAWN = {
+_DRAW = {
     Material.SCENE: _scene,
     Material.THINGS: _things,
     Material.FIGURE: _things,

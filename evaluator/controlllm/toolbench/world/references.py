@@ -1,6 +1,6 @@
-"""The right result of each kind, from the ground truth of a picture or a clip."""
+"""Computes the right result of each kind from the ground truth of a picture, clip or text."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -66,25 +66,25 @@ def map_of(*, kind: str, picture: Picture, rng: np.random.Generator) -> Pixels:
 
 
 def masks_of(*, picture: Picture, demand: Demand) -> Masks:
-    """The masks of all things of a name."""
-    found = [Mask(part.name, picture.painting.mask(number)) for number, part in _named(picture=picture, demand=demand)]
-    return Masks(_SIZE, tuple(found))
+    """The masks of all objects with a name."""
+    parts = _parts(picture=picture, demand=demand)
+    return Masks(_SIZE, tuple(Mask(part.name, picture.painting.mask(number)) for number, part in parts.items()))
 
 
 def boxes_of(*, picture: Picture, demand: Demand) -> Boxes:
-    """The boxes of all things of a name."""
-    found = [Box(part.name, *picture.painting.box(number)) for number, part in _named(picture=picture, demand=demand)]
-    return Boxes(_SIZE, tuple(found))
+    """The boxes of all objects with a name."""
+    parts = _parts(picture=picture, demand=demand)
+    return Boxes(_SIZE, tuple(Box(part.name, *picture.painting.box(number)) for number, part in parts.items()))
 
 
-def change(*, before: Pixels, after: Pixels) -> Clip:
-    """How a picture is to be changed: two frames, before and after."""
-    return Clip(np.stack([before, after]))
+def _edit(picture: Picture, after: Pixels) -> Clip:
+    """An edit of a picture: two frames, before and after."""
+    return Clip(np.stack([picture.painting.pixels, after]))
 
 
-def _named(*, picture: Picture, demand: Demand) -> Sequence[tuple[int, SceneObject]]:
+def _parts(*, picture: Picture, demand: Demand) -> Mapping[int, SceneObject]:
     parts = enumerate(picture.tableau.parts)
-    return [(n, part) for n, part in parts if isinstance(part, SceneObject) and demand.means(part)]
+    return {number: part for number, part in parts if isinstance(part, SceneObject) and demand.means(part)}
 
 
 def _demand(wanted: Wanted) -> Demand:
@@ -92,48 +92,24 @@ def _demand(wanted: Wanted) -> Demand:
     return wanted.thing
 
 
-def _count(wanted: Wanted, picture: Picture) -> Value:
-    return str(len(_named(picture=picture, demand=_demand(wanted))))
-
-
-def _boxes(wanted: Wanted, picture: Picture) -> Value:
-    return boxes_of(picture=picture, demand=_demand(wanted))
-
-
 def _corners(wanted: Wanted, picture: Picture) -> list[tuple[float, float, float, float]]:
     return [box.corners for box in boxes_of(picture=picture, demand=_demand(wanted)).items]
 
 
-def _highlight(wanted: Wanted, picture: Picture) -> Value:
-    pixels = picture.painting.pixels
-    return change(before=pixels, after=outlined(pixels, boxes=_corners(wanted, picture)))
-
-
-def _crop(wanted: Wanted, picture: Picture) -> Value:
-    return PillowImage.fromarray(cropped(picture.painting.pixels, boxes=_corners(wanted, picture)))
-
-
-def _mask(wanted: Wanted, picture: Picture) -> Value:
-    return masks_of(picture=picture, demand=_demand(wanted))
-
-
 def _cut_out(wanted: Wanted, picture: Picture) -> Value:
-    pixels = picture.painting.pixels
     region = masks_of(picture=picture, demand=_demand(wanted)).union()
-    return change(before=pixels, after=kept(pixels, region=region))
+    return _edit(picture, kept(picture.painting.pixels, region=region))
 
 
 def _removal(wanted: Wanted, picture: Picture) -> Value:
-    """The same tableau painted without the things."""
-    demand = _demand(wanted)
-    left = [part for part in picture.tableau.parts if not (isinstance(part, SceneObject) and demand.means(part))]
-    after = paint(replace(picture.tableau, parts=tuple(left))).pixels
-    return change(before=picture.painting.pixels, after=after)
+    removed = _parts(picture=picture, demand=_demand(wanted))
+    left = tuple(part for number, part in enumerate(picture.tableau.parts) if number not in removed)
+    return _edit(picture, paint(replace(picture.tableau, parts=left)).pixels)
 
 
 def _map(wanted: Wanted, picture: Picture) -> Value:
     kind = wanted.word or "segmentation"
-    # Scribbles are random, so they are compared with the outlines that they follow.
+    # Scribbles are random: the reference is the outline that they follow.
     kind = "edge" if kind in {"scribble", "hed"} else kind
     return PillowImage.fromarray(map_of(kind=kind, picture=picture, rng=np.random.default_rng(0)))
 
@@ -144,10 +120,10 @@ def _answer(wanted: Wanted, picture: Picture) -> Value:
         return NUMBERS[len(scene.things)].english
     if wanted.asked is Asked.BACKGROUND:
         return BACKGROUNDS[scene.background].english
-    named = [thing for thing in scene.things if _demand(wanted).means(thing)]
+    things = [thing for thing in scene.things if _demand(wanted).means(thing)]
     if wanted.asked is Asked.EXISTENCE:
-        return "yes" if named else "no"
-    return str(named[0].colour) if wanted.asked is Asked.COLOUR else str(named[0].shape)
+        return "yes" if things else "no"
+    return str(things[0].colour if wanted.asked is Asked.COLOUR else things[0].shape)
 
 
 def _scene_of(picture: Picture) -> Scene:
@@ -155,7 +131,7 @@ def _scene_of(picture: Picture) -> Scene:
     return picture.scene
 
 
-def _guided(wanted: Wanted, picture: Picture) -> Value:  # noqa: ARG001 - as the others
+def _guided(_: Wanted, picture: Picture) -> Value:
     assert picture.wanted is not None
     return PillowImage.fromarray(paint(picture.wanted).pixels)
 
@@ -166,19 +142,23 @@ def _selected_class(wanted: Wanted, picture: Picture) -> Value:
 
 
 _OF_PICTURES: Mapping[Want, Callable[[Wanted, Picture], Value]] = {
-    Want.COUNT: _count,
-    Want.BOXES: _boxes,
-    Want.HIGHLIGHT: _highlight,
-    Want.CROP: _crop,
-    Want.MASK: _mask,
+    Want.COUNT: lambda wanted, picture: str(len(_parts(picture=picture, demand=_demand(wanted)))),
+    Want.BOXES: lambda wanted, picture: boxes_of(picture=picture, demand=_demand(wanted)),
+    Want.HIGHLIGHT: lambda wanted, picture: _edit(
+        picture, outlined(picture.painting.pixels, boxes=_corners(wanted, picture))
+    ),
+    Want.CROP: lambda wanted, picture: PillowImage.fromarray(
+        cropped(picture.painting.pixels, boxes=_corners(wanted, picture))
+    ),
+    Want.MASK: lambda wanted, picture: masks_of(picture=picture, demand=_demand(wanted)),
     Want.SEGMENTS: _map,
     Want.CUT_OUT: _cut_out,
     Want.REMOVAL: _removal,
     Want.MAP: _map,
     Want.ANSWER: _answer,
-    Want.CAPTION: lambda wanted, picture: main_caption(_scene_of(picture)).english,  # noqa: ARG005
-    Want.CLASS: lambda wanted, picture: Labels((Label(_scene_of(picture).label),)),  # noqa: ARG005
+    Want.CAPTION: lambda _, picture: main_caption(_scene_of(picture)).english,
+    Want.CLASS: lambda _, picture: Labels((Label(_scene_of(picture).label),)),
     Want.SELECTED_CLASS: _selected_class,
     Want.GUIDED_DRAWING: _guided,
-    Want.VARIATION: lambda wanted, picture: PillowImage.fromarray(picture.painting.pixels),  # noqa: ARG005
+    Want.VARIATION: lambda _, picture: PillowImage.fromarray(picture.painting.pixels),
 }

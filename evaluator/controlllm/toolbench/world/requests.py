@@ -1,7 +1,7 @@
-"""`toolworld`: 180 requests over the groups of Tool100, about what the miniature world shows.
+"""`toolworld`: 180 requests in the groups of Tool100, about the miniature world.
 
-Each is a wording of this repository with things, files and pictures put in (`toolworld.toml`). All choices follow from
-a seed and the request's own key, so adding a wording to one group changes no other.
+Each is a wording with objects, files and pictures filled in (`toolworld.toml`). All choices follow from a seed and the
+request's key, so adding a wording to one group changes no other.
 """
 
 import itertools
@@ -20,7 +20,6 @@ from evaluator.controlllm.toolbench.world.contents import Asked, Demand, Given, 
 from evaluator.core.suites.rewording import Rewording
 from evaluator.core.tools.types import ResourceType
 from evaluator.miniature import annotations
-from evaluator.miniature.annotations import Annotated
 from evaluator.miniature.grammar.documents import draw_document
 from evaluator.miniature.grammar.german import english_article
 from evaluator.miniature.grammar.labels import BACKGROUNDS
@@ -36,9 +35,9 @@ _STREAMS = 2**40
 _TABLE = table(Path(__file__).with_name("toolworld.toml"))
 _ACTS: Mapping[str, Mapping[str, Any]] = _TABLE["acts"]
 _QUESTION = {"gold": "ask", "shows": "scene", "want": "answer", "tool": "image_question_answering"}
-"""What the acts of questions about a scene have in common."""
+"""The common facts of acts that ask about a scene."""
 _WRITES = {Want.NAMES: "name", Want.TAGS: "tag"}
-"""What a sign must show, so that there is something to say about it."""
+"""The kind of word that a sign needs for an annotation."""
 _BESIDE = {
     Direction.LEFT_OF: "to the left of",
     Direction.RIGHT_OF: "to the right of",
@@ -49,7 +48,7 @@ _BESIDE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A worded request with all that is known about it."""
+    """A request with its files and results."""
 
     raw: RawTask
     given: tuple[Given, ...]
@@ -57,11 +56,11 @@ class Request:
 
 
 class _ClashError(Exception):
-    """Two sentences make demands that one picture cannot meet."""
+    """No picture can meet the demands of two sentences."""
 
 
 def _requests(rows: Iterable[Any]) -> Iterator[Any]:
-    """The requests of a group: repetitions and kinds of maps spelt out."""
+    """The requests of a group, with repetitions and kinds of maps expanded."""
     for row in rows:
         if isinstance(row, Mapping) and "times" in row:
             yield from list(_requests(row["of"])) * row["times"]
@@ -73,7 +72,7 @@ def _requests(rows: Iterable[Any]) -> Iterator[Any]:
 
 
 GROUPS: Mapping[str, Sequence[Any]] = {group: tuple(_requests(rows)) for group, rows in _TABLE["groups"].items()}
-"""Sentences of the requests, by group. Requests of equal sentences differ in their things and files."""
+"""Sentences of the requests, by group. Requests with equal sentences differ in their objects and files."""
 PARAPHRASES = Rewording(
     {
         **MINI.alternatives,
@@ -81,40 +80,41 @@ PARAPHRASES = Rewording(
         **{wording: (other,) for wording, other in _TABLE["across"].items()},
     }
 )
-"""Other words for the sentences of toolworld's requests, with the same slots and the same goals."""
+"""Paraphrases of the sentences of toolworld's requests, with the same slots and goals."""
 
 
 @cache
 def public_requests() -> tuple[Request, ...]:
-    """The requests, always the same, no two alike."""
-    return _all_of(seed=SEED, taken=frozenset())
+    """The public requests, with distinct texts."""
+    return _requests_of(seed=SEED, excluded=frozenset())
 
 
 def hidden_requests(*, seed: str) -> tuple[Request, ...]:
-    """Requests with the keys, groups and forms of the public ones, about other things and files.
+    """Requests with the keys, groups and forms of the public ones, about other objects and files.
 
-    No two are alike, and none equals a public one. Deterministic for a seed.
+    Their texts are distinct, and none equals a public one. Deterministic for a seed.
     """
-    return _all_of(seed=seed, taken=frozenset(request.raw.instruction for request in public_requests()))
+    return _requests_of(seed=seed, excluded=frozenset(request.raw.instruction for request in public_requests()))
 
 
-def _all_of(*, seed: str, taken: frozenset[str]) -> tuple[Request, ...]:
+def _requests_of(*, seed: str, excluded: frozenset[str]) -> tuple[Request, ...]:
     requests: list[Request] = []
-    texts = set(taken)
+    texts = set(excluded)
     for group, rows in GROUPS.items():
         for index in range(len(rows)):
-            tries = (request_of(group=group, index=index, seed=f"{seed} {n}" if n else seed) for n in itertools.count())
-            request = next(request for request in tries if request.raw.instruction not in texts)
-            texts.add(request.raw.instruction)
-            requests.append(request)
+            drafts = (
+                request_of(group=group, index=index, seed=f"{seed} {n}" if n else seed) for n in itertools.count()
+            )
+            requests.append(next(draft for draft in drafts if draft.raw.instruction not in texts))
+            texts.add(requests[-1].raw.instruction)
     return tuple(requests)
 
 
 def request_of(*, group: str, index: int, seed: str) -> Request:
-    """One request of a group, about the things that seed and key choose."""
-    for again in itertools.count():
+    """One request of a group; seed and key choose its objects."""
+    for attempt in itertools.count():
         try:
-            return _request(group=group, index=index, seed=f"{seed} {again}" if again else seed)
+            return _request(group=group, index=index, seed=f"{seed} {attempt}" if attempt else seed)
         except _ClashError:
             continue
     raise AssertionError
@@ -130,27 +130,22 @@ def _request(*, group: str, index: int, seed: str) -> Request:
         colours = {demand.colour for demand in given.demands}
         if min(len(names), len(colours)) < len(given.demands):
             raise _ClashError
-    raw = RawTask(
-        key=key,
-        group=group,
-        instruction=" ".join(texts),
-        output=draft.gold.text(),
-        level=level_of_plan(draft.gold.calls),
-    )
+    level = level_of_plan(draft.gold.calls)
+    raw = RawTask(key=key, group=group, instruction=" ".join(texts), output=draft.gold.text(), level=level)
     return Request(raw=raw, given=tuple(draft.given.values()), wanted=tuple(draft.wanted))
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A request that grows sentence by sentence: its files, wanted results and gold decomposition."""
+    """Builder of a request: files, results and gold decomposition of the sentences written so far."""
 
     gold: Gold = field(default_factory=Gold)
     given: dict[str, Given] = field(default_factory=dict)
-    """By name of the file."""
+    """By file name."""
     wanted: list[Wanted] = field(default_factory=list)
 
     def write(self, sentence: Any, fill: Fill) -> str:
-        """Write a sentence, and add what it gives, wants and leads to."""
+        """The text of a sentence; adds its files, results and subtasks."""
         if isinstance(sentence, Mapping):
             inner = sentence["one_image"]
             fills = fill.about_same_file(len(inner))
@@ -209,7 +204,7 @@ class _Draft:
         return text
 
     def _drawing(self, act: str, kind: str, *, fill: Fill, wording: str) -> str:
-        """A picture of words, perhaps along a map that is given or made of an image before."""
+        """A drawing from words; it may follow a given map or one that a step makes."""
         sketch = _sketch(fill, of_figure=kind == "pose")
         file = {"generate": "", "follow_given": fill.file_of(kind), "follow_made": fill.image()}[act]
         slots = {"prompt": sketch.text, "sentence": sketch.text, "map": kind, "map_file": file, "image": file}
@@ -223,11 +218,13 @@ class _Draft:
         return wording.format(**slots)
 
     def _annotation(self, want: Want, origin: str, *, fill: Fill, wording: str) -> str:
-        """What is said about a text: of the request, or of a sign, a caption or a clip."""
+        """An annotation of a text in the request, or of the text of a sign, caption or clip."""
         tool, kind = _TABLE["annotations"][want]
         slots = {"tool": tool, "type": kind, "image": fill.image(), "video": fill.video()}
-        if origin in _TEXTS:
-            said = _TEXTS[origin](np.random.default_rng(fill.pick("text", range(_STREAMS))))
+        if origin in {"story", "review"}:
+            rng = np.random.default_rng(fill.pick("text", range(_STREAMS)))
+            is_story = origin == "story"
+            said = annotations.of_story(draw_document(rng)) if is_story else annotations.of_review(draw_review(rng))
             slots["text"] = said.text
             self.wanted.append(Wanted(kind=want, said=said))
             self.gold.act("annotate", slots)
@@ -251,7 +248,7 @@ class _Draft:
         kind: ResourceType = ResourceType.IMAGE,
         **facts: Any,
     ) -> None:
-        """Give a file, or demand more of one that is given."""
+        """Give a file, or add a demand to a given one."""
         known = self.given.get(name)
         if known is None:
             demands = () if demand is None else (demand,)
@@ -260,17 +257,6 @@ class _Draft:
             self.given[name] = Given(
                 name=name, type=known.type, material=known.material, demands=(*known.demands, demand)
             )
-
-
-def _story(rng: np.random.Generator) -> Annotated:
-    return annotations.of_story(draw_document(rng))
-
-
-def _review(rng: np.random.Generator) -> Annotated:
-    return annotations.of_review(draw_review(rng))
-
-
-_TEXTS = {"story": _story, "review": _review}
 
 
 def _thing(facts: Mapping[str, Any], fill: Fill) -> Demand:
@@ -287,7 +273,7 @@ def _with_article(name: str) -> str:
 
 
 def _sketch(fill: Fill, *, of_figure: bool) -> Sketch:
-    """A picture in the words of the grammar's captions."""
+    """A sketch, described in the style of the grammar's captions."""
     background = fill.pick("background", list(Background))
     colours = [colour for colour in Colour if contrasts(colour=colour, background=background)]
     colour = fill.pick("colour", colours)

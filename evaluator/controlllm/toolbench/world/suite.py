@@ -1,6 +1,5 @@
-"""The suite `toolworld`: requests about the miniature world for ControlLLM's tools, executed and judged."""
+"""The suite `toolworld`: requests about the miniature world, whose plans are executed and judged."""
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -41,7 +40,7 @@ SEVERAL = "several"
 
 @dataclass(frozen=True, kw_only=True)
 class WorldTask(ToolTask):
-    """A request whose plans are judged and executed."""
+    """A request whose plans are executed and judged."""
 
     given: tuple[Given, ...]
     wanted: tuple[Wanted, ...]
@@ -51,34 +50,34 @@ class WorldTask(ToolTask):
         """See `Task`."""
         if len(self.wanted) == 1:
             return (self,)
-        return tuple(replace(self, wanted=(one,), metric=one.metric, expects=one.type) for one in self.wanted)
+        return tuple(
+            replace(self, wanted=(result,), metric=result.metric, expects=result.type) for result in self.wanted
+        )
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        results: list[JsonValue] = []
-        results += list(dict.fromkeys(str(one.kind) for one in self.wanted))
-        return {**super().attributes, "results": results}
+        return {**super().attributes, "results": [*dict.fromkeys(str(result.kind) for result in self.wanted)]}
 
     def file(self, name: str) -> Given:
-        """What the request says of a file."""
+        """The file with a name."""
         return next(given for given in self.given if given.name == name)
 
 
 def world_task(request: Request) -> WorldTask:
-    """Derive everything about one request.
+    """The task of a request.
 
     Raises:
-        ValueError: the goal that follows from its words and decomposition does not have a part for each result.
+        ValueError: the derived goal does not have one part for each result.
     """
     task = tool_task(request.raw)
     if task.goal is None or len(task.goal.parts) != len(request.wanted):
         raise ValueError(f"{request.raw.key} wants {len(request.wanted)} results, and its goal has other parts: {task}")
     parts = [replace(part, only=wanted.tool) for part, wanted in zip(task.goal.parts, request.wanted, strict=True)]
     goal = Goal(parts=tuple(parts), request=task.goal.request)
-    made: dict[str, Any] = {field.name: getattr(task, field.name) for field in fields(task)}
+    facts: dict[str, Any] = {field.name: getattr(task, field.name) for field in fields(task)}
     first = request.wanted[0]
     is_several = len(request.wanted) > 1
-    made |= {
+    facts |= {
         "goal": goal,
         "gold": gold_plan(goal=goal, catalogue=CONTROLLLM),
         "metric": SEVERAL if is_several else first.metric,
@@ -86,13 +85,12 @@ def world_task(request: Request) -> WorldTask:
         "resources": {given.name: given.type for given in request.given},
         "files": {given.name: frozenset({given.type}) for given in request.given},
     }
-    return WorldTask(**made, given=request.given, wanted=request.wanted)
+    return WorldTask(**facts, given=request.given, wanted=request.wanted)
 
 
 SPLITS = ("public", "validation", "hidden")
 DATA_VERSION = "2"
-"""Raise it whenever files or references change while requests and world do not."""
-_KEPT = 512
+"""Increment it whenever files or references change while requests and world do not."""
 
 
 def world_samples(*, profile: str, split: str, hidden_seed: str | None) -> "WorldSamples":
@@ -101,11 +99,11 @@ def world_samples(*, profile: str, split: str, hidden_seed: str | None) -> "Worl
     Args:
         profile: only `lilliput` has data.
         split: `public`, `validation`, or `hidden`.
-        hidden_seed: the secret of the hidden split, None on the others.
+        hidden_seed: the secret of the hidden split; None for the others.
 
     Raises:
         LookupError: the profile has no data.
-        ValueError: the split is unknown, or is hidden and the seed is missing.
+        ValueError: the split is unknown, or the seed of the hidden split is missing.
     """
     if split not in SPLITS:
         raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
@@ -118,14 +116,14 @@ class WorldSamples:
     """Files and reference results of each request. No two requests share a file."""
 
     def __init__(self, *, split: Split, hidden_seed: str | None) -> None:
-        """Raises ValueError if the hidden split is asked for without its secret, or another one with it."""
+        """Raises ValueError if the hidden split comes without a secret, or another split with one."""
         split_secret(split=split, hidden_seed=hidden_seed)
         self._split = split
         self._hidden_seed = hidden_seed
         self.digest = canonical_json.digest(
             {"world": WORLD_VERSION, "pictures": PICTURES_VERSION, "data": DATA_VERSION, "split": split.value}
         )
-        """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
+        """SHA-256 over the versions and the split, without the hidden seed."""
 
     def missing(self, *, task: Task) -> str | None:  # noqa: ARG002 - the world has data for every request
         """See `SampleSource`."""
@@ -138,29 +136,29 @@ class WorldSamples:
         return {given.name: _value(given=given, task=own, source=source) for given in own.given}
 
     def reference(self, *, task: Task, index: int) -> Value:
-        """See `SampleSource`: of the task's first answer."""
+        """See `SampleSource`: the reference of the task's first answer."""
         own = cast(WorldTask, task)
         return _reference(wanted=own.wanted[0], task=own, source=self._source(task=own, index=index))
 
     def inputs_key(self, *, task: Task) -> str:
-        """See `SharingSource`: no two requests share files."""
+        """See `SharingSource`: requests share no files."""
         return task.key
 
     def reference_key(self, *, task: Task) -> str:
-        """See `SharingSource`: each result of a request has a reference of its own."""
+        """See `SharingSource`: each result of a request has its own reference."""
         return f"{task.key} {cast(WorldTask, task).wanted[0]}"
 
     def _source(self, *, task: WorldTask, index: int) -> materials.Source:
         return materials.Source(split=self._split, hidden_seed=self._hidden_seed, key=task.key, sample=index)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=512)
 def _picture(given: Given, source: materials.Source) -> materials.Picture:
     return materials.picture(given=given, source=source)
 
 
 def _value(*, given: Given, task: WorldTask, source: materials.Source) -> Value:
-    # Needs scipy, which sites do not have: they ask for the digest only.
+    # Needs scipy, which sites do not have: they only use the digest.
     from evaluator.controlllm.toolbench.world import references
 
     if given.material is Material.CLIP:
@@ -214,20 +212,20 @@ _METRICS = {
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
 }
 _JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
-"""Columns of the judge; those beside them compare with one gold plan and are left to the suites without execution."""
-# Samples of one request share no picture with those of another: they are averaged, and requests are what is sampled.
+"""Columns of the judge. Its other columns compare with one gold plan and belong to suites without execution."""
+# Requests share no pictures, so the samples of a request are averaged, and requests are the units of the intervals.
 COLUMNS = (
     Column(
         key="score",
         label="Score",
-        description="Mean over requests of the scores of their results, each compared with the truth of the picture.",
+        description="Mean over requests of the scores of their results, each compared with the ground truth.",
         primary=True,
     ),
     Column(
         key=RELATIVE,
         label="Relative",
-        description="The score as a share of what the gold plan reaches on the same sample, at most 1, so that a weak "
-        "expert does not count against the planner. Samples on which the gold plan scores 0 are left out.",
+        description="The score as a share of the gold plan's score on the same sample, at most 1, so that a weak "
+        "expert does not count against the planner. Samples on which the gold plan scores 0 are omitted.",
         indicator=True,
     ),
     *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
@@ -248,14 +246,14 @@ FACETS = replace(
     comparisons=("group", "level", "result"),
 )
 SCORING = (
-    "Plans are executed on every sample, and each result is compared with the truth of the picture or clip. A request "
-    "for several results scores their mean. The same plans are judged besides: SE, IR, NR, HR and CR are ControlLLM's "
-    "figures and change no score."
+    "Plans are executed on every sample, and each result is compared with the ground truth of the picture or clip. A "
+    "request for several results scores their mean. The plans are also judged without execution: ControlLLM's metrics "
+    "SE, IR, NR, HR and CR do not affect the score."
 )
 
 
 def toolworld_suite() -> Suite:
-    """The public requests; always there."""
+    """The public requests; bundled, so always available."""
     return Suite(
         slug=SLUG,
         version=VERSION,
@@ -270,19 +268,13 @@ def toolworld_suite() -> Suite:
         facets=FACETS,
         step_problems=STEP_PROBLEMS,
         training_splits=("validation",),
-        reworded=_reworded,
+        reworded=lambda task, rng: PARAPHRASES.reworded(task.text, rng=rng),
         with_outage=with_outage,
-        hidden_requests=_hidden,
+        hidden_requests=lambda _, seed: tuple(
+            map(world_task, hidden_requests(seed=derived("requests", SLUG, seed=seed)))
+        ),
         right_plans=partial(right_plans, executed=True),
     )
-
-
-def _reworded(task: Task, rng: random.Random) -> str | None:
-    return PARAPHRASES.reworded(task.text, rng=rng)
-
-
-def _hidden(_: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(map(world_task, hidden_requests(seed=derived("requests", SLUG, seed=seed))))
 
 
 def samples_of(setting: Setting) -> WorldSamples:

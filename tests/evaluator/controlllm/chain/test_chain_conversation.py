@@ -154,7 +154,7 @@ def test_a_plan_that_runs_is_run_once_and_its_state_holds_every_result():
 def test_a_missing_resource_becomes_the_next_one_of_its_type():
     end, _ = run(solved(highlight(), HIGHLIGHT, highlight_object_on_image__bbox="<GENERATED>-7"))
     (correction,) = end.corrections
-    assert (correction.problem, correction.way, correction.helped) == (
+    assert (correction.problem, correction.kind, correction.helped) == (
         "missing resource",
         CorrectionKind.ARGUMENTS,
         True,
@@ -200,7 +200,7 @@ def test_where_nothing_is_found_the_next_solution_is_tried():
         solved(highlight(thing="green cross"), HIGHLIGHT, grounding), experts={"visual_grounding": ground("it")}
     )
     (correction,) = end.corrections
-    assert (correction.way, correction.helped) == (CorrectionKind.SOLUTION, True)
+    assert (correction.kind, correction.helped) == (CorrectionKind.SOLUTION, True)
     assert correction.what == "solution 2: visual_grounding, highlight_object_on_image"
     assert end.progress[0].choice == 1
 
@@ -208,7 +208,7 @@ def test_where_nothing_is_found_the_next_solution_is_tried():
 def test_where_no_solution_finds_more_the_first_one_stands():
     grounding = ("visual_grounding", "highlight_object_on_image")
     end, _ = run(solved(highlight(thing="green cross"), HIGHLIGHT, grounding))
-    assert [one.way for one in end.corrections] == [CorrectionKind.SOLUTION, CorrectionKind.BACK]
+    assert [one.kind for one in end.corrections] == [CorrectionKind.SOLUTION, CorrectionKind.BACK]
     assert end.progress[0].choice == 0
     assert end.is_complete
 
@@ -218,7 +218,7 @@ def test_an_expert_that_fails_is_no_matter_of_arguments():
     end, _ = run(
         solved(asked, ("image_captioning",), ("image_question_answering",)), experts={"image_captioning": broken}
     )
-    assert [one.way for one in end.corrections] == [CorrectionKind.SOLUTION]
+    assert [one.kind for one in end.corrections] == [CorrectionKind.SOLUTION]
     assert next(iter(end.results.values())).text == "answer to What is it?"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
-from evaluator.controlllm.chain.requests import FileError, read_given, write_results
+from evaluator.controlllm.chain.requests import FileError, read_file, write_results
 from evaluator.controlllm.chain.state import Entry
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, decode, encode
@@ -48,13 +48,13 @@ def files(tmp_path):
     ],
 )
 def test_name_and_type_are_given_or_follow(files, text, name, kind):
-    given = read_given(text.format(files))
+    given = read_file(text.format(files))
     assert (given.name, str(given.type)) == (name, kind)
 
 
 def test_the_frames_of_a_clip_are_read(files):
     for name in ("c.apng", "d.gif"):
-        clip = read_given(str(files / name)).value
+        clip = read_file(str(files / name)).value
         assert isinstance(clip, Clip)
         assert clip.frames.shape == (3, 6, 8, 3)
 
@@ -72,7 +72,7 @@ def test_the_frames_of_a_clip_are_read(files):
 )
 def test_what_is_wrong_with_a_file_is_said(files, text, sentence):
     with pytest.raises(FileError) as error:
-        read_given(text.format(files))
+        read_file(text.format(files))
     assert sentence in str(error.value)
 
 

@@ -73,7 +73,7 @@ def test_its_board_ranks_by_accuracy(client, evaluation):
 
 def test_an_evaluation_is_broken_down_by_what_requests_lack(client, evaluation):
     html = evaluation_page(client, evaluation)
-    assert "What is lacking" in html
+    assert "What is missing" in html
     groups = client_of(make_user("eve")).get(f"evaluations/{evaluation.pk}/breakdowns/").json()["indicators"]
     lacking = {group["value"]: (group["indicator"], group["tasks"]) for group in groups if group["facet"] == "need"}
     assert lacking == {

@@ -9,9 +9,9 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     kinds_of,
     lemma,
     lists,
-    names_that_are_missing,
     readings,
     table,
+    undefined_kinds,
     vague_doings,
     words_of,
 )
@@ -20,7 +20,7 @@ ASKS = lists("asks", "asks")
 
 
 def test_kinds_are_names_of_things_and_no_thing_is_a_kind_of_itself():
-    assert names_that_are_missing() == ()
+    assert undefined_kinds() == ()
     assert [name for name in table("things")["kinds"] if name in kinds_of(name)] == []
     assert {"animal"} <= kinds_of("puppy")
 

@@ -110,7 +110,7 @@ class TestSaying:
         picture(seed=1).save(tmp_path / "there.png")
         (tmp_path / "video_1.wmv").write_bytes(b"\x30\x26\xb2\x75")
         one = task(video_1__wmv="video", there__png="image")
-        assert "is there as .wmv, which is not read: give its frames as a folder video_1" in source(
+        assert "is there as .wmv, which is not supported: give its frames as a folder video_1" in source(
             tmp_path, one
         ).missing(task=one)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.controlllm.toolbench.released.media import MediaError, VideoError, read_media, read_video
-from evaluator.controlllm.toolbench.released.video_decoding import Sampler, taken
+from evaluator.controlllm.toolbench.released.media import MediaError, read_media, read_video
+from evaluator.controlllm.toolbench.released.video_decoding import Sampler, sampled_indices
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Clip
 from tests.rings import usual
@@ -106,9 +106,9 @@ class TestSampling:
         sampler = Sampler(most=64)
         for number in range(count):
             sampler.add(np.asarray([number]) if sampler.wants_next() else None)
-            assert len(sampler._kept) <= 4 * 64
+            assert len(sampler._buffer) <= 4 * 64
         found = [int(one[0]) for one in sampler.sampled(last=np.asarray([count - 1]))]
-        wanted = taken(count, most=64)
+        wanted = sampled_indices(count, most=64)
         assert (found[0], found[-1], len(found)) == (0, count - 1, len(wanted))
         assert max(abs(one - other) for one, other in zip(found, wanted, strict=True)) <= count / 64 / 4
 
@@ -173,7 +173,7 @@ class TestHostileOnes:
     @pytest.mark.full
     def test_decoding_that_takes_too_long_is_ended(self, tmp_path):
         path = repeated(tmp_path / "a.mp4", times=500, size=(1920, 1080))
-        with pytest.raises(VideoError, match=r"takes more than 1 s to decode: shorten it"):
+        with pytest.raises(MediaError, match=r"takes more than 1 s to decode: shorten it"):
             read_video(path, most=64, side=480, cpu_seconds=1)
 
     def test_a_file_of_too_many_bytes_is_not_opened(self, tmp_path):
