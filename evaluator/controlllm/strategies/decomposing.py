@@ -1,9 +1,8 @@
-"""Task decomposition by a language model (section 3.1): the request as subtasks, by the protocol of Table 1.
+"""Task decomposition by a language model (section 3.1) into subtasks of the protocol of Table 1.
 
-The answer is read by `evaluator.replies.decomposition`, and what it says is checked against the request. Whatever is
-wrong is reported to the model with its position, and it may answer again, at most `REPAIRS` times. After that an answer
-that can be read is used with its faults, which are noted; one that cannot is handed on as it is, and is the planner's
-fault.
+`evaluator.replies.decomposition` parses the answer, which is then checked against the request. Errors are reported to
+the model with their positions, and it may answer again, at most `REPAIRS` times. Then the best answer that can be
+parsed is used, and its errors are noted; one that cannot be parsed is the planner's fault.
 """
 
 import re
@@ -20,7 +19,7 @@ from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.replies.decomposition import Decomposition, parse_decomposition
 
 REPAIRS = 2
-"""How often the model gets a list of errors and is asked again."""
+"""Most retries after a list of errors."""
 _MAX_TOKENS = 2048
 _REFERENCE = re.compile(r"<GEN(?:ERATED)?>-(\w+)")
 
@@ -52,26 +51,27 @@ Example. Request: Read aloud what the sign in street.jpg says, and put it over c
 
 @dataclass(frozen=True, slots=True)
 class Decomposed:
-    """What came of the first stage."""
+    """The result of the first stage."""
 
     subtasks: tuple[TypedSubtask, ...] | None
-    """None if no answer could be read."""
+    """None if no answer could be parsed."""
     text: str
-    """The last answer as it was given."""
+    """The unmodified answer."""
     tries: int
     problems: tuple[str, ...] = ()
-    """What is still wrong with it."""
+    """Errors in the answer."""
     network: str = ""
-    """Name of the trained network that decomposed, if one did."""
+    """Name of the trained network, if it made the decomposition."""
 
 
 def decompose_by_asking(
     *, request: PlannerRequest, tools: Sequence[Tool]
 ) -> Generator[Sequence[Call], Sequence[Answer], Decomposed]:
-    """Ask for the decomposition of a request, again if need be."""
+    """Ask for the decomposition of a request, and retry after errors."""
+    files = ", ".join(f"{name} ({kind})" for name, kind in request.task.resources.items()) or "none"
     messages = [
         Message(role="system", content=instructions(tools)),
-        Message(role="user", content=_question(request)),
+        Message(role="user", content=f"Request: {request.task.request}\nFiles: {files}"),
     ]
     best: Decomposed | None = None
     for number in range(1, REPAIRS + 2):
@@ -82,16 +82,15 @@ def decompose_by_asking(
         if not read.problems:
             return read
         best = read if read.subtasks is not None or best is None or best.subtasks is None else best
-        messages += [
-            Message(role="assistant", content=read.text),
-            Message(role="user", content=_complaint(read.problems)),
-        ]
+        listed = "\n".join(f"- {problem}" for problem in read.problems)
+        complaint = f"That cannot be used:\n{listed}\nAnswer again with the whole list, mended, and nothing else."
+        messages += [Message(role="assistant", content=read.text), Message(role="user", content=complaint)]
     assert best is not None
     return best
 
 
 def instructions(tools: Sequence[Tool]) -> str:
-    """The prompt, for the domains and types that the tools have."""
+    """The prompt, with the domains and types of the tools."""
     domains = dict.fromkeys(tool.domain for tool in tools if tool.domain != GENERAL)
     occurring = {kind for tool in tools for kind in (*tool.input_types, *tool.output_types)}
     types = (str(kind) for kind in ResourceType if kind in occurring)
@@ -99,7 +98,7 @@ def instructions(tools: Sequence[Tool]) -> str:
 
 
 def read_decomposition(*, text: str, request: PlannerRequest, tools: Sequence[Tool], tries: int = 1) -> Decomposed:
-    """Read an answer and say what is wrong with it."""
+    """Parse an answer and list its errors."""
     try:
         decomposition = parse_decomposition(inside(text, opening="[", closing="]"))
         subtasks = typed_subtasks(decomposition)
@@ -110,9 +109,9 @@ def read_decomposition(*, text: str, request: PlannerRequest, tools: Sequence[To
 
 
 def _problems(*, decomposition: Decomposition, request: PlannerRequest, tools: Sequence[Tool]) -> list[str]:
-    """What can be read and is yet wrong."""
+    """Errors in a decomposition that can be parsed."""
     domains = {tool.domain for tool in tools}
-    results = {returned.value: one.id for one in decomposition.subtasks for returned in one.returns}
+    results = {result.value: subtask.id for subtask in decomposition.subtasks for result in subtask.returns}
     problems = []
     for index, subtask in enumerate(decomposition.subtasks):
         for place, domain in enumerate(subtask.domains):
@@ -128,13 +127,3 @@ def _problems(*, decomposition: Decomposition, request: PlannerRequest, tools: S
             elif argument.type != ResourceType.TEXT and argument.value.removeprefix("$") not in request.task.resources:
                 problems.append(f"{where}: the request gives no file {argument.value!r}")
     return problems
-
-
-def _question(request: PlannerRequest) -> str:
-    files = ", ".join(f"{name} ({kind})" for name, kind in request.task.resources.items()) or "none"
-    return f"Request: {request.task.request}\nFiles: {files}"
-
-
-def _complaint(problems: Sequence[str]) -> str:
-    listed = "\n".join(f"- {problem}" for problem in problems)
-    return f"That cannot be used:\n{listed}\nAnswer again with the whole list, mended, and nothing else."

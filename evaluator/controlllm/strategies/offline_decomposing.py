@@ -1,23 +1,25 @@
-"""Task decomposition without a language model: a few rules over the request's words, files and the tools' types.
+"""Task decomposition without a language model: rules over the request's words, files and the tools' types.
 
-1. The request is cut into sentences, and at "then", "afterwards" and the like, but never within a quotation. What only
-   names files or quotes leads into the next.
-2. A sentence works on the files that it names; else on the new image if it speaks of one; else on the files or the
-   quotation of before.
-3. What it wants is the result of the tool that is most like its words, among those that could be reached from what it
-   works on. If none is, and for questions about anything else, that is the answer to a question.
-4. Its domains are those of that tool and of the tools that make what it takes; the description names them, which the
-   paper calls prior knowledge (Table 4). Several files of the type that the tool takes once give a subtask each.
-5. Tools that ask or draw take the whole sentence as their text, or the passage that it quotes; others the longest run
-   of words in it that no tool speaks of, which mostly is the name of the thing.
+1. The request is split into sentences, and at "then", "afterwards" and similar words, but never within a quotation. A
+   part that only names files or quotes introduces the next sentence.
+2. The resources of a sentence are the files that it names; else the new image if it mentions one; else those of the
+   previous sentence.
+3. Its result is that of the tool most similar to its words, among those that are reachable from its resources. If no
+   tool is similar, and for other questions, it is the answer to a question.
+4. Its domains are those of that tool and of the tools that make its inputs; the description names these tools, which
+   the paper calls prior knowledge (Table 4). If there are several files of a type that the tool takes once, each has
+   its own subtask.
+5. Tools that answer or draw take the whole sentence as their text, or the passage that it quotes; others the longest
+   run of words that no tool has, which usually is the name of the object.
 6. Titles, tags, names, summaries, moods and places of texts, and the reading of writing, are recognised by the words of
-   `text_tools`. The text is what is quoted, else a caption or the writing of a picture. What is quoted says nothing
-   about the tool.
+   `text_tools`. The text is a quotation, else the caption or the writing of a picture. Quoted words do not influence
+   the choice of the tool.
 
-This understands far less than a language model does; what it scores is said in the documentation.
+These rules understand far less than a language model; the documentation has their scores.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +39,7 @@ _SPEAKS_BACK = re.compile(
 _QUESTION = re.compile(r"\?\s*$")
 _ASKS = re.compile(r"\b(?:ask|answer|question|reply|respond)\b", re.IGNORECASE)
 _QUOTE = '"..."'
-"""What stands for a quotation where its words must not count."""
+"""Replaces a quotation where its words must not count."""
 _POLITE = re.compile(r"\W*(?:please\s+)?(?:can|could|would|will)\s+you\b", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z][A-Za-z'-]*")
 _ASKED_OR_DRAWN = ("question-answering", "visual-question-answering", "image-generation", "video-generation",
@@ -46,34 +48,46 @@ _ARTICLES = frozenset({"a", "an", "the", "any", "some", "all", "every", "each"})
 _MEDIA = frozenset({ResourceType.IMAGE, ResourceType.VIDEO, ResourceType.AUDIO})
 _HELP = " Tools that may help: "
 _LIKE = 0.08
-"""The least likeness of a tool that a sentence is taken to want."""
+"""The lowest likeness of a tool that a sentence may ask for."""
 _LOOKING = frozenset(content_words("look image video text audio"))
 _INDIRECT = 0.8
-"""What likeness is multiplied by for each type that another tool has to make."""
+"""Factor on the likeness for each type that another tool must make."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     said: str
-    """With "the image" for a file, and without what it quotes."""
+    """With "the image" for a file, and without quotations."""
     whole: str
-    """With "the image" for a file, and with its quotations."""
-    works_on: tuple[Resource, ...]
+    """With "the image" for a file, and with quotations."""
+    resources: tuple[Resource, ...]
     names_files: bool
     quotations: tuple[Quotation, ...]
 
     @property
     def kinds(self) -> set[ResourceType]:
-        return {one.type for one in self.works_on}
+        return {resource.type for resource in self.resources}
+
+    @property
+    def quotes_question(self) -> bool:
+        """Whether it poses a quoted question, as in: Answer this: "How many doors are there?"."""
+        return bool(_ASKS.search(self.said)) and any(quotation.text.endswith("?") for quotation in self.quotations)
+
+    def texts(self) -> tuple[Resource, ...]:
+        """The quoted passages, else other quotations, else the texts of the previous sentence."""
+        passages = [quotation for quotation in self.quotations if quotation.is_passage]
+        quoted = tuple(Resource(type=ResourceType.TEXT, value=own.text) for own in passages or self.quotations)
+        return quoted or tuple(resource for resource in self.resources if resource.type is ResourceType.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What becomes a subtask: the tools that may help, the last of which makes the result, and what they work on."""
+    """A draft of a subtask."""
 
     chain: tuple[Tool, ...]
+    """Tools for it, the last of which makes the result."""
     named: tuple[Tool, ...]
-    """Those that the description names: the chain, perhaps with selections."""
+    """Tools that the description names: the chain, possibly with selections."""
     args: tuple[Resource, ...]
 
 
@@ -82,34 +96,43 @@ def decompose_offline(*, request: PlannerRequest, tools: Sequence[Tool], lexicon
     files = {name: ResourceType(kind) for name, kind in request.task.resources.items()}
     quoted = read_quotations(request.task.request, files=files)
     subtasks: list[TypedSubtask] = []
-    before: tuple[Resource, ...] = ()
+    previous: tuple[Resource, ...] = ()
     for text in _sentences(quoted.text, files=files):
-        sentence = _sentence(text=text, quoted=quoted, files=files, before=before, made=subtasks)
-        before = _texts(sentence) if sentence.quotations and not sentence.names_files else sentence.works_on or before
+        sentence = _sentence(text=text, quoted=quoted, files=files, previous=previous, subtasks=subtasks)
+        is_quotation = sentence.quotations and not sentence.names_files
+        previous = sentence.texts() if is_quotation else sentence.resources or previous
         least = 2 if sentence.names_files else 1 if sentence.quotations else 0
         if len(set(content_words(sentence.said))) < least and not text_tools.wants_anything(sentence.said):
             continue
-        for step in _steps(sentence=sentence, tools=tools, lexicon=lexicon):
-            subtask = _subtask(step=step, said=sentence.said, number=len(subtasks))
-            if not any(_is_same(subtask, other) for other in subtasks):
+        steps = list(_steps_of_texts(sentence=sentence, tools={tool.name: tool for tool in tools}))
+        for step in steps or _steps_by_likeness(sentence=sentence, tools=tools, lexicon=lexicon):
+            names = ", ".join(f"`{tool.name}`" for tool in step.named)
+            subtask = TypedSubtask(
+                id=len(subtasks),
+                description=f"{sentence.said}{_HELP}{names}.",
+                domains=tuple(dict.fromkeys(tool.domain for tool in step.chain)),
+                args=step.args,
+                returns=(Resource(type=step.chain[-1].output_types[0], value=f"<GENERATED>-{len(subtasks)}"),),
+            )
+            if not any(_is_repeated_reading(subtask, other) for other in subtasks):
                 subtasks.append(subtask)
     return tuple(subtasks)
 
 
 def likeness_to_tools(subtask: TypedSubtask, *, tools: Sequence[Tool], lexicon: Lexicon) -> float | None:
-    """How much a subtask's words are like the tools that it names: the largest cosine of weighted words, in [0, 1].
+    """The similarity of a subtask to the tools that it names: the largest cosine of weighted words, in [0, 1].
 
     Args:
-        subtask: as `decompose_offline` made it.
-        tools: those that are offered.
-        lexicon: their words.
+        subtask: a subtask of `decompose_offline`.
+        tools: the offered tools.
+        lexicon: their lexicon.
 
     Returns:
-        1 for questions and for what is recognised by words of its own (`text_tools`); None for sentences that want
-        nothing, such as "Look at the image.", and for subtasks of other decompositions.
+        1 for questions and for results that `text_tools` recognises; None for sentences without a task, such as "Look
+        at the image.", and for subtasks of other decompositions.
     """
-    said, found, names = subtask.description.partition(_HELP)
-    if not found:
+    said, separator, names = subtask.description.partition(_HELP)
+    if not separator:
         return None
     if _asks(said) or _ASKS.search(said) or text_tools.wants_anything(said):
         return 1.0
@@ -123,26 +146,26 @@ def _asks(said: str) -> bool:
 
 
 def _sentences(request: str, *, files: Collection[str]) -> Iterator[str]:
-    """The parts of a request. A quotation alone belongs to the sentence before it, if that says nothing of files."""
-    waiting = ""
+    """The parts of a request. A single quotation belongs to the previous sentence, if that names no file."""
+    pending = ""
     for part in (part.strip() for part in _CUTS.split(request)):
         if not _WORDS.search(part):
             continue
         only_quotes = not _WORDS.search(without_marks(part))
-        if only_quotes and waiting and without_marks(waiting) == waiting and not _named(text=waiting, files=files):
-            waiting = f"{waiting} {part}"
+        if only_quotes and pending and without_marks(pending) == pending and not _file_names(pending, files=files):
+            pending = f"{pending} {part}"
             continue
-        if waiting:
-            yield waiting
-        waiting = part
-    if waiting:
-        yield waiting
+        if pending:
+            yield pending
+        pending = part
+    if pending:
+        yield pending
 
 
-def _named(*, text: str, files: Collection[str]) -> tuple[str, ...]:
-    """The files that a text names, in the order in which it does."""
-    there = [name for name in files if re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w-])", text)]
-    return tuple(sorted(there, key=text.index))
+def _file_names(text: str, *, files: Collection[str]) -> list[str]:
+    """The files that a text names, in its order."""
+    names = (name for name in files if re.search(rf"(?<![\w/.-]){re.escape(name)}(?![\w-])", text))
+    return sorted(names, key=text.index)
 
 
 def _sentence(
@@ -150,113 +173,93 @@ def _sentence(
     text: str,
     quoted: Quoted,
     files: Mapping[str, ResourceType],
-    before: tuple[Resource, ...],
-    made: Sequence[TypedSubtask],
+    previous: tuple[Resource, ...],
+    subtasks: Sequence[TypedSubtask],
 ) -> _Sentence:
-    named = tuple(Resource(type=files[name], value=name) for name in _named(text=text, files=files))
-    spoken = _without(text, files)
+    resources = tuple(Resource(type=files[name], value=name) for name in _file_names(text, files=files))
+    said = text
+    for name in sorted(files, key=len, reverse=True):
+        said = said.replace(name, f"the {files[name]}")
     return _Sentence(
-        said=without_marks(spoken, instead=_QUOTE),
-        whole=quoted.whole(spoken),
-        works_on=named or _meant(text=text, before=before, made=made),
-        names_files=bool(named),
+        said=without_marks(said, placeholder=_QUOTE),
+        whole=quoted.whole(said),
+        resources=resources or _implied_resources(text=text, previous=previous, subtasks=subtasks),
+        names_files=bool(resources),
         quotations=quoted.within(text),
     )
 
 
-def _meant(*, text: str, before: tuple[Resource, ...], made: Sequence[TypedSubtask]) -> tuple[Resource, ...]:
-    """What a text without files speaks of."""
-    results = [result for subtask in made for result in subtask.returns if result.type in _MEDIA]
-    speaks_back = _SPEAKS_BACK.search(text)
-    if results and (_NEW.search(text) or (not before and speaks_back)):
+def _implied_resources(
+    *, text: str, previous: tuple[Resource, ...], subtasks: Sequence[TypedSubtask]
+) -> tuple[Resource, ...]:
+    """The resources of a text without file names."""
+    results = [result for subtask in subtasks for result in subtask.returns if result.type in _MEDIA]
+    refers_back = _SPEAKS_BACK.search(text)
+    if results and (_NEW.search(text) or (not previous and refers_back)):
         return (results[-1],)
-    is_text = any(one.type is ResourceType.TEXT for one in before)
-    return () if is_text and not speaks_back and not text_tools.annotations(text) else before
-
-
-def _texts(sentence: _Sentence) -> tuple[Resource, ...]:
-    """The texts that a sentence works on: passages that it quotes, else its other quotations, else those of before."""
-    passages = [one for one in sentence.quotations if one.is_passage]
-    quoted = tuple(Resource(type=ResourceType.TEXT, value=one.text) for one in passages or sentence.quotations)
-    return quoted or tuple(one for one in sentence.works_on if one.type is ResourceType.TEXT)
-
-
-def _steps(*, sentence: _Sentence, tools: Sequence[Tool], lexicon: Lexicon) -> Iterator[_Step]:
-    """What a sentence wants: mostly one step, or one for each of several files, texts or annotations."""
-    steps = list(_steps_of_texts(sentence=sentence, tools={tool.name: tool for tool in tools}))
-    yield from steps or _steps_by_likeness(sentence=sentence, tools=tools, lexicon=lexicon)
+    is_text = any(resource.type is ResourceType.TEXT for resource in previous)
+    return () if is_text and not refers_back and not text_tools.annotations(text) else previous
 
 
 def _steps_of_texts(*, sentence: _Sentence, tools: Mapping[str, Tool]) -> Iterator[_Step]:
     """Annotations of texts, and reading."""
-    texts = () if sentence.names_files else _texts(sentence)
+    texts = () if sentence.names_files else sentence.texts()
     annotations = text_tools.annotations(sentence.said)
     for name in annotations:
         maker = text_tools.source(said=sentence.said, annotation=name, kinds=sentence.kinds)
         if texts:
-            yield from _chained(names=(name,), works_on=texts, tools=tools)
+            yield from _chained(names=(name,), resources=texts, tools=tools)
         elif maker is not None and not sentence.quotations:
-            yield from _chained(names=(maker, name), works_on=sentence.works_on, tools=tools)
+            yield from _chained(names=(maker, name), resources=sentence.resources, tools=tools)
     may_read = ResourceType.IMAGE in sentence.kinds and not annotations and not sentence.quotations
     if may_read and text_tools.wants_reading(sentence.said):
-        yield from _chained(names=(text_tools.READER,), works_on=sentence.works_on, tools=tools)
+        yield from _chained(names=(text_tools.READER,), resources=sentence.resources, tools=tools)
 
 
-def _chained(*, names: Sequence[str], works_on: Sequence[Resource], tools: Mapping[str, Tool]) -> Iterator[_Step]:
-    """A chain of tools, for each thing that its first one takes; nothing where one of them is not in the catalogue."""
+def _chained(*, names: Sequence[str], resources: Sequence[Resource], tools: Mapping[str, Tool]) -> Iterator[_Step]:
+    """A chain of tools for each resource that its first tool takes; none if the catalogue lacks a tool."""
     chain = tuple(tools[name] for name in names if name in tools)
     if len(chain) == len(names):
-        for one in works_on:
-            if (one.type,) == chain[0].input_types:
-                yield _Step(chain=chain, named=chain, args=(one,))
+        for resource in resources:
+            if (resource.type,) == chain[0].input_types:
+                yield _Step(chain=chain, named=chain, args=(resource,))
 
 
 def _steps_by_likeness(*, sentence: _Sentence, tools: Sequence[Tool], lexicon: Lexicon) -> Iterator[_Step]:
-    """One step, or one for each of several files, towards the tool that is most like the words."""
-    media = tuple(one for one in sentence.works_on if one.type is not ResourceType.TEXT)
-    wanted = _wanted(sentence=sentence, works_on=media, tools=tools, lexicon=lexicon)
-    if wanted is None:
+    """One step, or one for each of several files, towards the tool that is most similar to the words."""
+    media = tuple(resource for resource in sentence.resources if resource.type is not ResourceType.TEXT)
+    target = _target(sentence=sentence, kinds={resource.type for resource in media}, tools=tools, lexicon=lexicon)
+    if target is None:
         return
-    for works_on in _shares(wanted=wanted, works_on=media):
-        there = {one.type for one in works_on}
-        chain = _chain(wanted=wanted, there=there, tools=tools, text=sentence.said, lexicon=lexicon)
+    for resources in _shares(target=target, resources=media):
+        kinds = {resource.type for resource in resources}
+        chain = _chain(target=target, kinds=kinds, tools=tools, text=sentence.said, lexicon=lexicon)
         text = _text(chain=chain, sentence=sentence, lexicon=lexicon)
         steps = _with_selection(chain=chain, tools=tools) if text else chain
-        given = (Resource(type=ResourceType.TEXT, value=text),) if text else ()
-        yield _Step(chain=tuple(chain), named=tuple(steps), args=(*works_on, *given))
+        texts = (Resource(type=ResourceType.TEXT, value=text),) if text else ()
+        yield _Step(chain=tuple(chain), named=tuple(steps), args=(*resources, *texts))
 
 
-def _subtask(*, step: _Step, said: str, number: int) -> TypedSubtask:
-    return TypedSubtask(
-        id=number,
-        description=f"{said}{_HELP}{', '.join(f'`{tool.name}`' for tool in step.named)}.",
-        domains=tuple(dict.fromkeys(tool.domain for tool in step.chain)),
-        args=step.args,
-        returns=(Resource(type=step.chain[-1].output_types[0], value=f"<GENERATED>-{number}"),),
-    )
+def _is_repeated_reading(subtask: TypedSubtask, other: TypedSubtask) -> bool:
+    """Whether both read the same writing, as for "What is written in a.png? Give me the words."."""
+    reads = all(f"`{text_tools.READER}`." in either.description for either in (subtask, other))
+    return reads and subtask.args == other.args and subtask.return_types == other.return_types
 
 
-def _is_same(one: TypedSubtask, other: TypedSubtask) -> bool:
-    """Whether two subtasks read the same writing: "What is written in a.png? Give me the words." wants it once."""
-    reads = all(f"`{text_tools.READER}`." in subtask.description for subtask in (one, other))
-    return reads and one.args == other.args and one.return_types == other.return_types
-
-
-def _without(text: str, files: Mapping[str, ResourceType]) -> str:
-    """A text that says "the image" where it named a file."""
-    for name in sorted(files, key=len, reverse=True):
-        text = text.replace(name, f"the {files[name]}")
-    return text
-
-
-def _wanted(
-    *, sentence: _Sentence, works_on: Sequence[Resource], tools: Sequence[Tool], lexicon: Lexicon
-) -> Tool | None:
-    """The tool whose result a sentence wants; None if no tool could be reached."""
+def _target(*, sentence: _Sentence, kinds: set[ResourceType], tools: Sequence[Tool], lexicon: Lexicon) -> Tool | None:
+    """The tool whose result a sentence asks for; None if no tool can be reached."""
     text = sentence.said
-    kinds = {one.type for one in works_on}
-    answering = next((tool for tool in tools if _answers(tool=tool, kinds=kinds)), None)
-    if answering is not None and _is_question(sentence):
+    answering = next(
+        (
+            tool
+            for tool in tools
+            if tool.domain.endswith("question-answering")
+            and set(tool.input_types) == {*kinds, ResourceType.TEXT}
+            and tool.output_types == (ResourceType.TEXT,)
+        ),
+        None,
+    )
+    if answering is not None and (sentence.quotes_question or _asks(text)):
         return answering
     reachable = reachable_tools(tools=tools, args=[*kinds, ResourceType.TEXT])
     on_topic = (
@@ -269,37 +272,19 @@ def _wanted(
     return best if best is not None and likeness[best.name] >= _LIKE else answering or best
 
 
-def _is_question(sentence: _Sentence) -> bool:
-    return _quotes_its_question(sentence) or _asks(sentence.said)
-
-
-def _quotes_its_question(sentence: _Sentence) -> bool:
-    """Whether a sentence hands over a question, as in: Answer this: "How many doors are there?"."""
-    return bool(_ASKS.search(sentence.said)) and any(one.text.endswith("?") for one in sentence.quotations)
-
-
-def _answers(*, tool: Tool, kinds: set[ResourceType]) -> bool:
-    """Whether a tool answers questions about just these types."""
-    return (
-        tool.domain.endswith("question-answering")
-        and set(tool.input_types) == {*kinds, ResourceType.TEXT}
-        and tool.output_types == (ResourceType.TEXT,)
-    )
-
-
 def _likeness(*, text: str, tool: Tool, kinds: set[ResourceType], lexicon: Lexicon) -> float:
-    """The similarity of the words, less where other tools would have to make what a tool takes.
+    """The similarity of the words, reduced for each input that another tool must make.
 
-    It is more where the words name the type of what the tool makes, as "mask" does, and that is not yet there.
+    It is increased if the words name a type that the tool makes, such as "mask", and that is not available yet.
     """
     missing = set(tool.input_types) - kinds - {ResourceType.TEXT}
-    said = set(content_words(text))
-    named = any(set(content_words(kind)) <= said for kind in set(tool.output_types) - kinds)
-    return lexicon.similarity(text=text, tool=tool) * _INDIRECT ** (len(missing) - named)
+    words = set(content_words(text))
+    names_result = any(set(content_words(kind)) <= words for kind in set(tool.output_types) - kinds)
+    return lexicon.similarity(text=text, tool=tool) * _INDIRECT ** (len(missing) - names_result)
 
 
 def _sources(*, tool: Tool, tools: Sequence[Tool]) -> frozenset[ResourceType]:
-    """The types that a tool takes, and those that what it takes could be made of."""
+    """The types that a tool takes, and those from which other tools could make them."""
     kinds = set(tool.input_types)
     while True:
         more = {
@@ -313,74 +298,74 @@ def _sources(*, tool: Tool, tools: Sequence[Tool]) -> frozenset[ResourceType]:
         kinds |= more
 
 
-def _shares(*, wanted: Tool, works_on: tuple[Resource, ...]) -> list[tuple[Resource, ...]]:
-    """One share of the resources for each file of the type that there are several of and the tool takes once."""
-    several = [one for one in works_on if sum(other.type is one.type for other in works_on) > 1]
-    if not several or wanted.input_types.count(several[0].type) > 1:
-        return [works_on]
-    rest = tuple(one for one in works_on if one.type is not several[0].type)
-    return [(one, *rest) for one in several if one.type is several[0].type]
+def _shares(*, target: Tool, resources: tuple[Resource, ...]) -> list[tuple[Resource, ...]]:
+    """The resources, or one share for each file of a type of which the tool takes one and there are several."""
+    counts = Counter(resource.type for resource in resources)
+    kind = next((resource.type for resource in resources if counts[resource.type] > 1), None)
+    if kind is None or target.input_types.count(kind) > 1:
+        return [resources]
+    others = tuple(resource for resource in resources if resource.type is not kind)
+    return [(resource, *others) for resource in resources if resource.type is kind]
 
 
-def _chain(*, wanted: Tool, there: set[ResourceType], tools: Sequence[Tool], text: str, lexicon: Lexicon) -> list[Tool]:
-    """A tool behind the tools that make what it takes, those most like the words."""
-    chain = [wanted]
-    missing = [kind for kind in wanted.input_types if kind not in there and kind is not ResourceType.TEXT]
-    callable_with = {*there, ResourceType.TEXT}
+def _chain(*, target: Tool, kinds: set[ResourceType], tools: Sequence[Tool], text: str, lexicon: Lexicon) -> list[Tool]:
+    """A tool after the tools that make its inputs, those most similar to the words."""
+    chain = [target]
+    missing = [kind for kind in target.input_types if kind not in kinds and kind is not ResourceType.TEXT]
     for kind in missing:
         makers = [
             tool
             for tool in tools
-            if kind in tool.output_types and there & set(tool.input_types) and set(tool.input_types) <= callable_with
+            if kind in tool.output_types
+            and kinds & set(tool.input_types)
+            and set(tool.input_types) <= {*kinds, ResourceType.TEXT}
         ]
+        # Makers without a text input come first: the text then selects among their results.
+        ranks = {
+            tool.name: (ResourceType.TEXT in tool.input_types, -lexicon.similarity(text=text, tool=tool))
+            for tool in makers
+        }
         if makers:
-            chain.insert(0, min(makers, key=lambda tool: _rank_of_maker(tool=tool, text=text, lexicon=lexicon)))
+            chain.insert(0, min(makers, key=lambda tool, ranks=ranks: ranks[tool.name]))  # type: ignore[misc]
     return chain
 
 
-def _rank_of_maker(*, tool: Tool, text: str, lexicon: Lexicon) -> tuple[bool, float]:
-    """Makers that take no text come first, since a text selects among what they make; then the most alike."""
-    return ResourceType.TEXT in tool.input_types, -lexicon.similarity(text=text, tool=tool)
-
-
 def _with_selection(*, chain: Sequence[Tool], tools: Sequence[Tool]) -> list[Tool]:
-    """The chain with a tool behind each maker of a list that keeps, by a text, some of it."""
+    """The chain with a tool after each maker of a list that selects some of its items by a text."""
     steps: list[Tool] = []
     for tool in chain:
         steps.append(tool)
         if ResourceType.TEXT in tool.input_types or not set(tool.output_types) <= _LISTS:
             continue
         kind = tool.output_types[0]
-        steps += [one for one in tools if one.input_types == (kind, ResourceType.TEXT) and one.output_types == (kind,)]
+        selecting = (kind, ResourceType.TEXT), (kind,)
+        steps += [other for other in tools if (other.input_types, other.output_types) == selecting]
     return steps
 
 
 def _text(*, chain: Sequence[Tool], sentence: _Sentence, lexicon: Lexicon) -> str:
-    """What a subtask gives its tools as a text; empty for nothing."""
+    """The text argument of a subtask; empty for none."""
     takes = chain[-1].input_types
     takes_text = ResourceType.TEXT in takes
-    passages = [text.value for text in _texts(sentence) if not _is_mention(text.value, sentence)]
+    terms = {quotation.text for quotation in sentence.quotations if not quotation.is_passage}
+    passages = [text.value for text in sentence.texts() if text.value not in terms]
     if takes_text and (chain[-1].domain in _ASKED_OR_DRAWN or set(takes) == {ResourceType.TEXT}):
-        # Of a question about a passage the words outside it say what is asked.
-        is_alone = not chain[-1].domain.endswith("question-answering") or _quotes_its_question(sentence)
-        return passages[0] if passages and is_alone else sentence.whole
+        # The words outside a passage are the question about it.
+        is_complete = not chain[-1].domain.endswith("question-answering") or sentence.quotes_question
+        return passages[0] if passages and is_complete else sentence.whole
     if not takes_text and not any(kind in _LISTS for tool in chain for kind in tool.output_types):
         return ""
     if sentence.quotations:
         return passages[0] if takes_text and passages else sentence.quotations[0].text
-    return _thing(said=sentence.said, lexicon=lexicon)
-
-
-def _is_mention(text: str, sentence: _Sentence) -> bool:
-    return any(one.text == text and not one.is_passage for one in sentence.quotations)
+    return _object_name(said=sentence.said, lexicon=lexicon)
 
 
 _LISTS = frozenset({ResourceType.CATEGORY, ResourceType.BBOX, ResourceType.MASK})
-"""What holds several things, of which one may be meant."""
+"""Types with several items, from which a text may select."""
 
 
-def _thing(*, said: str, lexicon: Lexicon) -> str:
-    """The longest run of words that no tool speaks of, rather one behind an article; empty if there is none."""
+def _object_name(*, said: str, lexicon: Lexicon) -> str:
+    """The longest run of words that no tool has, preferably after an article; empty if there is none."""
     runs: list[tuple[bool, list[str]]] = []
     last = ""
     for word in _WORDS.findall(said):

@@ -1,4 +1,4 @@
-"""Stage two for all subtasks of a request: assess, search, judge, rank, fill. The calls of all subtasks go together."""
+"""Stage two for all subtasks of a request: assess, search, judge, rank, fill. Calls are batched over the subtasks."""
 
 import heapq
 from collections.abc import Generator, Mapping, Sequence
@@ -13,7 +13,6 @@ from evaluator.controlllm.strategies.ranking import Ranked
 from evaluator.controlllm.strategies.search import (
     CandidateFunction,
     SearchResult,
-    SearchStep,
     exhaustive,
     reachable_tools,
     search,
@@ -31,7 +30,7 @@ MOST_PLANS = 5
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools that may be called, with their words."""
+    """The available tools with their lexicon."""
 
     tools: tuple[Tool, ...]
     lexicon: Lexicon
@@ -43,23 +42,23 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """A subtask on its way: its tools, their scores, and what the search found."""
+    """The search for the solutions of a subtask."""
 
     subtask: TypedSubtask
     scores: Scores
     result: SearchResult
     seconds: float
-    """Wall time of the search alone."""
+    """Wall time of the search only."""
     cpu_seconds: float
     ranked: tuple[Ranked, ...]
-    """By the offline score, the best first."""
+    """By the offline score, best first."""
     unread: tuple[str, ...] = ()
-    """Tools whose assessment by the language model could not be read, and why."""
+    """Tools whose assessment by the language model could not be parsed, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A solution of a subtask, complete."""
+    """A complete solution of a subtask."""
 
     path: tuple[str, ...]
     score: float
@@ -70,7 +69,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A subtask with the solutions that were kept, the best first; none if the search found none."""
+    """A subtask with its best solutions in order; none if the search found none."""
 
     searching: Searching
     candidates: tuple[Candidate, ...]
@@ -78,12 +77,12 @@ class Planned:
     """Solutions that a language model judged."""
 
     def notes(self) -> dict[str, JsonValue]:
-        """How it came about, for the task's page."""
+        """Details of the search, for the task's page."""
         result = self.searching.result
         return {
             "subtask": self.searching.subtask.id,
             "description": self.searching.subtask.description,
-            "tool_scores": {name: round(score, 2) for name, score in sorted(_by_score(self.searching.scores))},
+            "tool_scores": {name: round(score, 2) for name, score in sorted(self.searching.scores.items())},
             "unread_assessments": list(self.searching.unread),
             "solutions_found": len(result.paths),
             "tools_entered": result.nodes,
@@ -102,10 +101,6 @@ class Planned:
         }
 
 
-def _by_score(scores: Scores) -> list[tuple[str, float]]:
-    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-
-
 Asking = Generator[Sequence[Call], Sequence[Answer], tuple[Planned, ...]]
 
 
@@ -113,13 +108,11 @@ def plan_offline(
     *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox, choose: CandidateFunction, per_step: bool = False
 ) -> tuple[Planned, ...]:
     """Plan without a language model; `per_step`: with scores that depend on the node (`ranking.assess_step`)."""
-    return tuple(
-        kept(searching=searching, ranked=searching.ranked)
-        for searching in (
-            search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed={}, per_step=per_step)
-            for subtask in subtasks
-        )
+    searched = (
+        search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed={}, per_step=per_step)
+        for subtask in subtasks
     )
+    return tuple(planned_of(searching=searching, ranked=searching.ranked) for searching in searched)
 
 
 def plan_by_asking(
@@ -127,15 +120,21 @@ def plan_by_asking(
 ) -> Asking:
     """Plan with a language model for tool assessment, solution expert and resource expert.
 
-    Three rounds of calls at most, each for all subtasks together. The exhaustive strategy skips the first.
+    At most three rounds of calls, each for all subtasks. The exhaustive strategy skips the first.
     """
-    if choose is exhaustive:
-        given: Sequence[Mapping[str, ReadScore]] = [{}] * len(subtasks)
-    else:
-        given = yield from _assessments(subtasks=subtasks, toolbox=toolbox)
+    assessments: Sequence[Mapping[str, ReadScore]] = [{}] * len(subtasks)
+    if choose is not exhaustive:
+        tools = [usable_tools(subtask=subtask, toolbox=toolbox) for subtask in subtasks]
+        calls = [
+            ranking.assessment_calls(subtask=subtask, tools=own) for subtask, own in zip(subtasks, tools, strict=True)
+        ]
+        answers = yield from _batched(calls)
+        assessments = [
+            ranking.read_assessments(tools=own, answers=group) for own, group in zip(tools, answers, strict=True)
+        ]
     searched = [
         search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed=assessed)
-        for subtask, assessed in zip(subtasks, given, strict=True)
+        for subtask, assessed in zip(subtasks, assessments, strict=True)
     ]
     most = ranking.MOST_JUDGED_OF_ALL if choose is exhaustive else ranking.MOST_JUDGED
     judged = yield from _judgements(request=request, searched=searched, most=most)
@@ -150,21 +149,20 @@ def search_subtask(
     assessed: Mapping[str, ReadScore],
     per_step: bool = False,
 ) -> Searching:
-    """Search the solutions of one subtask and rank them offline; without assessments the tools are assessed offline."""
+    """Search the solutions of one subtask and rank them offline; tools without assessments are assessed offline."""
     tools = usable_tools(subtask=subtask, toolbox=toolbox)
     scores: Scores = {name: read.score for name, read in assessed.items()}
-    used = scores or ranking.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
-    step_scores = partial(_step_scores, scores=used, tools=tools) if per_step else None
+    scores = scores or ranking.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
     wall, cpu = perf_counter(), process_time()
     result = search(
-        tools=tools, args=subtask.arg_types, returns=subtask.return_types, choose=choose, scores=used,
-        step_scores=step_scores,
+        tools=tools, args=subtask.arg_types, returns=subtask.return_types, choose=choose, scores=scores,
+        step_scores=partial(ranking.assess_step, scores=scores, tools=tools) if per_step else None,
     )  # fmt: skip
     wall, cpu = perf_counter() - wall, process_time() - cpu
-    ranked = ranking.score_offline(subtask=subtask, paths=result.paths, scores=used, lexicon=toolbox.lexicon)
+    ranked = ranking.score_offline(subtask=subtask, paths=result.paths, scores=scores, lexicon=toolbox.lexicon)
     return Searching(
         subtask=subtask,
-        scores=used,
+        scores=scores,
         result=result,
         seconds=wall,
         cpu_seconds=cpu,
@@ -173,82 +171,69 @@ def search_subtask(
     )
 
 
-def _step_scores(step: SearchStep, *, scores: Scores, tools: Sequence[Tool]) -> Scores:
-    return ranking.assess_step(step=step, scores=scores, tools=tools)
-
-
 def usable_tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
-    inside = tools_in_domains(tools=toolbox.tools, domains=subtask.domains)
-    return reachable_tools(tools=inside, args=subtask.arg_types)
-
-
-def _assessments(
-    *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox
-) -> Generator[Sequence[Call], Sequence[Answer], list[Mapping[str, ReadScore]]]:
-    tools = [usable_tools(subtask=subtask, toolbox=toolbox) for subtask in subtasks]
-    answers = yield from _in_one(
-        [ranking.assessment_calls(subtask=subtask, tools=own) for subtask, own in zip(subtasks, tools, strict=True)]
-    )
-    return [ranking.read_assessments(tools=own, answers=given) for own, given in zip(tools, answers, strict=True)]
+    in_domains = tools_in_domains(tools=toolbox.tools, domains=subtask.domains)
+    return reachable_tools(tools=in_domains, args=subtask.arg_types)
 
 
 def _judgements(
     *, request: str, searched: Sequence[Searching], most: int
 ) -> Generator[Sequence[Call], Sequence[Answer], list[Sequence[Ranked]]]:
     best = [ranking.to_judge(searching.ranked, most=most) for searching in searched]
-    # A single solution is taken whatever its score, so nothing is asked about it.
-    asked = [one if len(one) > 1 else () for one in best]
-    answers = yield from _in_one(
+    # A single solution is used whatever its score, so it is not judged.
+    answers = yield from _batched(
         [
-            ranking.judging_calls(request=request, subtask=searching.subtask, solutions=own)
-            for searching, own in zip(searched, asked, strict=True)
+            ranking.judging_calls(request=request, subtask=searching.subtask, solutions=own) if len(own) > 1 else []
+            for searching, own in zip(searched, best, strict=True)
         ]
     )
     return [
-        ranking.rank_by_answers(solutions=own, answers=given) if given else one
-        for one, own, given in zip(best, asked, answers, strict=True)
+        ranking.rank_by_answers(solutions=own, answers=group) if group else own
+        for own, group in zip(best, answers, strict=True)
     ]
 
 
 def _fillings(*, request: str, searched: Sequence[Searching], ranked: Sequence[Sequence[Ranked]]) -> Asking:
-    kept = [
-        [(one, bind(path=one.path, subtask=searching.subtask)) for one in ranking.keep(own)]
+    bound = [
+        [(best, bind(path=best.path, subtask=searching.subtask)) for best in ranking.keep(own)]
         for searching, own in zip(searched, ranked, strict=True)
     ]
-    owners = [
-        (searching.subtask, solution) for searching, own in zip(searched, kept, strict=True) for _, solution in own
-    ]
-    answers = yield from _in_one(
-        [binding.filling_calls(request=request, subtask=subtask, solution=solution) for subtask, solution in owners]
+    answers = yield from _batched(
+        [
+            binding.filling_calls(request=request, subtask=searching.subtask, solution=solution)
+            for searching, own in zip(searched, bound, strict=True)
+            for _, solution in own
+        ]
     )
-    waiting = iter(answers)
+    remaining = iter(answers)
     return tuple(
         Planned(
             searching=searching,
             candidates=tuple(
-                _candidate(ranked=one, subtask=searching.subtask, solution=solution, answers=next(waiting))
-                for one, solution in own
+                _candidate(ranked=best, subtask=searching.subtask, solution=solution, answers=next(remaining))
+                for best, solution in own
             ),
-            judged=len(of_subtask) if len(of_subtask) > 1 else 0,
+            judged=len(judged) if len(judged) > 1 else 0,
         )
-        for searching, own, of_subtask in zip(searched, kept, ranked, strict=True)
+        for searching, own, judged in zip(searched, bound, ranked, strict=True)
     )
 
 
-def _in_one(groups: Sequence[Sequence[Call]]) -> Generator[Sequence[Call], Sequence[Answer], list[Sequence[Answer]]]:
-    """Ask several groups of calls together; the answers by group. Where there is nothing to ask, nothing is."""
+def _batched(groups: Sequence[Sequence[Call]]) -> Generator[Sequence[Call], Sequence[Answer], list[Sequence[Answer]]]:
+    """Submit groups of calls as one batch, unless it is empty; returns the answers by group."""
     calls = [call for group in groups for call in group]
     answers = iter((yield calls) if calls else ())
     return [[next(answers) for _ in group] for group in groups]
 
 
-def kept(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
+def planned_of(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
+    """A subtask with its best solutions, filled offline."""
     subtask = searching.subtask
     return Planned(
         searching=searching,
         candidates=tuple(
-            _candidate(ranked=one, subtask=subtask, solution=bind(path=one.path, subtask=subtask))
-            for one in ranking.keep(ranked)
+            _candidate(ranked=best, subtask=subtask, solution=bind(path=best.path, subtask=subtask))
+            for best in ranking.keep(ranked)
         ),
     )
 
@@ -267,36 +252,32 @@ def _candidate(
 
 
 def plans_of(planned: Sequence[Planned]) -> list[list[JsonValue]]:
-    """Whole plans as lists of subtasks, the best first: one solution for each subtask, at most five plans.
+    """At most five whole plans, best first: one solution for each subtask.
 
-    Ordered by what is lost against the best solutions, summed over the subtasks. A subtask without a solution adds
-    nothing to a plan: the others are planned all the same.
+    They are ordered by the difference of their scores to the best solutions, summed over the subtasks. A subtask
+    without a solution contributes no steps.
     """
-    solved = [one for one in planned if one.candidates]
-    return [_plan(solved=solved, picks=picks) for picks in _best_picks([_losses(one) for one in solved])]
-
-
-def _losses(planned: Planned) -> list[float]:
-    best = planned.candidates[0].score
-    return [best - candidate.score for candidate in planned.candidates]
+    candidates = [subtask.candidates for subtask in planned if subtask.candidates]
+    losses = [[own[0].score - candidate.score for candidate in own] for own in candidates]
+    return [
+        [solution_json(own[pick].solution) for own, pick in zip(candidates, picks, strict=True)]
+        for picks in _best_picks(losses)
+    ]
 
 
 def _best_picks(losses: Sequence[Sequence[float]]) -> list[tuple[int, ...]]:
     """The `MOST_PLANS` choices of one index for each list with the least sums, by a heap over their neighbours."""
     first = (0,) * len(losses)
-    waiting = [(0.0, first)]
+    heap = [(0.0, first)]
     seen = {first}
-    found: list[tuple[int, ...]] = []
-    while waiting and len(found) < MOST_PLANS:
-        _, picks = heapq.heappop(waiting)
-        found.append(picks)
+    best: list[tuple[int, ...]] = []
+    while heap and len(best) < MOST_PLANS:
+        _, picks = heapq.heappop(heap)
+        best.append(picks)
         for place, pick in enumerate(picks):
-            after = (*picks[:place], pick + 1, *picks[place + 1 :])
-            if pick + 1 < len(losses[place]) and after not in seen:
-                seen.add(after)
-                heapq.heappush(waiting, (sum(own[one] for own, one in zip(losses, after, strict=True)), after))
-    return found
-
-
-def _plan(*, solved: Sequence[Planned], picks: Sequence[int]) -> list[JsonValue]:
-    return [solution_json(one.candidates[pick].solution) for one, pick in zip(solved, picks, strict=True)]
+            neighbour = (*picks[:place], pick + 1, *picks[place + 1 :])
+            if pick + 1 < len(losses[place]) and neighbour not in seen:
+                seen.add(neighbour)
+                loss = sum(own[index] for own, index in zip(losses, neighbour, strict=True))
+                heapq.heappush(heap, (loss, neighbour))
+    return best

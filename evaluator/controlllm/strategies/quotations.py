@@ -1,10 +1,10 @@
-"""Quotations in a request: texts between quotation marks, which the rules of the offline decomposition never cut.
+"""Parses quotations in a request, which the rules of the offline decomposition must not split.
 
-Marks are straight or typographic, double or single. A single straight mark opens a quotation only before a word and
-only if another one closes it, since it is mostly an apostrophe. A mark that is never closed opens a quotation up to the
-end of the request, or up to the first sentence that names a file. One that was never opened closes a quotation that
-begins after the last colon, or with the request if more follows. What names a file of the request is no quotation but
-an instruction, and so is what leaves no word of the request outside the marks.
+Marks are straight or typographic, double or single. A single straight mark is usually an apostrophe: it opens a
+quotation only before a word and only if another one closes it. An unclosed mark opens a quotation up to the end of the
+request, or up to the first sentence that names a file. An unopened mark closes a quotation that begins after the last
+colon, or with the request if more follows. A quoted text that names a file of the request, or that has all words of the
+request, is an instruction and no quotation.
 """
 
 import re
@@ -21,7 +21,7 @@ _SENTENCE_END = frozenset(".?!…")
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!…])\s+")
 _MARK = re.compile(r"<QUOTE>-(\d+)")
 _MENTION = 4
-"""Words, at most, of a quotation that is a term; a longer one, or any after a colon or a sentence, is a text."""
+"""Most words of a quoted term. A longer quotation, or one after a colon or a sentence, is a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Quotation:
     text: str
     """Without the marks."""
     written: str
-    """With them."""
+    """With the marks."""
     is_passage: bool
-    """Whether it is a text to work on or with, rather than a name or a term within a sentence."""
+    """Whether it is a text to process, not a name or term within a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A request whose quotations are replaced by marks without words, `<QUOTE>-0` and so on."""
+    """A request whose quotations are replaced by placeholders, `<QUOTE>-0` and so on."""
 
     text: str
     quotations: tuple[Quotation, ...] = ()
@@ -49,49 +49,40 @@ class Quoted:
         return tuple(self.quotations[number] for number in numbers if number < len(self.quotations))
 
     def whole(self, part: str) -> str:
-        """A part of the text as it was written."""
-        return _MARK.sub(self._written, part)
-
-    def _written(self, mark: re.Match[str]) -> str:
-        number = int(mark[1])
-        return self.quotations[number].written if number < len(self.quotations) else mark[0]
+        """A part of the text with its original quotations."""
+        written = dict(enumerate(quotation.written for quotation in self.quotations))
+        return _MARK.sub(lambda mark: written.get(int(mark[1]), mark[0]), part)
 
 
-def without_marks(part: str, *, instead: str = "") -> str:
+def without_marks(part: str, *, placeholder: str = "") -> str:
     """A part of a `Quoted` text without its quotations."""
-    return _MARK.sub(instead, part)
+    return _MARK.sub(placeholder, part)
 
 
 def read_quotations(text: str, *, files: Collection[str]) -> Quoted:
-    """Find the quotations of a request.
+    """Parse the quotations of a request.
 
     Args:
         text: the request.
         files: names of its files.
     """
     parts: list[str] = []
-    found: list[Quotation] = []
+    quotations: list[Quotation] = []
     done = 0
     for start, end, inner in _spans(text, files=files):
-        before = text[done:start]
-        found.append(
-            Quotation(text=inner, written=text[start:end], is_passage=_is_passage(text=inner, before=text[:start]))
-        )
-        # A sentence may end within the marks: the mark that stands for the quotation must not hide that.
+        before = text[:start].rstrip()
+        is_passage = not before or before[-1] in {":", *_SENTENCE_END} or len(inner.split()) > _MENTION
+        # A sentence may end within the marks: the placeholder must not hide that.
         ends = inner[-1] in _SENTENCE_END and re.match(r"\s+[A-Z]", text[end:]) is not None
-        parts += [before, f"<QUOTE>-{len(found) - 1}{'.' if ends else ''}"]
+        parts += [text[done:start], f"<QUOTE>-{len(quotations)}{'.' if ends else ''}"]
+        quotations.append(Quotation(text=inner, written=text[start:end], is_passage=is_passage))
         done = end
-    quoted = Quoted(text="".join([*parts, text[done:]]), quotations=tuple(found))
+    quoted = Quoted(text="".join([*parts, text[done:]]), quotations=tuple(quotations))
     return quoted if re.search(r"[^\W\d_]", without_marks(quoted.text)) else Quoted(text=text)
 
 
-def _is_passage(*, text: str, before: str) -> bool:
-    leads = before.rstrip()
-    return not leads or leads[-1] in {":", *_SENTENCE_END} or len(text.split()) > _MENTION
-
-
 def _spans(text: str, *, files: Collection[str]) -> list[tuple[int, int, str]]:
-    """Start, end and inner text of each quotation, in order and apart."""
+    """Start, end and inner text of each quotation, in order and without overlaps."""
     spans: list[tuple[int, int, str]] = []
     place = 0
     while place < len(text):
@@ -104,19 +95,16 @@ def _spans(text: str, *, files: Collection[str]) -> list[tuple[int, int, str]]:
             place += 1
             continue
         start, place = span
-        inner = _inner(text[start:place])
+        # Either mark may be absent.
+        inner = text[start + (text[start] in _CLOSING) : place]
+        if inner[-1:] and inner[-1] in _CLOSING.get(text[start], '"”»'):
+            inner = inner[:-1]
+        inner = inner.strip()
         names_file = any(name in inner for name in files)
         if _ALL_MARKS.issuperset(inner) or names_file or inner == "n":  # rock 'n' roll
             continue
         spans.append((start, place, inner))
     return spans
-
-
-def _inner(written: str) -> str:
-    """What is between the marks; either may be absent."""
-    inner = written[1:] if written[0] in _CLOSING else written
-    closing = _CLOSING.get(written[0], '"”»')
-    return (inner[:-1] if inner[-1:] and inner[-1] in closing else inner).strip()
 
 
 def _opens(text: str, place: int) -> bool:
@@ -128,7 +116,7 @@ def _opens(text: str, place: int) -> bool:
 
 
 def _closes(text: str, place: int) -> bool:
-    """Whether a mark may be a closing one: behind something, and before no word. Digits before it make it inches."""
+    """Whether a mark may be a closing one: after a character and not before a word. After digits it means inches."""
     if place == 0 or text[place - 1].isspace() or text[place - 1].isdigit():
         return False
     return place + 1 == len(text) or not text[place + 1].isalnum()
@@ -137,7 +125,7 @@ def _closes(text: str, place: int) -> bool:
 def _closed(text: str, *, start: int) -> tuple[int, int] | None:
     closing = _CLOSING[text[start]]
     if text[start] not in _SINGLE:
-        # Before a digit it closes nothing: the number of the mark that stands for the quotation must end where it does.
+        # A mark before a digit does not close: the digit would extend the number of the placeholder.
         marks = (place for place in range(start + 1, len(text)) if text[place] in closing)
         end = next((place for place in marks if not text[place + 1 : place + 2].isdigit()), None)
         return None if end is None else (start, end + 1)
@@ -145,7 +133,7 @@ def _closed(text: str, *, start: int) -> tuple[int, int] | None:
 
 
 def _closed_single(text: str, *, start: int, closing: str) -> tuple[int, int] | None:
-    """A quotation in single marks, whose apostrophes do not close it where a better place follows."""
+    """A quotation in single marks; an apostrophe closes it only if no better mark follows."""
     first = None
     for place in range(start + 1, len(text)):
         if text[place] == text[start] and _opens(text, place):

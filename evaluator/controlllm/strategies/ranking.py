@@ -1,16 +1,16 @@
 """Scores from 1 to 5: tool assessment (section 3.2.3), and the solution expert (section 3.2.4), which ranks solutions.
 
-Each is by a language model, with one call per tool or solution, or offline by words and types; `assess_offline` applies
-the criteria that the paper gives its model (Table 7).
+A language model assigns them, with one call per tool or solution, or they follow from words and types;
+`assess_offline` applies the criteria of the paper's prompt (Table 7).
 
-The paper scores the tools "in each search step", but its prompt has slots for the task and the tool alone, none for the
-path so far or the resources that are there (Table 7). The question about a tool is therefore the same in every step of
-a subtask: it is asked once, as the released code does, and the score holds in every step. The exhaustive strategy asks
-for none. `assess_step` is the other reading, without a language model: scores that depend on where in the graph the
-search is. `planarena bench search --per-step` measures it; no strategy uses it.
+The paper scores tools "in each search step", but its prompt has slots only for the task and the tool, not for the path
+or the available resources (Table 7). The question about a tool is therefore the same in every step of a subtask. As in
+the released code it is asked once, and the score holds in every step. The exhaustive strategy needs no scores.
+`assess_step` is the other interpretation, without a language model: scores that depend on the node of the search.
+`planarena bench search --per-step` measures it; no strategy uses it.
 
-A language model judges the `MOST_JUDGED` solutions that the offline score ranks first. The exhaustive strategy is not
-filtered by words before: all its solutions are judged, and of more than `MOST_JUDGED_OF_ALL` the shortest.
+A language model judges the first `MOST_JUDGED` solutions by the offline score. For the exhaustive strategy it judges
+all solutions, at most the `MOST_JUDGED_OF_ALL` shortest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ from evaluator.core.language_model import Answer, Call
 from evaluator.core.tools.types import Tool
 
 UNREADABLE_TOOL = 3.0
-"""Score of a tool whose answer cannot be read: the least that the adaptive strategy enters by default, so that a slip
-of the model neither rules a tool out nor prefers it."""
+"""Score of a tool whose answer cannot be parsed: the default threshold of the adaptive strategy, so that an error of
+the model neither excludes a tool nor prefers it."""
 CLOSES_THE_GAP = 3.0
 
 ASSESSING = """\
@@ -54,46 +54,46 @@ def assessment_calls(*, subtask: TypedSubtask, tools: Sequence[Tool]) -> list[Ca
 
 
 def read_assessments(*, tools: Sequence[Tool], answers: Sequence[Answer]) -> dict[str, ReadScore]:
-    """The scores by the tools' names; `UNREADABLE_TOOL` with its problem where an answer holds none."""
-    return {tool.name: read_score(answer, instead=UNREADABLE_TOOL) for tool, answer in zip(tools, answers, strict=True)}
+    """Scores by tool name; `UNREADABLE_TOOL` with the problem if an answer has none."""
+    return {tool.name: read_score(answer, default=UNREADABLE_TOOL) for tool, answer in zip(tools, answers, strict=True)}
 
 
 def assess_offline(*, subtask: TypedSubtask, tools: Sequence[Tool], lexicon: Lexicon) -> Mapping[str, float]:
     """Scores by words and types, in [1, 5].
 
-    5 if the description names the tool; 4 if they share a keyword and the tool gives what the subtask returns; 3 if
-    they share a keyword; 2 if only the types fit; else 1. Within 1 to 4 the similarity of the words is added as the
-    fraction, so that tools of one level have an order.
+    5 if the description names the tool; 4 if they share a keyword and the tool returns a type of the subtask; 3 if they
+    share a keyword; 2 if only the types fit; else 1. For 1 to 4 the similarity of the words is added as the fraction,
+    which orders the tools of one level.
     """
     return {tool.name: _offline(subtask=subtask, tool=tool, lexicon=lexicon) for tool in tools}
 
 
-def assess_step(*, step: SearchStep, scores: Mapping[str, float], tools: Sequence[Tool]) -> Mapping[str, float]:
-    """Scores at a node: `scores`, but at least `CLOSES_THE_GAP` for a tool that closes the gap of types that is left.
+def assess_step(step: SearchStep, *, scores: Mapping[str, float], tools: Sequence[Tool]) -> Mapping[str, float]:
+    """Scores at a node: `scores`, but at least `CLOSES_THE_GAP` for a tool that closes the remaining gap of types.
 
-    That is one which gives a returned type that is still missing, and takes something that the way there has made or
-    left over. Table 7 gives more than 3 for an output "that matches the returns of the task with regard to the type";
-    3 makes it a candidate and does not put it before a tool that the words ask for.
+    Such a tool returns a missing type and takes an unused resource of the path. Table 7 gives more than 3 for an output
+    "that matches the returns of the task with regard to the type"; 3 makes it a candidate without ranking it before a
+    tool that the words name.
     """
-    return {
-        tool.name: max(scores[tool.name], CLOSES_THE_GAP) if _closes(tool=tool, step=step) else scores[tool.name]
+    gap = {
+        tool.name
         for tool in tools
+        if step.path and step.idle & set(tool.input_types) and step.missing & set(tool.output_types)
     }
-
-
-def _closes(*, tool: Tool, step: SearchStep) -> bool:
-    return bool(step.path and step.idle & set(tool.input_types) and step.missing & set(tool.output_types))
+    return {
+        tool.name: max(scores[tool.name], CLOSES_THE_GAP) if tool.name in gap else scores[tool.name] for tool in tools
+    }
 
 
 def _offline(*, subtask: TypedSubtask, tool: Tool, lexicon: Lexicon) -> float:
     text = subtask.description
     if lexicon.names(text=text, tool=tool):
         return 5.0
-    gives = bool(set(tool.output_types) & set(subtask.return_types))
+    matches = bool(set(tool.output_types) & set(subtask.return_types))
     if lexicon.keywords_shared(text=text, tool=tool):
-        level = 4 if gives else 3
+        level = 4 if matches else 3
     else:
-        level = 2 if gives or set(tool.input_types) <= set(subtask.arg_types) else 1
+        level = 2 if matches or set(tool.input_types) <= set(subtask.arg_types) else 1
     return level + 0.99 * lexicon.similarity(text=text, tool=tool)
 
 
@@ -107,7 +107,7 @@ MOST_JUDGED_OF_ALL = 1000
 MOST_KEPT = 5
 """The best solution and at most four alternatives."""
 UNREADABLE = 1.0
-"""Score of a solution whose answer cannot be read: it stays possible, behind all that were judged."""
+"""Score of a solution whose answer cannot be parsed: it ranks behind all judged solutions."""
 _MAX_TOKENS = 160
 
 INSTRUCTIONS = """\
@@ -133,66 +133,50 @@ class Ranked:
 
 
 def describe(path: Chain) -> str:
-    """A solution in words: its tools in order with what they do, take and give."""
+    """A solution as a numbered list of tools with their signatures."""
     return "\n".join(f"{number}. {signature(tool)}" for number, tool in enumerate(path, start=1))
 
 
 def score_offline(*, subtask: TypedSubtask, paths: Sequence[Chain], scores: Scores, lexicon: Lexicon) -> list[Ranked]:
-    """Score solutions by words, in [1, 5], the best first.
+    """Score solutions by words, in [1, 5], best first.
 
-    The score is 1 + 4 F, where F is the harmonic mean of two shares: how much of what the description says (its words,
-    weighted, and the tools that it names) is said by some tool of the solution, counting only what any of the
-    solutions says; and how useful its tools are on average, by their assessment, where a tool that says nothing that
-    those before it have not said counts as useless. Of equal ones the shorter comes first.
+    The score is 1 + 4 F, where F is the harmonic mean of two shares: the recall of the description's weighted words and
+    tool names by the tools of the solution, relative to all words that any solution has; and the mean usefulness of its
+    tools by their assessment, where a tool without new words counts as useless. Of equal solutions the shorter comes
+    first.
     """
-    said = _evidence(subtask=subtask, paths=paths, lexicon=lexicon)
-    ranked = [Ranked(path=path, score=_score(path=path, said=said, scores=scores)) for path in paths]
-    return sorted(ranked, key=lambda one: (-round(one.score, 9), len(one.path)))
-
-
-def _evidence(*, subtask: TypedSubtask, paths: Sequence[Chain], lexicon: Lexicon) -> "_Evidence":
     text = subtask.description
     weights = dict(lexicon.weights_of(text))
-    says: dict[str, frozenset[str]] = {}
+    words: dict[str, frozenset[str]] = {}
     for tool in {tool.name: tool for path in paths for tool in path}.values():
-        words = lexicon.words_of(tool) & weights.keys()
+        words[tool.name] = lexicon.words_of(tool) & weights.keys()
         if lexicon.names(text=text, tool=tool):
-            # A name says which tool is meant; its words alone say it of others too.
-            words |= {f"`{tool.name}`"}
+            # A name identifies the tool; its words may also be those of other tools.
+            words[tool.name] |= {f"`{tool.name}`"}
             weights[f"`{tool.name}`"] = lexicon.heaviest
-        says[tool.name] = words
-    sayable = frozenset().union(*says.values())
-    return _Evidence(weights=weights, says=says, most=sum(weights[word] for word in sayable))
+    most = sum(weights[word] for word in frozenset().union(*words.values()))
 
+    def score(path: Chain) -> float:
+        covered: frozenset[str] = frozenset()
+        gain = 0.0
+        for tool in path:
+            if not words[tool.name] <= covered:
+                gain += (scores[tool.name] - 1) / 4
+                covered |= words[tool.name]
+        recall = sum(weights[word] for word in sorted(covered)) / most if most else 1.0
+        useful = gain / len(path)
+        return 1 + 4 * (2 * recall * useful / (recall + useful) if recall + useful else 0.0)
 
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    weights: Mapping[str, float]
-    says: Mapping[str, frozenset[str]]
-    """What of the description each tool says."""
-    most: float
-    """Weight of all that any tool says."""
-
-
-def _score(*, path: Chain, said: _Evidence, scores: Scores) -> float:
-    covered: frozenset[str] = frozenset()
-    gained = 0.0
-    for tool in path:
-        if not said.says[tool.name] <= covered:
-            gained += (scores[tool.name] - 1) / 4
-            covered |= said.says[tool.name]
-    recall = sum(said.weights[word] for word in sorted(covered)) / said.most if said.most else 1.0
-    useful = gained / len(path)
-    return 1 + 4 * (2 * recall * useful / (recall + useful) if recall + useful else 0.0)
+    ranked = [Ranked(path=path, score=score(path)) for path in paths]
+    return sorted(ranked, key=lambda solution: (-round(solution.score, 9), len(solution.path)))
 
 
 def to_judge(ranked: Sequence[Ranked], *, most: int) -> Sequence[Ranked]:
-    """The solutions that a language model is asked about, in the order of the offline score.
+    """The solutions for a language model to judge, in the order of the offline score.
 
     Args:
         ranked: all solutions, by the offline score.
-        most: `MOST_JUDGED`: so many of the first; `MOST_JUDGED_OF_ALL`: of more than that the shortest, of equal length
-            those that stand first.
+        most: `MOST_JUDGED`: only the first; `MOST_JUDGED_OF_ALL`: only the shortest, of equal length the first.
     """
     if most == MOST_JUDGED or len(ranked) <= most:
         return ranked[:most]
@@ -213,14 +197,14 @@ def judging_calls(*, request: str, subtask: TypedSubtask, solutions: Sequence[Ra
 
 
 def rank_by_answers(*, solutions: Sequence[Ranked], answers: Sequence[Answer]) -> list[Ranked]:
-    """The solutions with the scores of the answers, the best first, of equal ones the one that stood first."""
+    """The solutions with the scores of the answers, best first, equal ones in their order."""
     judged = []
     for solution, answer in zip(solutions, answers, strict=True):
-        read = read_score(answer, instead=UNREADABLE)
+        read = read_score(answer, default=UNREADABLE)
         judged.append(Ranked(path=solution.path, score=read.score, thought=read.thought or read.problem))
-    return sorted(judged, key=lambda one: -one.score)
+    return sorted(judged, key=lambda solution: -solution.score)
 
 
 def keep(ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
     """The best solution, whatever its score, and up to four alternatives with a score of at least 3."""
-    return (*ranked[:1], *[one for one in ranked[1:] if one.score >= GOOD][: MOST_KEPT - 1])
+    return (*ranked[:1], *[solution for solution in ranked[1:] if solution.score >= GOOD][: MOST_KEPT - 1])

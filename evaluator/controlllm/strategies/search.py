@@ -1,13 +1,13 @@
 """Thoughts-on-Graph (ControlLLM, section 3.2.3, Algorithm 1): depth-first search for chains of tools.
 
-A path starts at the types of the subtask's arguments and ends with the tools that give what the subtask returns. At
-every node the candidate function chooses among the adjacent tools: those of the subtask's domains that are not in the
-path yet and whose argument types are all there. A path is a solution if nothing in it is idle: every output is taken by
-a later tool or is returned, and every argument of the subtask is taken. Where no path takes all arguments, those
-that leave some unused are solutions.
+A path starts at the types of the subtask's arguments and ends with tools that make its returned types. At every node
+the candidate function chooses among the adjacent tools: those of the subtask's domains that are not in the path yet and
+whose argument types are all available. A path is a solution if nothing in it is idle: a later tool takes every output,
+or the subtask returns it, and every argument of the subtask is taken. If no path takes all arguments, paths that leave
+some unused are solutions.
 
-Branches from which no solution follows are left out before they are entered: what a path still has to pass on must be
-able to reach the returned types with the tools that are left (`_Bounds`). That changes the time and never the result.
+Branches without solutions are pruned before they are entered: the idle resources of a path must be able to reach the
+returned types with the remaining tools (`_Bounds`). Pruning changes the time and never the result.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -18,18 +18,18 @@ from evaluator.core.tools.types import ResourceType, Tool
 
 MAX_TOOLS = 5
 MAX_NODES = 20_000
-"""Tools that one search may enter, about half a second. A subtask with the domains that it needs enters a few thousand;
-one that allows every domain could enter hundreds of thousands, and is searched for shorter paths instead."""
+"""Tools that one search may enter, about half a second. A subtask with the necessary domains enters a few thousand. One
+with every domain could enter hundreds of thousands, and is searched for shorter paths instead."""
 BEAM = 5
 GOOD = 3
-"""The least score of a solution that is an alternative, and, if nothing else is chosen, of a tool that the adaptive
-strategy enters. The paper gives 3 for solutions and only "a fixed threshold" for tools; the released code has 3."""
+"""The lowest score of an alternative solution, and the default threshold of the adaptive strategy for tools. The paper
+has 3 for solutions and only "a fixed threshold" for tools; the released code has 3."""
 GENERAL = "general"
-"""The domain of selecting and counting, whose tools serve every other domain."""
+"""The domain of selecting and counting, whose tools belong to every other domain too."""
 
 Chain = tuple[Tool, ...]
 CandidateFunction = Callable[[Sequence[Tool], Mapping[str, float]], Sequence[Tool]]
-"""The paper's F: of the adjacent tools, in the graph's order, those to enter. Scores are by the tools' names."""
+"""The paper's F: chooses the tools to enter among the adjacent ones, in the graph's order, by their scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,10 @@ class SearchStep:
     """A node of the search, for scores that depend on it."""
 
     path: Chain
-    """The tools that were entered on the way."""
     idle: frozenset[ResourceType]
-    """Types of the arguments and results that nothing on the way has taken."""
+    """Types of the arguments and results that no tool of the path takes."""
     missing: frozenset[ResourceType]
-    """Returned types of which the way has made too few."""
+    """Returned types of which the path has too few results."""
 
 
 StepScores = Callable[[SearchStep], Mapping[str, float]]
@@ -49,12 +48,12 @@ StepScores = Callable[[SearchStep], Mapping[str, float]]
 
 
 def by_score(tools: Sequence[Tool], scores: Mapping[str, float]) -> list[Tool]:
-    """The tools, the best first, equally good ones in the order of the graph."""
+    """The tools, best first, equal ones in the order of the graph."""
     return sorted(tools, key=lambda tool: -scores[tool.name])
 
 
 def greedy(tools: Sequence[Tool], scores: Mapping[str, float]) -> Sequence[Tool]:
-    """The one best tool."""
+    """The best tool."""
     return by_score(tools, scores)[:1]
 
 
@@ -77,32 +76,31 @@ def exhaustive(tools: Sequence[Tool], scores: Mapping[str, float]) -> Sequence[T
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found."""
+    """The result of a search."""
 
     paths: tuple[Chain, ...]
-    """In the order in which they were found, each once."""
+    """In the order of the search, without duplicates."""
     nodes: int
     """Tools entered, over all paths."""
     all_arguments: bool
     """Whether every path takes all arguments of the subtask."""
     most: int
-    """Tools in a path at most: less than asked for where that would have taken too long."""
+    """The limit on the length of a path; lower than requested if the search would have exceeded its budget."""
 
 
 def tools_in_domains(*, tools: Sequence[Tool], domains: Sequence[str]) -> tuple[Tool, ...]:
     """The tools of some domains, and the general ones, in the order of the graph."""
-    wanted = {*domains, GENERAL}
-    return tuple(tool for tool in tools if tool.domain in wanted)
+    return tuple(tool for tool in tools if tool.domain in {*domains, GENERAL})
 
 
 def reachable_tools(*, tools: Sequence[Tool], args: Sequence[ResourceType]) -> tuple[Tool, ...]:
-    """The tools that could ever be called when resources of these types are there."""
-    there = set(args)
-    kept: set[str] = set()
-    while new := [tool for tool in tools if tool.name not in kept and there.issuperset(tool.input_types)]:
-        kept.update(tool.name for tool in new)
-        there.update(kind for tool in new for kind in tool.output_types)
-    return tuple(tool for tool in tools if tool.name in kept)
+    """The tools that can be called, directly or after others, with arguments of these types."""
+    available = set(args)
+    reached: set[str] = set()
+    while new := [tool for tool in tools if tool.name not in reached and available.issuperset(tool.input_types)]:
+        reached.update(tool.name for tool in new)
+        available.update(kind for tool in new for kind in tool.output_types)
+    return tuple(tool for tool in tools if tool.name in reached)
 
 
 def search(
@@ -117,18 +115,18 @@ def search(
     prune: bool = True,
     budget: int = MAX_NODES,
 ) -> SearchResult:
-    """All solutions of a subtask that the candidate function leaves.
+    """All solutions of a subtask that the candidate function reaches.
 
     Args:
-        tools: those of the subtask's domains.
+        tools: the tools of the subtask's domains.
         args: type of each argument of the subtask.
-        returns: type of each result that is wanted.
+        returns: type of each result of the subtask.
         choose: the candidate function.
-        scores: of every tool, by name; the exhaustive function needs none.
-        step_scores: scores at each node, instead of the same ones everywhere.
-        most: tools in a path.
-        prune: whether to leave out branches without solutions.
-        budget: tools that may be entered. A search that needs more is begun again for paths of one tool less.
+        scores: scores of the tools by name; the exhaustive function needs none.
+        step_scores: scores that depend on the node, instead of `scores`.
+        most: most tools in a path.
+        prune: whether to skip branches without solutions.
+        budget: most tools to enter. A search that exceeds it restarts with a limit of one tool less.
     """
     for length in range(most, 0, -1):
         nodes = 0
@@ -147,18 +145,19 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A tool with its types as positions in lists and as bits."""
+    """A tool with its types as indices and as bits."""
 
     tool: Tool
     takes: tuple[int, ...]
     gives: tuple[int, ...]
     needs: int
-    """Bits of the types that it takes."""
+    """Bits of `takes`."""
     makes: int
+    """Bits of `gives`."""
 
 
 class _Bounds:
-    """What must hold of a path that can still become a solution, for any candidate function."""
+    """Necessary conditions for a path to become a solution, for any candidate function."""
 
     def __init__(self, *, nodes: Sequence[_Node], wanted: Sequence[int]) -> None:
         self._distances = _distances(nodes=nodes, wanted=wanted)
@@ -166,10 +165,10 @@ class _Bounds:
         self._wanted = sum(wanted)
 
     def allow(self, *, idle: Sequence[int], left: int) -> bool:
-        """Whether `left` more tools could pass all idle resources on to what is returned.
+        """Whether `left` more tools could turn all idle resources into returned ones.
 
-        A tool takes as many resources as it has inputs and gives at least one, so each lessens the number of idle
-        ones by at most one less than its inputs; and each idle resource has a way of its own to a returned type.
+        A tool takes as many resources as it has inputs and makes at least one, so it reduces the number of idle
+        resources by at most one less than its inputs; and each idle resource must reach a returned type.
         """
         if sum(idle) - left * self._fan_in > self._wanted:
             return False
@@ -177,22 +176,22 @@ class _Bounds:
 
 
 def _distances(*, nodes: Sequence[_Node], wanted: Sequence[int]) -> list[float]:
-    """For each type the least number of tools on a way from it to a returned type."""
+    """For each type the least number of tools between it and a returned type."""
     distances = [0.0 if count else inf for count in wanted]
     changed = True
     while changed:
         changed = False
         for node in nodes:
-            way = 1 + min(distances[kind] for kind in node.gives)
+            distance = 1 + min(distances[kind] for kind in node.gives)
             for kind in node.takes:
-                if way < distances[kind]:
-                    distances[kind] = way
+                if distance < distances[kind]:
+                    distances[kind] = distance
                     changed = True
     return distances
 
 
 class _Walk:
-    """One depth-first walk. `idle` counts, by type, the resources that nothing has taken yet."""
+    """One depth-first walk. `idle` counts, by type, the resources that no tool has taken yet."""
 
     def __init__(
         self,
@@ -209,11 +208,15 @@ class _Walk:
         budget: int,
     ) -> None:
         tools = [tool for tool in reachable_tools(tools=tools, args=args) if tool.outputs]
-        kinds = list(dict.fromkeys([*args, *returns, *(kind for tool in tools for kind in _types(tool))]))
+        types = (kind for tool in tools for kind in (*tool.input_types, *tool.output_types))
+        kinds = list(dict.fromkeys([*args, *returns, *types]))
         place = {kind: index for index, kind in enumerate(kinds)}
         self._choose, self._scores, self._step_scores, self._most = choose, scores, step_scores, most
         self._kinds = kinds
-        self._graph = [_node(tool=tool, place=place) for tool in tools]
+        self._graph = []
+        for tool in tools:
+            takes, gives = (tuple(place[kind] for kind in own) for own in (tool.input_types, tool.output_types))
+            self._graph.append(_Node(tool=tool, takes=takes, gives=gives, needs=_bits(takes), makes=_bits(gives)))
         self._wanted = [returns.count(kind) for kind in kinds]
         self._given = [args.count(kind) if all_arguments else 0 for kind in kinds]
         self._there = _bits(place[kind] for kind in args)
@@ -224,14 +227,14 @@ class _Walk:
 
     @property
     def exhausted(self) -> bool:
-        """Whether there was more to enter than the budget allows."""
+        """Whether the search needs more than its budget."""
         return self.nodes > self._budget
 
     def paths(self) -> Iterator[Chain]:
-        """Every solution, each once."""
-        nothing = [0] * len(self._wanted)
+        """The solutions, without duplicates."""
         if any(self._wanted):
-            yield from self._from(path=(), used=0, there=self._there, idle=self._given, made=nothing)
+            made = [0] * len(self._wanted)
+            yield from self._from(path=(), used=0, there=self._there, idle=self._given, made=made)
 
     def _from(self, *, path: Chain, used: int, there: int, idle: Sequence[int], made: Sequence[int]) -> Iterator[Chain]:
         left = self._most - len(path) - 1
@@ -246,7 +249,7 @@ class _Walk:
             if self.exhausted:
                 return
             longer = (*path, node.tool)
-            if self._is_solution(idle=now, made=products):
+            if all(spare <= wanted <= own for spare, wanted, own in zip(now, self._wanted, products, strict=True)):
                 yield longer
             yield from self._from(
                 path=longer, used=used | 1 << index, there=there | node.makes, idle=now, made=products
@@ -265,28 +268,20 @@ class _Walk:
             places = {self._graph[index].tool.name: index for index in adjacent}
             scores = self._scores
             if self._step_scores is not None:
-                scores = self._step_scores(self._step(path=path, idle=idle, made=made))
-            chosen = self._choose([self._graph[index].tool for index in adjacent], scores)
-            self._chosen[key] = tuple(places[tool.name] for tool in chosen)
+                counts = list(zip(self._kinds, idle, made, self._wanted, strict=True))
+                step = SearchStep(
+                    path=path,
+                    idle=frozenset(kind for kind, spare, _, _ in counts if spare),
+                    missing=frozenset(kind for kind, _, own, wanted in counts if own < wanted),
+                )
+                scores = self._step_scores(step)
+            choice = self._choose([self._graph[index].tool for index in adjacent], scores)
+            self._chosen[key] = tuple(places[tool.name] for tool in choice)
         return self._chosen[key]
-
-    def _step(self, *, path: Chain, idle: Sequence[int], made: Sequence[int]) -> SearchStep:
-        return SearchStep(
-            path=path,
-            idle=frozenset(kind for kind, count in zip(self._kinds, idle, strict=True) if count),
-            missing=frozenset(
-                kind for kind, count, wanted in zip(self._kinds, made, self._wanted, strict=True) if count < wanted
-            ),
-        )
-
-    def _is_solution(self, *, idle: Sequence[int], made: Sequence[int]) -> bool:
-        return all(
-            count <= wanted <= products for count, wanted, products in zip(idle, self._wanted, made, strict=True)
-        )
 
 
 def _after(*, node: _Node, idle: Sequence[int], made: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Idle and made resources after a call. It takes idle ones first: they must all be taken by somebody."""
+    """Idle and made resources after a call. It takes idle resources first, since all of them must be taken."""
     now, products = list(idle), list(made)
     for kind in node.takes:
         now[kind] = max(0, now[kind] - 1)
@@ -294,16 +289,6 @@ def _after(*, node: _Node, idle: Sequence[int], made: Sequence[int]) -> tuple[li
         now[kind] += 1
         products[kind] += 1
     return now, products
-
-
-def _node(*, tool: Tool, place: Mapping[ResourceType, int]) -> _Node:
-    takes = tuple(place[kind] for kind in tool.input_types)
-    gives = tuple(place[kind] for kind in tool.output_types)
-    return _Node(tool=tool, takes=takes, gives=gives, needs=_bits(takes), makes=_bits(gives))
-
-
-def _types(tool: Tool) -> tuple[ResourceType, ...]:
-    return (*tool.input_types, *tool.output_types)
 
 
 def _bits(places: Sequence[int] | Iterator[int]) -> int:

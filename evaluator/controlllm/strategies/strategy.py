@@ -1,7 +1,7 @@
-"""ControlLLM as a strategy: decompose the request, search the tool graph for each subtask, hand on the best solutions.
+"""ControlLLM as a strategy: decompose the request, search the tool graph for each subtask, return the best solutions.
 
-Each of the four search strategies runs with a language model for every stage, or without any: then decomposition, tool
-assessment, solution expert and resource expert are the offline ones of this package.
+Each of the four search strategies uses a language model for every stage, or none: then decomposition, tool assessment,
+solution expert and resource expert are the offline ones of this package.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -14,7 +14,7 @@ from evaluator.controlllm.strategies.decomposing import Decomposed, decompose_by
 from evaluator.controlllm.strategies.offline_decomposing import decompose_offline
 from evaluator.controlllm.strategies.planning import Planned, Toolbox, plan_by_asking, plan_offline, plans_of
 from evaluator.controlllm.strategies.search import GOOD, CandidateFunction, adaptive, beam, exhaustive, greedy
-from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
+from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.language_model import Ability, Answer, Call, GenerateCall
 from evaluator.core.planner import PlannerRequest
@@ -35,35 +35,35 @@ def response_call(
     """The call that asks for the response.
 
     Args:
-        request: what the user asked.
-        calls: the tool calls that were made, in words.
-        results: what each resulted in, by its reference or file.
-        failures: what could not be done.
+        request: the user's request.
+        calls: the tool calls, in words.
+        results: the results by reference or file name.
+        failures: the failed subtasks, in words.
     """
     failed = f"\n\nFailed:\n{_lines(failures)}" if failures else ""
     return ask(
         instructions=INSTRUCTIONS,
-        question=f"Request: {request}\n\nTool calls:\n{_lines(calls)}\n\nResults:\n{_lines(_shown(results))}{failed}",
+        question=f"Request: {request}\n\nTool calls:\n{_lines(calls)}\n\nResults:\n{_lines(_listed(results))}{failed}",
         max_tokens=_MAX_TOKENS,
     )
 
 
 def read_response(answer: Answer) -> str:
-    """The response as the model wrote it."""
+    """The response of a model."""
     return text_of(answer).strip()
 
 
 def respond_offline(*, calls: Sequence[str], results: Mapping[str, JsonValue], failures: Sequence[str] = ()) -> str:
-    """Sentences that list what was called, what came of it, and what could not be done."""
+    """Sentences that list calls, results and failures."""
     failed = f" I could not do: {'; '.join(failures)}." if failures else ""
     if not results:
         return f"I could not do this: there are no results.{failed}"
     count = f"{len(calls)} tool{'' if len(calls) == 1 else 's'}"
     used = f"I called {count}: {'; '.join(calls)}. " if calls else ""
-    return f"{used}The results: {'; '.join(_shown(results))}.{failed}"
+    return f"{used}The results: {'; '.join(_listed(results))}.{failed}"
 
 
-def _shown(results: Mapping[str, JsonValue]) -> list[str]:
+def _listed(results: Mapping[str, JsonValue]) -> list[str]:
     return [f"{name} is {value if isinstance(value, str) else dumps(value)}" for name, value in results.items()]
 
 
@@ -71,31 +71,28 @@ def _lines(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items) or "none"
 
 
-Talk = Generator[Sequence[Call], Sequence[Answer], None]
-
-
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What came of the stages before execution."""
+    """The results of the stages before execution."""
 
     toolbox: Toolbox
     decomposed: Decomposed
     planned: tuple[Planned, ...]
-    """One for each subtask; none if the decomposition cannot be read."""
+    """One for each subtask; none if the decomposition cannot be parsed."""
 
     def notes(self) -> dict[str, JsonValue]:
-        """How it came about."""
-        return _decomposition_notes(self.decomposed) | {"search": [one.notes() for one in self.planned]}
+        """Details for the task's page."""
+        return _decomposition_notes(self.decomposed) | {"search": [subtask.notes() for subtask in self.planned]}
 
 
 class ControlLLM:
-    """One search strategy; the subclasses say which."""
+    """Base class of the search strategies."""
 
     name = ""
     description = ""
     catalogue: str = CONTROLLLM.name
     optional: frozenset[Ability] = frozenset({Ability.GENERATE})
-    """What it needs where it is to use a language model: `ControlLLM(with_model=True)`."""
+    """The abilities that it needs with a language model: `ControlLLM(with_model=True)`."""
 
     def __init__(self, *, with_model: bool = False) -> None:
         self.needs: frozenset[Ability] = self.optional if with_model else frozenset()
@@ -105,24 +102,33 @@ class ControlLLM:
         raise NotImplementedError
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """Decompose, plan and, where the history holds results, respond."""
+        """Decompose, plan and, if the history has results, respond."""
         staged = yield from self.stages(request)
-        decomposed, planned = staged.decomposed, staged.planned
+        decomposed = staged.decomposed
         if decomposed.subtasks is None:
             return Draft(
                 plan=decomposed.text,
                 unreadable=f"there is no decomposition to plan by: {'; '.join(decomposed.problems)}",
                 notes=_decomposition_notes(decomposed),
             )
-        plans = plans_of(planned)
+        plans = plans_of(staged.planned)
         notes = staged.notes()
-        results = _results(request)
+        results: dict[str, JsonValue] = {}
+        for turn in request.history:
+            turn_results = turn.get("results")
+            results |= turn_results if isinstance(turn_results, dict) else {}
         if results:
-            notes["response"] = yield from self._response(request=request, planned=planned, results=results)
+            solutions = [subtask.candidates[0].solution for subtask in staged.planned if subtask.candidates]
+            calls = [action.call() for solution in solutions for action in solution]
+            if self.asks:
+                answers = yield [response_call(request=request.task.request, calls=calls, results=results)]
+                notes["response"] = read_response(answers[0])
+            else:
+                notes["response"] = respond_offline(calls=calls, results=results)
         return Draft(plan=plans[0], alternatives=tuple(plans[1:]), notes=notes)
 
     def stages(self, request: PlannerRequest) -> Generator[Sequence[Call], Sequence[Answer], Staged]:
-        """Decompose and plan: everything before execution."""
+        """Decompose and plan: the stages before execution."""
         toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
         decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
         if decomposed.subtasks is None:
@@ -153,20 +159,9 @@ class ControlLLM:
             yield from plan_by_asking(request=request.task.request, subtasks=subtasks, toolbox=toolbox, choose=choose)
         )
 
-    def _response(
-        self, *, request: PlannerRequest, planned: Sequence[Planned], results: Mapping[str, JsonValue]
-    ) -> Generator[Sequence[Call], Sequence[Answer], str]:
-        calls = [
-            action.call() for subtask in planned if subtask.candidates for action in subtask.candidates[0].solution
-        ]
-        if not self.asks:
-            return respond_offline(calls=calls, results=results)
-        answers = yield [response_call(request=request.task.request, calls=calls, results=results)]
-        return read_response(answers[0])
-
 
 class GreedyControlLLM(ControlLLM):
-    """Enters the one best tool at every node."""
+    """Enters the best tool at every node."""
 
     name = "controlllm/greedy"
     description = "Thoughts-on-Graph that enters only the best tool at every step."
@@ -190,10 +185,10 @@ class AdaptiveControlLLM(ControlLLM):
 
     name = "controlllm/adaptive"
     description = "Thoughts-on-Graph that enters every tool with a score of at least 3: the paper's default."
-    option = "the least score of a tool that is entered, a number from 1 to 5"
+    option = "the lowest score of tools to enter, a number from 1 to 5"
 
     def __init__(self, *, with_model: bool = False, option: str = "") -> None:
-        """Raises ValueError if `option`, as in `controlllm/adaptive@2.5`, is no threshold."""
+        """Raises ValueError if `option` (2.5 in `controlllm/adaptive@2.5`) is no threshold."""
         super().__init__(with_model=with_model)
         self.threshold = threshold_of(option) if option else float(GOOD)
         if self.threshold != GOOD:
@@ -217,7 +212,7 @@ def threshold_of(text: str) -> float:
     """A threshold of the adaptive strategy.
 
     Raises:
-        ValueError: it is no number from 1 to 5.
+        ValueError: the text is no number from 1 to 5.
     """
     try:
         value = float(text)
@@ -229,23 +224,13 @@ def threshold_of(text: str) -> float:
 
 
 STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM)
-"""Those that differ in the search alone; `controlllm/trained` is in a package of its own."""
+"""Strategies that differ only in the search; `controlllm/trained` has its own package."""
 
 
 @lru_cache(maxsize=16)
 def _toolbox(offered: frozenset[str]) -> Toolbox:
-    """The tools of the catalogue that a request offers. Others have no domain, so the search could not use them."""
+    """The offered tools of the catalogue. Other tools have no domain, so the search cannot use them."""
     return Toolbox.of(tuple(CONTROLLLM.restricted_to(offered).tools.values()))
-
-
-def _results(request: PlannerRequest) -> dict[str, JsonValue]:
-    """What executed steps resulted in, by reference, over all earlier turns."""
-    found: dict[str, JsonValue] = {}
-    for turn in request.history:
-        results = turn.get("results")
-        if isinstance(results, dict):
-            found |= results
-    return found
 
 
 def _decomposition_notes(decomposed: Decomposed) -> dict[str, JsonValue]:
@@ -255,20 +240,15 @@ def _decomposition_notes(decomposed: Decomposed) -> dict[str, JsonValue]:
             "tries": decomposed.tries,
             "answer": decomposed.text,
             "problems": list(decomposed.problems),
-            "subtasks": [_subtask(one) for one in decomposed.subtasks or ()],
+            "subtasks": [
+                {
+                    "id": subtask.id,
+                    "description": subtask.description,
+                    "task": list(subtask.domains),
+                    "args": [argument.to_json() for argument in subtask.args],
+                    "returns": [result.to_json() for result in subtask.returns],
+                }
+                for subtask in decomposed.subtasks or ()
+            ],
         }
     }
-
-
-def _subtask(subtask: TypedSubtask) -> dict[str, JsonValue]:
-    return {
-        "id": subtask.id,
-        "description": subtask.description,
-        "task": list(subtask.domains),
-        "args": [_resource(one) for one in subtask.args],
-        "returns": [_resource(one) for one in subtask.returns],
-    }
-
-
-def _resource(resource: Resource) -> dict[str, JsonValue]:
-    return {"type": str(resource.type), "value": resource.value}

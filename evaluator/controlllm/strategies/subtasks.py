@@ -1,10 +1,11 @@
-"""Subtasks of a decomposition, with their types known and their order settled: what the search works on."""
+"""Typed subtasks of a decomposition in the order of their dependencies, the input of the search."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.decomposition import Argument, Decomposition, Subtask
@@ -12,11 +13,15 @@ from evaluator.replies.decomposition import Argument, Decomposition, Subtask
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Something a tool may take."""
+    """An argument or result of a tool."""
 
     type: ResourceType
     value: str
-    """A file name, a literal text, or the reference of something that a tool makes."""
+    """A file name, a literal text, or the reference of a result."""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """In the format of the protocol."""
+        return {"type": str(self.type), "value": self.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,11 @@ class TypedSubtask:
 
 
 def typed_subtasks(decomposition: Decomposition) -> tuple[TypedSubtask, ...]:
-    """The subtasks, each after those that it depends on, and else in the order given.
+    """The subtasks in the order of their dependencies; the written order is kept where it is one.
 
     Raises:
-        PlanSyntaxError: a type is none of the catalogue's, two subtasks return the same reference, a subtask depends
-            on one that is not there or, round about, on itself; `where` is the JSON path.
+        PlanSyntaxError: there is no such type, two subtasks return the same reference, or a dependency is missing or
+            circular; `where` is the JSON path.
     """
     subtasks = decomposition.subtasks
     places = {subtask.id: index for index, subtask in enumerate(subtasks)}
@@ -57,8 +62,19 @@ def typed_subtasks(decomposition: Decomposition) -> tuple[TypedSubtask, ...]:
         sorted_ids = tuple(order.static_order())
     except CycleError as error:
         raise PlanSyntaxError(f"subtasks depend on each other in a circle: {error.args[1]}", where="dep") from None
-    ordered = subtasks if _in_order(subtasks) else tuple(subtasks[places[number]] for number in sorted_ids)
-    return tuple(_typed(subtask=subtask, where=f"[{places[subtask.id]}]") for subtask in ordered)
+    earlier = [{other.id for other in subtasks[:index]} for index in range(len(subtasks))]
+    if not all(ids.issuperset(subtask.dependencies) for ids, subtask in zip(earlier, subtasks, strict=True)):
+        subtasks = tuple(subtasks[places[number]] for number in sorted_ids)
+    return tuple(
+        TypedSubtask(
+            id=subtask.id,
+            description=subtask.description,
+            domains=subtask.domains,
+            args=_resources(subtask.args, where=f"[{places[subtask.id]}].args"),
+            returns=_resources(subtask.returns, where=f"[{places[subtask.id]}].returns"),
+        )
+        for subtask in subtasks
+    )
 
 
 def protocol_text(subtasks: Sequence[TypedSubtask]) -> str:
@@ -69,22 +85,13 @@ def protocol_text(subtasks: Sequence[TypedSubtask]) -> str:
             "description": subtask.description,
             "task": list(subtask.domains),
             "id": subtask.id,
-            "dep": [owners[one.value] for one in subtask.args if one.value in owners] or [-1],
-            "args": [{"type": str(one.type), "value": one.value} for one in subtask.args],
-            "returns": [{"type": str(one.type), "value": one.value} for one in subtask.returns],
+            "dep": [owners[argument.value] for argument in subtask.args if argument.value in owners] or [-1],
+            "args": [argument.to_json() for argument in subtask.args],
+            "returns": [result.to_json() for result in subtask.returns],
         }
         for subtask in subtasks
     ]
     return f"<Solution>{json.dumps(rows, ensure_ascii=False)}</Solution>"
-
-
-def _in_order(subtasks: Sequence[Subtask]) -> bool:
-    seen: set[int] = set()
-    for subtask in subtasks:
-        if not seen.issuperset(subtask.dependencies):
-            return False
-        seen.add(subtask.id)
-    return True
 
 
 def _check_references(subtasks: Sequence[Subtask]) -> None:
@@ -95,36 +102,21 @@ def _check_references(subtasks: Sequence[Subtask]) -> None:
         for result in subtask.returns:
             if result.value in owners:
                 raise PlanSyntaxError(
-                    f"{result.value!r} is already what [{owners[result.value]}] returns", where=f"[{index}].returns"
+                    f"[{owners[result.value]}] already returns {result.value!r}", where=f"[{index}].returns"
                 )
             owners[result.value] = index
 
 
-def _typed(*, subtask: Subtask, where: str) -> TypedSubtask:
-    return TypedSubtask(
-        id=subtask.id,
-        description=subtask.description,
-        domains=subtask.domains,
-        args=_resources(subtask.args, where=f"{where}.args"),
-        returns=_resources(subtask.returns, where=f"{where}.returns"),
-    )
-
-
 def _resources(arguments: Sequence[Argument], *, where: str) -> tuple[Resource, ...]:
-    return tuple(
-        Resource(type=_type(argument.type, where=f"{where}[{index}].type"), value=argument.value)
-        for index, argument in enumerate(arguments)
-    )
-
-
-def _type(written: str, *, where: str) -> ResourceType:
-    """A type as it is written; the released code's `image.mask` is `mask`."""
-    name = written.strip().lower().removeprefix("image.")
-    try:
-        return ResourceType(name)
-    except ValueError:
-        known = ", ".join(ResourceType)
-        raise PlanSyntaxError(f"there is no resource type {written!r}; there are: {known}", where=where) from None
+    resources = []
+    for index, argument in enumerate(arguments):
+        # The released code writes `image.mask` for `mask`.
+        name = argument.type.strip().lower().removeprefix("image.")
+        if name not in list(ResourceType):
+            message = f"there is no resource type {argument.type!r}; there are: {', '.join(ResourceType)}"
+            raise PlanSyntaxError(message, where=f"{where}[{index}].type")
+        resources.append(Resource(type=ResourceType(name), value=argument.value))
+    return tuple(resources)
 
 
 Scores = Mapping[str, float]

@@ -1,7 +1,7 @@
-"""What a sentence wants of ControlLLM's tools for texts, by plain English words: reading, titles, tags, names, moods.
+"""Recognises by plain English words which of ControlLLM's tools for texts a sentence needs: reading, titles, tags, ...
 
-Likeness to the tools' descriptions is not enough here: nobody says "optical character recognition", and a text to work
-on is often still to be made, by reading or describing a picture.
+Similarity to the tools' descriptions is not enough: users do not write "optical character recognition", and another
+tool must often make the text first, by reading or describing a picture.
 """
 
 import re
@@ -18,8 +18,8 @@ _DESCRIBERS = {
 }
 
 
-def _pattern(*ways: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(ways)})\b", re.IGNORECASE)
+def _pattern(*choices: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(choices)})\b", re.IGNORECASE)
 
 
 _ANNOTATIONS = {
@@ -40,7 +40,7 @@ _ANNOTATIONS = {
     "extract_location": _pattern("locations?", "place", "where"),
 }  # fmt: skip
 _GIVEN = re.compile(r"\b(?:this|that|these|those|the following)\s+[a-z]+", re.IGNORECASE)
-"""What a sentence works on: "Give this summary a title" wants no summary."""
+"""References to existing texts: "Give this summary a title" asks for no summary."""
 _JOINS = re.compile(r"\band\b|,|\bas well as\b|\bplus\b|\balso\b", re.IGNORECASE)
 _WRITING = _pattern(
     "ocr", "optical character", "transcri(?:be|bes|bed|ption)", "handwriting", "handwritten", "inscriptions?",
@@ -63,7 +63,7 @@ _ABOUT_WRITING = re.compile(
     r"|find(?! out)|boxe?s?|generate|draw|paint|create)\b",
     re.IGNORECASE,
 )
-"""Sentences that speak of writing and do not want it read: questions about it, and work on its pixels."""
+"""Sentences that mention writing without asking to read it: questions about it, and changes of its pixels."""
 _DESCRIBE = _pattern("captions?", "descriptions?", "sentences? (?:about|that|on)", "describ(?:e|es|ed|ing)")
 _OF_CAPTION = re.compile(
     r"\b(?:of|for|from|in|by)\s+(?:\w+\s+)?(?:captions?|descriptions?)\b|\bcaption\b.*\band\b", re.IGNORECASE
@@ -72,40 +72,38 @@ _WEB_PAGE = re.compile(r"\b(?:web ?pages?|web ?sites?|html)\b", re.IGNORECASE)
 
 
 def annotations(said: str) -> tuple[str, ...]:
-    """The tools that say something about a text, in the order in which a sentence wants their results."""
+    """The tools whose annotations of a text a sentence asks for, in order."""
     if _WEB_PAGE.search(said):
         return ()
-    text = _GIVEN.sub(lambda found: " " * len(found[0]), said)
-    places = sorted((found.start(), tool) for tool, way in _ANNOTATIONS.items() if (found := way.search(text)))
-    if not places:
-        return ()
-    wanted, last = [places[0][1]], places[0][0]
-    for place, tool in places[1:]:
-        if _JOINS.search(text, last, place):
-            wanted.append(tool)
+    text = _GIVEN.sub(lambda match: " " * len(match[0]), said)
+    tools: list[str] = []
+    last = 0
+    for place, tool in sorted((match.start(), tool) for tool, p in _ANNOTATIONS.items() if (match := p.search(text))):
+        if not tools or _JOINS.search(text, last, place):
+            tools.append(tool)
             last = place
-    return tuple(wanted)
+    return tuple(tools)
 
 
 def wants_reading(said: str) -> bool:
-    """Whether a sentence about a picture wants its writing read, and nothing else."""
-    return _speaks_of_writing(said) and not _ABOUT_WRITING.search(said)
+    """Whether a sentence about a picture only asks to read its writing."""
+    return _mentions_writing(said) and not _ABOUT_WRITING.search(said)
 
 
 def source(*, said: str, annotation: str, kinds: Collection[ResourceType]) -> str | None:
-    """The tool that makes the text to be annotated from a picture, clip or sound.
+    """The tool that makes the text to annotate from a picture, clip or sound.
 
     Args:
         said: the sentence.
         annotation: one of `annotations`.
-        kinds: types of what the sentence works on.
+        kinds: types of the sentence's resources.
 
     Returns:
-        Its name; None if the sentence seems to mean the picture itself, as in "the mood of the picture".
+        Its name; None if the sentence seems to be about the picture itself, as in "the mood of the picture".
     """
-    if ResourceType.IMAGE in kinds and (_speaks_of_writing(said) or _THE_TEXT.search(said)):
+    if ResourceType.IMAGE in kinds and (_mentions_writing(said) or _THE_TEXT.search(said)):
         return READER
-    kind = next((one for one in _DESCRIBERS if one in kinds), None)
+    kind = next((kind for kind in _DESCRIBERS if kind in kinds), None)
     if kind is None:
         return None
     if kind is ResourceType.AUDIO or annotation == _TITLE:
@@ -116,10 +114,10 @@ def source(*, said: str, annotation: str, kinds: Collection[ResourceType]) -> st
     return _DESCRIBERS[kind] if means_caption else None
 
 
-def _speaks_of_writing(said: str) -> bool:
+def _mentions_writing(said: str) -> bool:
     return bool(_WRITING.search(said) or _READ.search(said) or _WORDS_WANTED.fullmatch(said))
 
 
 def wants_anything(said: str) -> bool:
-    """Whether a sentence, however short, names one of these tools' results."""
+    """Whether a sentence asks for a result of one of these tools."""
     return bool(annotations(said)) or wants_reading(said)

@@ -1,8 +1,8 @@
-"""Comparing descriptions with tools by their words, without a model: the measure of all offline stages.
+"""Word similarity of descriptions and tools, which all offline stages use.
 
-Words are stemmed, everyday synonyms fall together, and each word weighs as much as it tells tools apart (its inverse
-document frequency among the tools). Nothing here was fitted: the stemmer, the function words and the synonyms are those
-of plain English, and the weights follow from the catalogue alone.
+Words are stemmed, common synonyms are merged, and words are weighted by their inverse document frequency among the
+tools. Nothing is fitted: stemmer, function words and synonyms are general English, and the weights follow from the
+catalogue.
 """
 
 import math
@@ -14,13 +14,12 @@ from functools import lru_cache
 from evaluator.core.tools.types import Tool
 
 RARE = 0.2
-"""A word that more than this share of the tools have says nothing about any of them: it is no keyword."""
-
+"""A word that a larger share of the tools have is no keyword."""
 _WORD = re.compile(r"[a-z]+")
 _IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _BREAKS = re.compile(rf"{_IDENTIFIER.pattern}|[.,;:?!()`]")
 _UNSPOKEN = re.compile(r"<[A-Z-]+>-[\w-]+|[\w\-./]+\.\w{2,4}\b")
-"""Placeholders and names of files: what they hold says nothing about tools."""
+"""Placeholders and file names, whose words do not describe tools."""
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -38,7 +37,7 @@ _ENDINGS = (
 )  # fmt: skip
 _KEPT_WHOLE = ("ss", "us", "is", "eed")
 _LEAST = 3
-"""No ending is taken off where fewer letters would be left."""
+"""An ending is not removed if fewer letters would be left."""
 _SYNONYMS = (
     "image picture photo photograph",
     "video clip film movie",
@@ -59,17 +58,17 @@ _SYNONYMS = (
     "change edit modify",
 )
 _IRREGULAR = {"location": "location", "locations": "location", "description": "describ", "descriptions": "describ"}
-"""Words whose endings would give them the stem of another word, or keep them from theirs."""
+"""Words for which the rules give the wrong stem."""
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """A word without its ending, so that forms of one word agree. It need not be a word itself."""
+    """The common stem of the forms of a word; need not be a word itself."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    for ending, instead in _ENDINGS:
+    for ending, replacement in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST and not word.endswith(_KEPT_WHOLE):
-            word = word[: -len(ending)] + instead
+            word = word[: -len(ending)] + replacement
             break
     if len(word) > _LEAST and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
@@ -81,21 +80,22 @@ _MEANING = {stem(word): stem(group.split()[0]) for group in _SYNONYMS for word i
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> tuple[str, ...]:
-    """The stems of a text's content words in order, synonyms as one; no names of files, no placeholders."""
-    spoken = _UNSPOKEN.sub(" ", text).lower()
-    stems = (stem(word) for word in _WORD.findall(spoken) if word not in _FUNCTION_WORDS)
-    return tuple(_MEANING.get(one, one) for one in stems)
+    """The stems of a text's content words in order, with synonyms merged, without file names and placeholders."""
+    words = _WORD.findall(_UNSPOKEN.sub(" ", text).lower())
+    return tuple(_MEANING.get(stem(word), stem(word)) for word in words if word not in _FUNCTION_WORDS)
 
 
 class Lexicon:
-    """The words of some tools with their weights."""
+    """The words of a set of tools with their weights."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._words = {tool.name: frozenset(content_words(document(tool))) for tool in tools}
         counts = Counter(word for words in self._words.values() for word in words)
         self._weights = {word: math.log(len(tools) / count) for word, count in counts.items()}
         self._keywords = frozenset(word for word, count in counts.items() if count <= max(1, RARE * len(tools)))
-        self._phrases = {tool.name: _phrases(tool) for tool in tools}
+        self._phrases = {
+            tool.name: [content_words(name.replace("_", " ")) for name in (tool.name, *tool.aliases)] for tool in tools
+        }
         self.heaviest = max(self._weights.values(), default=0.0)
         """Weight of a word that only one tool has."""
 
@@ -108,45 +108,36 @@ class Lexicon:
         return self._words[tool.name]
 
     def keywords_shared(self, *, text: str, tool: Tool) -> frozenset[str]:
-        """Words that a text and a tool share and most tools lack."""
+        """Keywords that a text and a tool share."""
         return self._words[tool.name].intersection(content_words(text)) & self._keywords
 
     def similarity(self, *, text: str, tool: Tool) -> float:
         """Cosine of the weighted words of a text and a tool, in [0, 1]."""
-        said = self.weights_of(text)
+        weights = self.weights_of(text)
         own = {word: self._weights[word] for word in self._words[tool.name]}
-        length = math.sqrt(sum(w * w for w in said.values()) * sum(w * w for w in own.values()))
-        return sum(weight * weight for word, weight in said.items() if word in own) / length if length else 0.0
+        length = math.sqrt(sum(w * w for w in weights.values()) * sum(w * w for w in own.values()))
+        return sum(weight * weight for word, weight in weights.items() if word in own) / length if length else 0.0
 
     def names(self, *, text: str, tool: Tool) -> bool:
         """Whether a text names a tool: its identifier, or the words of its name next to each other."""
-        return bool(_identifiers(text) & {tool.name, *tool.aliases}) or any(
-            _follow_each_other(phrase, clause) for phrase in self._phrases[tool.name] for clause in _clauses(text)
+        if not {tool.name, *tool.aliases}.isdisjoint(_IDENTIFIER.findall(text.lower())):
+            return True
+        phrases = [phrase for phrase in self._phrases[tool.name] if len(phrase) > 1]
+        return any(
+            clause[start : start + len(phrase)] == phrase
+            for phrase in phrases
+            for clause in _clauses(text)
+            for start in range(len(clause) - len(phrase) + 1)
         )
 
 
 def document(tool: Tool) -> str:
-    """What is known of a tool, as one text."""
+    """Name, description, domain and types of a tool as one text."""
     kinds = " ".join((*tool.input_types, *tool.output_types))
     return f"{tool.name.replace('_', ' ')} {tool.description} {tool.domain.replace('-', ' ')} {kinds}"
 
 
-def _phrases(tool: Tool) -> tuple[tuple[str, ...], ...]:
-    phrases = (content_words(name.replace("_", " ")) for name in (tool.name, *tool.aliases))
-    return tuple(phrase for phrase in phrases if len(phrase) > 1)
-
-
-@lru_cache(maxsize=4096)
-def _identifiers(text: str) -> frozenset[str]:
-    return frozenset(_IDENTIFIER.findall(text.lower()))
-
-
 @lru_cache(maxsize=4096)
 def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
-    """The content words between punctuation marks and identifiers: words of two tools' names are no third name."""
-    spoken = _UNSPOKEN.sub(" ", text).lower()
-    return tuple(content_words(clause) for clause in _BREAKS.split(spoken))
-
-
-def _follow_each_other(phrase: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    return any(words[start : start + len(phrase)] == phrase for start in range(len(words) - len(phrase) + 1))
+    """The content words between punctuation marks and identifiers, so that a name cannot span two tools' names."""
+    return tuple(content_words(clause) for clause in _BREAKS.split(_UNSPOKEN.sub(" ", text).lower()))

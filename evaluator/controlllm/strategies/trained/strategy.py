@@ -1,6 +1,6 @@
-"""`controlllm/trained`: the adaptive search between a trained decomposer and a trained scorer.
+"""`controlllm/trained`: adaptive search with a trained decomposer and a trained scorer.
 
-Both networks come with PlanArena and run on a CPU; nothing is fetched and nobody is asked.
+Both networks ship with PlanArena and run on a CPU, without downloads or a language model.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -9,8 +9,7 @@ from dataclasses import replace
 from evaluator.controlllm.strategies import ranking
 from evaluator.controlllm.strategies.asking import ReadScore
 from evaluator.controlllm.strategies.decomposing import Decomposed
-from evaluator.controlllm.strategies.planning import Planned, Toolbox, kept, search_subtask, usable_tools
-from evaluator.controlllm.strategies.ranking import Ranked
+from evaluator.controlllm.strategies.planning import Planned, Toolbox, planned_of, search_subtask, usable_tools
 from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
 from evaluator.controlllm.strategies.subtasks import TypedSubtask, typed_subtasks
 from evaluator.controlllm.strategies.trained.kinds import ASKING_IMAGES, PERCEPTION
@@ -33,14 +32,14 @@ from evaluator.replies.decomposition import parse_decomposition
 
 
 class TrainedControlLLM(AdaptiveControlLLM):
-    """Adaptive search; decomposition and the two scores are by the shipped networks."""
+    """Adaptive search; the shipped networks decompose and score."""
 
     name = "controlllm/trained"
     description = "Thoughts-on-Graph with a trained decomposer and a trained scorer that come with PlanArena."
     optional: frozenset[Ability] = frozenset()
 
     def weights_digests(self) -> Mapping[str, str]:
-        """See `StrategyWithWeights`. Computed from the files; for the shipped ones, those of `lock.json`."""
+        """See `StrategyWithWeights`."""
         return {name: weights_digest(shipped_folder(name)) for name in (DECOMPOSER, SCORER)}
 
     def _decomposed(
@@ -51,7 +50,8 @@ class TrainedControlLLM(AdaptiveControlLLM):
         text = trained_decomposition(request)
         subtasks = typed_subtasks(parse_decomposition(text))
         if request.expects.type is not None or request.expects.types:
-            subtasks = _counting_once(subtasks)
+            # The answer to a second question about a count would be one result too many.
+            subtasks = _without_second_counts(subtasks)
         return Decomposed(subtasks=subtasks, text=text, tries=0, network=DECOMPOSER)
 
     def _planned(
@@ -66,8 +66,13 @@ class TrainedControlLLM(AdaptiveControlLLM):
         tools = usable_tools(subtask=subtask, toolbox=toolbox)
         scores = scorer.tools(subtask=subtask, tools=tools) if tools else []
         assessed = {tool.name: ReadScore(score=score) for tool, score in zip(tools, scores, strict=True)}
-        found = search_subtask(subtask=subtask, toolbox=toolbox, choose=self.choose(), assessed=assessed)
-        return kept(searching=found, ranked=_judged(subtask=subtask, ranked=found.ranked, scorer=scorer))
+        searching = search_subtask(subtask=subtask, toolbox=toolbox, choose=self.choose(), assessed=assessed)
+        best = searching.ranked[: ranking.MOST_JUDGED]
+        if best:
+            path_scores = scorer.solutions(subtask=subtask, paths=[solution.path for solution in best])
+            judged = (replace(solution, score=score) for solution, score in zip(best, path_scores, strict=True))
+            best = tuple(sorted(judged, key=lambda solution: (-round(solution.score, 3), len(solution.path))))
+        return planned_of(searching=searching, ranked=best)
 
 
 def trained_decomposition(request: PlannerRequest) -> str:
@@ -82,26 +87,13 @@ def decomposition_text(*, request: PlannerRequest, decomposer: Decomposer) -> st
     return written(subtasks=decomposer.decompose(reading), reading=reading)
 
 
-def _counting_once(subtasks: Sequence[TypedSubtask]) -> tuple[TypedSubtask, ...]:
-    """The subtasks without the question that ControlLLM's decompositions ask beside each count, of the same image.
-
-    For requests that say how many results they expect: there the question's answer is one too many.
-    """
+def _without_second_counts(subtasks: Sequence[TypedSubtask]) -> tuple[TypedSubtask, ...]:
+    """The subtasks without the question about the same image that ControlLLM's decompositions add to each count."""
     return tuple(
-        one
-        for before, one in zip((None, *subtasks), subtasks, strict=False)
-        if before is None
-        or one.domains != (ASKING_IMAGES,)
-        or (before.domains, before.return_types) != ((PERCEPTION,), (ResourceType.TEXT,))
-        or one.args[0] != before.args[0]
+        subtask
+        for previous, subtask in zip((None, *subtasks), subtasks, strict=False)
+        if previous is None
+        or subtask.domains != (ASKING_IMAGES,)
+        or (previous.domains, previous.return_types) != ((PERCEPTION,), (ResourceType.TEXT,))
+        or subtask.args[0] != previous.args[0]
     )
-
-
-def _judged(*, subtask: TypedSubtask, ranked: Sequence[Ranked], scorer: Scorer) -> list[Ranked]:
-    """The solutions that the words rank first, by the scorer, the best first; the rest is left out."""
-    best = list(ranked[: ranking.MOST_JUDGED])
-    if not best:
-        return []
-    scores = scorer.solutions(subtask=subtask, paths=[one.path for one in best])
-    judged = [replace(one, score=score) for one, score in zip(best, scores, strict=True)]
-    return sorted(judged, key=lambda one: (-round(one.score, 3), len(one.path)))

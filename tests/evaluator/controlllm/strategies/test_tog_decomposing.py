@@ -87,7 +87,7 @@ def test_without_any_readable_answer_there_are_no_subtasks_but_the_text():
         ([raw(gives="smell")], "[0].returns[0].type: there is no resource type 'smell'"),
         ([raw(dep=(3,))], "[0].dep: there is no subtask 3"),
         ([raw(0, dep=(1,)), raw(1, dep=(0,))], "dep: subtasks depend on each other in a circle"),
-        ([raw(), raw(1, value="<GENERATED>-0")], "[1].returns: '<GENERATED>-0' is already what [0] returns"),
+        ([raw(), raw(1, value="<GENERATED>-0")], "[1].returns: [0] already returns '<GENERATED>-0'"),
     ],
 )  # fmt: skip
 def test_each_fault_is_named_with_its_place(subtasks, problem):

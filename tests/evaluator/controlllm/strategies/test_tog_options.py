@@ -77,7 +77,7 @@ def at(*path: str, idle=(), missing=()):
 def test_at_a_node_a_tool_that_closes_the_gap_of_types_becomes_a_candidate():
     scores = {tool.name: 2.0 for tool in ALL} | {"image_cropping": 4.5}
     step = at("object_detection", idle=("bbox",), missing=("image",))
-    found = ranking.assess_step(step=step, scores=scores, tools=ALL)
+    found = ranking.assess_step(step, scores=scores, tools=ALL)
     assert found["highlight_object_on_image"] == ranking.CLOSES_THE_GAP
     assert found["image_cropping"] == 4.5
     assert found["text_to_image"] == 2.0
