@@ -41,7 +41,7 @@ def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("controlllm/adaptive@", "the least score of a tool that is entered"),
+        ("controlllm/adaptive@", "the lowest score of tools to enter"),
         ("controlllm/adaptive@0", "a threshold is a number from 1 to 5, not '0'"),
         ("controlllm/adaptive@nan", "not 'nan'"),
         ("controlllm/adaptive@three", "not 'three'"),
