@@ -245,7 +245,7 @@ def select_rows(
         for position, row in enumerate(indexed.rows)
         if _matches(row=row, selection=selection, words=words, reader=reader)
     ]
-    selected = select(indexed=indexed, chosen=selection.chosen, within=indexed.at(matching), count_alone=True)
+    selected = select(indexed=indexed, chosen=selection.chosen, within=indexed.at(matching), counts_all=True)
     key, descending = read_sort(sort=selection.sort, metrics=metrics)
     return selected._replace(rows=sort_rows(rows=selected.rows, key=key, descending=descending))
 

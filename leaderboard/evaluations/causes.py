@@ -1,10 +1,10 @@
-"""Why tasks are below the gold score: found for records, kept in rows, counted for filters and shown as far as a reader
-may know it.
+"""Causes of scores below the gold score: found from records, stored in rows, counted for filters, and restricted to
+what a reader may see.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,9 +29,9 @@ from leaderboard.platform.lru_cache import SharedCache
 GOLD = "gold"
 """The bundled planner whose scores are the gold scores."""
 LONGEST_TEXT = 200
-"""Characters kept of each text of a finding."""
-Kept = list[dict[str, JsonValue]]
-"""The findings of a task as its row keeps them."""
+"""Maximum length of each text of a stored finding."""
+StoredFindings = list[dict[str, JsonValue]]
+"""The findings of a task in its row."""
 _OF_THE_PLAN = frozenset(
     {
         Cause.MISSING_STEP, Cause.EXTRA_STEP, Cause.WRONG_TOOL, Cause.WRONG_INPUT, Cause.WRONG_ORDER,
@@ -39,90 +39,111 @@ _OF_THE_PLAN = frozenset(
         Cause.INVALID,
     }
 )  # fmt: skip
-"""Causes whose findings quote nothing but the plan. Others may quote an answer, a reply or data."""
+"""Causes whose findings quote only the plan. Others may quote an answer, a reply or data."""
 _log = logging.getLogger(__name__)
 
 
 class OtherSuiteError(Exception):
-    """This release does not have the suite that the evaluation was made on."""
+    """This release does not have the evaluation's version of the suite."""
 
 
-def find_causes_of(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> list[Kept | None]:
-    """The findings of records of an evaluation, in their order; None, and an entry in the log, where there are none.
-    None, too, for perturbed requests.
+def find_causes_of(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> list[StoredFindings | None]:
+    """The findings of records of an evaluation, in order; None for perturbed requests and, with a log entry, on errors.
 
-    Never raises for what a record says: a result counts whether or not its causes are known.
+    Never raises because of a record's contents: a result counts whether or not its causes are known.
     """
     if evaluation.perturbation:
-        # What is right for a changed request may differ from what the suite knows.
+        # The suite does not know the right plan of a changed request.
         return [None] * len(records)
     explained = [causes_by_reason(record) for record in records]
     context: CauseContext | None = None
-    if any(one is None for one in explained):
+    if None in explained:
         try:
             context = _context(evaluation=evaluation, records=records)
         except (OtherSuiteError, NoSeedError) as error:
             _log.warning("no causes found: evaluation %s: %s", evaluation.pk, error)
         except Exception:  # noqa: BLE001 - as below
             _log.exception("no causes found: evaluation %s", evaluation.pk)
-    found: list[Kept | None] = []
+    stored: list[StoredFindings | None] = []
     for record, by_reason in zip(records, explained, strict=True):
         try:
             causes = causes_of(record, context=context) if by_reason is None and context is not None else by_reason
-            found.append(None if causes is None else _kept(causes))
+            findings: StoredFindings | None = (
+                None
+                if causes is None
+                else [
+                    {name: keepable_text(str(text))[:LONGEST_TEXT] for name, text in finding.to_json().items()}
+                    for finding in causes
+                ]
+            )
+            stored.append(findings)
         except Exception:  # noqa: BLE001 - intake must not lose a result to a defect of a rule
             _log.exception("no causes found: evaluation %s, task %s", evaluation.pk, record.task)
-            found.append(None)
-    return found
+            stored.append(None)
+    return stored
 
 
 def record_of_fault(*, task: Task, suite: str, outcome: Outcome, reason: Reason) -> ResultRecord:
-    """The record of a task that the site ended itself, so that it has none in the store."""
+    """The record of a task that the site ended itself; the store has none."""
     score = FAULT_SCORE if outcome is Outcome.PLANNER_FAULT else None
     return ResultRecord(
         suite=suite, task=task.key, request="", metric=task.metric, outcome=outcome, reason=reason, score=score
     )
 
 
-def read_findings(kept: Sequence[Mapping[str, Any]] | None, *, withheld: Withheld) -> tuple[Finding, ...] | None:
-    """The findings of a row as a reader may see them, the weightiest first; None if not found yet.
+def read_findings(stored: Sequence[Mapping[str, Any]] | None, *, withheld: Withheld) -> tuple[Finding, ...] | None:
+    """The findings of a row that a reader may see, most important first; None if they are not known yet.
 
-    Where the plan is withheld, only the causes are left. Where gold plans are, findings name nothing but the planner's
-    own plan. Equal ones become one: their number would tell how many steps a gold plan has.
+    If the plan is withheld, only the causes remain. If gold plans are, findings quote only the planner's own plan.
+    Duplicates are dropped, because their number would reveal how many steps a gold plan has.
     """
-    if kept is None:
+    if stored is None:
         return None
-    return tuple(dict.fromkeys(_shown(finding, withheld=withheld) for finding in _read(kept)))
+    visible: dict[Finding, None] = {}
+    for item in stored:
+        try:
+            finding = Finding.from_json(item)
+        except (ValueError, KeyError):
+            # Written by another release.
+            continue
+        if withheld.plan:
+            finding = Finding(cause=finding.cause)
+        elif withheld.gold:
+            finding = finding.without_reference()
+        if not withheld.plan and withheld.data and finding.cause not in _OF_THE_PLAN:
+            finding = replace(finding, wanted=None, given=None, where=None)
+        visible[finding] = None
+    return tuple(visible)
 
 
 def _context(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> CauseContext:
-    """What is right on the evaluation's suite, with the gold scores of the records' tasks."""
+    """The evaluation's suite with the gold scores of the records' tasks."""
     suite = _suite(evaluation)
     if not suite.conditions.experts:
         return CauseContext(suite=suite)
     if evaluation.submission.planner.bundled_name == GOLD:
         own = {record.task: record.score for record in records}
         return CauseContext(suite=suite, gold_scores={task: score for task, score in own.items() if score is not None})
-    # One measured it on a self-hosted worker may be made up.
+    # Results of self-hosted workers may be made up.
     same = beside(evaluation).filter(submission__planner__bundled_name=GOLD, own_worker_run=None)
     rows = TaskResult.objects.filter(
         evaluation__in=same, task__key__in=[record.task for record in records], outcome=Outcome.SCORED
     )
-    found = rows.order_by("pk").values_list("task__key", "score")
-    return CauseContext(suite=suite, gold_scores={task: score for task, score in found if score is not None})
+    scores = rows.order_by("pk").values_list("task__key", "score")
+    return CauseContext(suite=suite, gold_scores={task: score for task, score in scores if score is not None})
 
 
 def beside(evaluation: Evaluation) -> QuerySet[Evaluation]:
-    """The evaluations with the conditions of this one, whose scores are about the same samples."""
+    """The evaluations under the conditions of this one, and thus on the same samples."""
     conditions = RunConditions.of(evaluation)._asdict()
     return Evaluation.objects.filter(suite=evaluation.suite, **conditions)
 
 
 def _suite(evaluation: Evaluation) -> LibrarySuite:
-    """The suite as the evaluation's planner was asked.
+    """The library's suite with the requests of the evaluation's split.
 
     Raises:
-        OtherSuiteError: this release has another one of that name.
+        OtherSuiteError: this release has another version of the suite.
         NoSeedError: the seed of its hidden data is not known.
     """
     try:
@@ -142,39 +163,14 @@ _hidden: SharedCache[tuple[str, str], LibrarySuite] = SharedCache(maxsize=4)
 """Suites with hidden requests."""
 
 
-def _kept(findings: Iterable[Finding]) -> Kept:
-    return [
-        {name: keepable_text(str(text))[:LONGEST_TEXT] for name, text in finding.to_json().items()}
-        for finding in findings
-    ]
-
-
-def _read(kept: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
-    """The findings that this release knows; others were written by another one."""
-    for one in kept:
-        try:
-            yield Finding.from_json(one)
-        except (ValueError, KeyError):
-            continue
-
-
-def _shown(finding: Finding, *, withheld: Withheld) -> Finding:
-    if withheld.plan:
-        return Finding(cause=finding.cause)
-    shown = finding.without_reference() if withheld.gold else finding
-    if withheld.data and finding.cause not in _OF_THE_PLAN:
-        return replace(shown, wanted=None, given=None, where=None)
-    return shown
-
-
 NOT_FOUND = "not_found_yet"
 """Value of the filter `why` for tasks whose causes are not known."""
 RAN = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
-"""Outcomes that have causes; tasks that never ran have none."""
+"""Outcomes with causes; tasks that never ran have none."""
 WHY = "Why below gold"
 """Label of the filter `why`."""
 VALUES = (*Cause, NOT_FOUND)
-"""Values of the filter, in the order in which they are listed."""
+"""Values of the filter in display order."""
 _PLACES: Mapping[str, int] = {str(value): place for place, value in enumerate(VALUES)}
 
 
@@ -187,7 +183,7 @@ class CauseBar(NamedTuple):
     definition: str
     tasks: int
     share: float
-    """Of the tasks that ran, in (0, 1]."""
+    """Share of the tasks that ran, in (0, 1]."""
 
     @property
     def percent(self) -> str:
@@ -202,48 +198,37 @@ class CauseBars(NamedTuple):
     ran: int
     """Tasks that ran."""
     below: int
-    """Those with a known cause; a task may have several."""
+    """Tasks with a known cause; a task may have several."""
     at_gold: int
-    """Those at the gold score."""
+    """Tasks at the gold score."""
     unknown: int
-    """Those whose causes are not found yet."""
+    """Tasks whose causes are not known yet."""
 
 
 def percent(share: float) -> str:
-    """A share in whole per cent; a share that would round to zero reads as less than one."""
+    """A share as a percentage without decimals; "< 1" if it would round to zero."""
     return f"{100 * share:.0f}" if not 0 < share < 0.005 else "< 1"
 
 
-def codes_of(kept: Sequence[Mapping[str, Any]] | None) -> tuple[str, ...] | None:
-    """The causes of a row, each once, in the order in which they are listed; None if not found yet.
-
-    Causes that this release does not know are left out: another one wrote them.
-    """
-    if kept is None:
-        return None
-    return ordered(str(one.get("cause")) for one in kept)
-
-
 def ordered(codes: Iterable[str]) -> tuple[str, ...]:
-    """Known causes, each once, in the order in which they are listed."""
+    """The known causes among the codes, without duplicates, in display order."""
     return tuple(sorted(set(codes) & _PLACES.keys(), key=_PLACES.__getitem__))
 
 
-def why(*, kept: Sequence[Mapping[str, Any]] | None, outcome: str) -> tuple[str, ...]:
-    """The values of the filter `why` of a row."""
-    codes = codes_of(kept)
-    if codes is not None:
-        return codes
+def why(*, stored: Sequence[Mapping[str, Any]] | None, outcome: str) -> tuple[str, ...]:
+    """The values of the filter `why` of a row, without causes that only other releases know."""
+    if stored is not None:
+        return ordered(str(item.get("cause")) for item in stored)
     return (NOT_FOUND,) if outcome in RAN else ()
 
 
 def place_of_cause(value: str) -> int:
-    """The place of a value of the filter `why`; what is no cause is last."""
+    """The position of a value of the filter `why`; unknown values are last."""
     return _PLACES.get(value, len(_PLACES))
 
 
 def words_of_cause(value: str) -> str:
-    """A value of the filter `why` as people read it."""
+    """The label of a value of the filter `why`."""
     if value == NOT_FOUND:
         return "Not found yet"
     words = Cause(value).label if value in _PLACES else value
@@ -254,16 +239,16 @@ def cause_bars(tasks: Iterable[tuple[str, tuple[str, ...]]]) -> CauseBars:
     """Count the causes of tasks.
 
     Args:
-        tasks: of each its outcome, and its values of the filter `why`.
+        tasks: outcome of each task, and its values of the filter `why`.
     """
     ran = [codes for outcome, codes in tasks if outcome in RAN]
     counts = Counter(code for codes in ran for code in codes)
     unknown = counts.pop(NOT_FOUND, 0)
-    found = sorted(counts.items(), key=lambda pair: (-pair[1], place_of_cause(pair[0])))
+    most_frequent = sorted(counts.items(), key=lambda pair: (-pair[1], place_of_cause(pair[0])))
     return CauseBars(
         bars=tuple(
             CauseBar(code, words_of_cause(code), Cause(code).definition, count, count / len(ran))
-            for code, count in found
+            for code, count in most_frequent
         ),
         ran=len(ran),
         below=sum(bool(codes) for codes in ran) - unknown,

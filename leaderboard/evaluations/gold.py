@@ -1,9 +1,9 @@
-"""Who sees gold plans and everything that gives them away, and the results of single tasks on hidden data. Pages, API,
-records, comparisons and files ask here.
+"""Who sees gold plans, everything that reveals them, and results of single tasks on hidden data. Pages, API, records,
+comparisons and files use these rules.
 
-While a split is hidden, its gold plans are for operators only: a planner that has read them is not measured any more.
-A suite has the same gold plans on each split, so that an evaluation of the public split shows none either while the
-site evaluates the hidden one.
+Gold plans of a hidden split are for operators only, because they would invalidate the scores of planners trained on
+them. A suite has the same gold plans on each split, so they are withheld on the public split, too, while the site
+evaluates the hidden one.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.platform.operators import is_operator
 
 RELATED = ("suite", RELATED_CONDITIONS, "submission__planner")
-"""What the decisions here read of an evaluation besides its own fields, for `select_related`."""
+"""Relations of an evaluation that these rules read, for `select_related`."""
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
     "data": {
         "samples": [], "request": "", "planner_notes": {}, "plan_received": None, "pairs": [],
@@ -40,26 +40,25 @@ _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
         "reason_text": "", "pairs": [], "transcripts": [],
     },
 }  # fmt: skip
-"""The fields of a record that tell of what is withheld, with their empty values."""
+"""The fields of a record that reveal each withheld part, with their empty values."""
 
 
 class Withheld(NamedTuple):
-    """What of an evaluation a reader is not shown."""
+    """The parts of an evaluation that a reader may not see."""
 
     data: bool = False
-    """Inputs, references and answers of samples, and the words of the request with all that quotes them: what was sent
-    to the planner, and what it sent back besides the plan."""
+    """Inputs, references and answers of samples, the text of the request, and everything that quotes them: messages to
+    the planner, and its responses except the plan."""
     gold: bool = False
     """Gold plans, goals, the reasons of the judge, and differences from a gold plan."""
     plan: bool = False
-    """The plans of this evaluation, since they give the gold plans away, or since they name what hidden
-    requests are about, or are their answers."""
+    """The plans of this evaluation, because they reveal gold plans or the contents or answers of hidden requests."""
     tasks: bool = False
-    """How single tasks ended, with their scores: whoever submits again and again would learn from them what is right.
+    """Outcomes and scores of single tasks, because repeated submissions could learn the right answers from them.
     Means over all tasks of a completed evaluation are shown."""
 
     def without(self) -> dict[str, Any]:
-        """The fields of a record that are replaced before the reader gets it, with their values."""
+        """The fields of a record to be replaced, with their empty values."""
         fields: dict[str, Any] = {}
         for name, is_withheld in self._asdict().items():
             fields |= _NOT_SHOWN[name] if is_withheld else {}
@@ -67,11 +66,11 @@ class Withheld(NamedTuple):
 
 
 def sees_gold(*, reader: Reader | None, suite: Suite, split: str = "") -> bool:
-    """Whether a reader may see the gold plans of a suite. This is the only place that decides it.
+    """Whether a reader may see the gold plans of a suite.
 
     Args:
-        reader: None for what is made once and shown to several readers.
-        split: that of the evaluation that is shown, if one is.
+        reader: None for content that is cached for all readers.
+        split: of the evaluation, if the gold plans are shown with one.
     """
     if HIDDEN not in {split, split_of(suite)}:
         return True
@@ -79,7 +78,7 @@ def sees_gold(*, reader: Reader | None, suite: Suite, split: str = "") -> bool:
 
 
 def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
-    """What of an evaluation this reader is not shown."""
+    """The parts of an evaluation that this reader may not see."""
     if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
         return Withheld()
     hidden = evaluation.split == HIDDEN
@@ -90,11 +89,11 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
 
 
 def withholds_tasks(*, reader: Reader | None, of: MeasuringConditions) -> bool:
-    """Whether results of single tasks are withheld from a reader: on a hidden split, until its data are public, from
-    everybody but operators. Every address that shows a single task asks here, or `check_tasks`.
+    """Whether results of single tasks are withheld from a reader: on a hidden split until its data are public, except
+    for operators. Every view of a single task calls this or `check_tasks`.
 
     Args:
-        reader: None for what is made once and shown to several readers.
+        reader: None for content that is cached for all readers.
         of: the evaluation, or the snapshot of a board.
     """
     if of.split != HIDDEN or are_public(of):
@@ -103,24 +102,24 @@ def withholds_tasks(*, reader: Reader | None, of: MeasuringConditions) -> bool:
 
 
 def check_tasks(*, reader: Reader | None, of: MeasuringConditions) -> None:
-    """Refuse to show single tasks where they are withheld.
+    """Refuse access to single tasks.
 
     Raises:
-        TasksWithheldError: they are.
+        TasksWithheldError: they are withheld from this reader.
     """
     if withholds_tasks(reader=reader, of=of):
         raise TasksWithheldError(when_public(of))
 
 
 def shows_parts(*, reader: Reader | None, of: Evaluation) -> bool:
-    """Whether a reader is shown means, causes and groups of an evaluation besides those of its summary. Of one that has
-    not completed they are over so few tasks, or change with each task, that they tell of single ones."""
+    """Whether a reader sees means, causes and groups of an evaluation besides those of its summary. Until it completes,
+    they reveal single tasks, because they cover few tasks or change with each task."""
     return of.state == EvaluationState.COMPLETED or not withholds_tasks(reader=reader, of=of)
 
 
 def records_are_open(evaluation: Evaluation) -> bool:
-    """Whether everybody may read the records of a hidden evaluation: its data are public. The gold plans of a suite are
-    the same in later hidden data, and stay withheld."""
+    """Whether everybody may read the records of a hidden evaluation, because its data are public. Gold plans are the
+    same in later hidden data and stay withheld."""
     return are_public(evaluation) and not answers_with_gold(evaluation.submission.planner)
 
 
@@ -133,27 +132,28 @@ def is_open_record(digest: str) -> bool:
 
 
 def answers_with_gold(planner: Planner) -> bool:
-    """Whether a planner's plans give the gold plans away."""
+    """Whether a planner's plans reveal the gold plans."""
     return planner.bundled_name in KNOW_GOLD
 
 
 def open_attributes(attributes: Mapping[str, Any], *, suite: Suite) -> dict[str, Any]:
-    """The attributes of a task that tell nothing about its gold plan: those of the suite's facets that do not."""
+    """The attributes of a task whose facets reveal nothing about its gold plan."""
     known = {facet.attribute for facet in suite.facets.filters if not facet.tells_gold}
     return {name: value for name, value in attributes.items() if name in known}
 
 
 def is_gold_record(digest: str) -> bool:
-    """Whether an object of the public store is the record of a gold plan that is withheld now."""
-    found = TaskResult.objects.filter(
-        record_digest=digest, evaluation__submission__planner__bundled_name__in=KNOW_GOLD
-    ).select_related("evaluation__suite")
+    """Whether an object of the public store is the record of a withheld gold plan."""
+    evaluations = Evaluation.runs.filter(
+        results__record_digest=digest, submission__planner__bundled_name__in=KNOW_GOLD
+    ).select_related("suite")
     return any(
-        not sees_gold(reader=None, suite=one.evaluation.suite, split=one.evaluation.split) for one in found.iterator()
+        not sees_gold(reader=None, suite=evaluation.suite, split=evaluation.split)
+        for evaluation in evaluations.iterator()
     )
 
 
 def not_shared(response: HttpResponseBase, *, suite: Suite, split: str = "") -> None:
-    """Let no cache keep an answer that is another one for operators."""
+    """Prevent caching of a response that differs for operators."""
     if not sees_gold(reader=None, suite=suite, split=split):
         patch_cache_control(response, private=True, no_store=True)

@@ -1,9 +1,8 @@
-"""Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
+"""Submissions, evaluations and the queue. Every change of state is a compare-and-set in PostgreSQL.
 
-`states.py` lists the allowed transitions, and only it writes a `state`. The database refuses impossible
-states, whoever writes them: by the constraints below and by the triggers of migration 0001 (a final state is final; a
-live attempt holds a leased shard, and a leased shard of a running evaluation has one; a ranked submission stays
-public).
+Only `states.py`, which lists the allowed transitions, writes a `state`. Constraints and triggers refuse impossible
+states: final states never change, a live attempt holds a leased shard, a leased shard of a running evaluation has a
+live attempt, and a ranked submission stays public.
 """
 
 import uuid
@@ -132,7 +131,7 @@ def sentence(reason: EvaluationReason, **facts: object) -> str:
 
 
 class SubmitterPriority(models.IntegerChoices):
-    """In which order a submitter's own evaluations are worked on. It changes nothing for others."""
+    """The order of a submitter's own evaluations. Does not affect other users."""
 
     LOW = -1, "Low"
     NORMAL = 0, "Normal"
@@ -140,13 +139,13 @@ class SubmitterPriority(models.IntegerChoices):
 
 
 class Visibility(models.TextChoices):
-    """Who sees a submission and everything that came of it (`visibility.py`)."""
+    """Who sees a submission and its evaluations (`visibility.py`)."""
 
     PUBLIC = "public", "Public"
     EMBARGO = "embargo", "Embargo"
-    """Private until a date, then public by itself."""
+    """Private until a date, then public."""
     PRIVATE = "private", "Private"
-    """Only who may act on it, and staff."""
+    """Visible to users who may act on it, and to staff."""
 
 
 class Submission(models.Model):
@@ -157,18 +156,18 @@ class Submission(models.Model):
     submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
     created = models.DateTimeField(auto_now_add=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
-    """Charged for it too; its members may act on it like who submitted it."""
+    """Charged as well; its members may act on the submission like the submitter."""
     priority = models.SmallIntegerField(choices=SubmitterPriority, default=SubmitterPriority.NORMAL)
-    """Among the submitter's own; the operator's is `Evaluation.priority`."""
+    """Relative to the submitter's other evaluations; operators set `Evaluation.priority`."""
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
-    """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
+    """The evaluation that this submission reruns: final states never change, so a rerun is a new submission."""
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
     version = models.CharField(max_length=80, blank=True, default="", db_default="")
-    """Of the planner, in its submitter's words, such as a commit. Versions of one planner are one family."""
+    """The submitter's name for the version of the planner, such as a commit. Versions of one planner are one family."""
     embargo_until = models.DateTimeField(null=True)
     """When the embargo ends; null without one."""
     public_since = models.DateTimeField(null=True)
-    """When it turned public; null if it was from the start, or is not yet."""
+    """When it became public; null if it was public from the start, or is not public yet."""
 
     class Meta:
         constraints = [
@@ -190,14 +189,14 @@ class Submission(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A key that came with a request to submit, and what the request made (`submissions/pending.py`)."""
+    """The idempotency key of a request to submit, and the submission that it created (`submissions/pending.py`)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys")
     key = models.CharField(max_length=255)
     digest = models.CharField(max_length=64)
-    """Of the request, to know it again."""
+    """Digest of the request, to recognise a repetition."""
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, null=True)
-    """Null only within the transaction that makes it."""
+    """Null only within the transaction that creates it."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -208,7 +207,7 @@ class IdempotencyKey(models.Model):
 
 
 class EvaluationState(models.TextChoices):
-    """Where an evaluation stands. The last three are final."""
+    """State of an evaluation. The last three are final."""
 
     QUEUED = "queued", "Queued"
     LAUNCHING = "launching", "Launching"
@@ -222,10 +221,10 @@ class EvaluationState(models.TextChoices):
 
 
 class SubmittedEvaluations(models.Manager["Evaluation"]):
-    """Evaluations that were submitted, which is what lists and boards are about.
+    """Evaluations that were submitted, for lists and boards.
 
-    The other rows follow from one of these: verifications, and members of reliability profiles. They run some or all of
-    its tasks, are reached from its pages, and are in no list.
+    All other rows belong to one of these: verifications, and members of reliability profiles. They run some or all of
+    its tasks and are reached only from its pages.
     """
 
     def get_queryset(self) -> models.QuerySet["Evaluation"]:
@@ -236,63 +235,63 @@ class Evaluation(MeasuringConditions):
     """A submission on one suite, under its conditions."""
 
     objects = SubmittedEvaluations()
-    """The default, also of `submission.evaluations`, so that no list has to leave the other rows out."""
+    """The default, also for `submission.evaluations`, so that lists need not exclude other rows."""
     runs: ClassVar[models.Manager["Evaluation"]] = models.Manager()
-    """Every row, verifications and members too: for the queue, and for what is named by its id."""
+    """All rows, including verifications and members: for the queue and for lookups by id."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
-    """The evaluation of which this one runs a sample of tasks again (`queue/verification.py`). Null: none."""
+    """The evaluation of which this one repeats a sample of tasks (`queue/verification.py`), if any."""
     member_of = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
-    """The evaluation whose reliability this one helps to measure (`reliability`). Null: of none."""
+    """The evaluation to whose reliability profile this one belongs (`reliability`), if any."""
     perturbation = models.CharField(max_length=40, blank=True, default="", db_default="")
-    """How a member's requests are changed (`evaluator.reliability.perturbations`); empty: not at all."""
+    """The perturbation of a member's requests (`evaluator.reliability.perturbations`); empty for unchanged requests."""
     repetition = models.PositiveSmallIntegerField(default=1, db_default=1)
-    """Which run on these requests a member is. The evaluation itself is the first one on unchanged requests."""
+    """Number of a member's run on these requests. The evaluation itself is the first run on unchanged requests."""
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
     state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
-    """The fence: raised when the owner resumes or accepts, which leads back to states it was in; a transition names
-    the value it read."""
+    """The fence: incremented when the owner resumes or accepts, which returns to earlier states. A transition compares
+    it with the value that was read."""
     state_since = models.DateTimeField()
     state_deadline = models.DateTimeField(null=True)
     """When the reconciler must act on this state; null for final states."""
     reason = models.CharField(max_length=40, blank=True)
-    """Machine-readable reason for the present state (`EvaluationReason`)."""
+    """Machine-readable reason for the current state (`EvaluationReason`)."""
     reason_text = models.TextField(blank=True)
-    """The same as a sentence for the submitter."""
+    """The reason as a sentence for the submitter."""
     launch_handle = models.CharField(max_length=200, blank=True)
-    """What the launcher needs to find what it started."""
+    """The launcher's handle of the worker that it started."""
     priority = models.SmallIntegerField(default=0)
-    """Set by the operator: of what is equally due by its users' shares, the higher one goes first."""
+    """Set by the operator; higher values go first among evaluations whose users have equal shares."""
     leasable_shards = models.PositiveIntegerField(null=True)
-    """While the canary runs, how many of the shards, from the first, workers may take; null: all."""
+    """Number of the first shards that workers may lease while the canary runs; null: all."""
     canaries_from = models.PositiveIntegerField(default=0, db_default=0)
-    """Number of the first canary shard: higher than 0 once a resumed evaluation has a canary of its own."""
+    """Number of the first canary shard; greater than 0 if a resumed evaluation has a new canary."""
 
     times_set_aside = models.PositiveIntegerField(default=0, db_default=0)
-    """How often an attempt gave its worker away at the end of its time slice (`queue/leasing/time_slices.py`)."""
+    """How often an attempt released its worker at the end of its time slice (`queue/leasing/time_slices.py`)."""
     set_aside_at = models.DateTimeField(null=True)
-    """When that was last."""
+    """When an attempt last did so."""
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
     """Tasks without expert, data or goal under these conditions: coverage is (total - not_run) of total."""
     provenance = models.JSONField(default=dict)
     summary = models.JSONField(null=True)
     """`evaluator.scoring.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}},
-    "outcomes": {outcome: count}}`; under `usage` what the planner took, as `usage.py` documents it."""
+    "outcomes": {outcome: count}}`, and `usage` as returned by `usage_of`."""
     causes_outdated_since = models.DateTimeField(null=True)
-    """When gold scores arrived that the causes of its results do not know, in a process that could not find causes of
-    hidden data; `find_causes` finds them in the web process's environment. Null: they are up to date."""
+    """When gold scores arrived in a process that could not find causes of hidden data, so that the causes of the
+    results are outdated. `find_causes` updates them in the web process's environment. Null: up to date."""
     created = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
     first_ranked = models.DateTimeField(null=True)
-    """When a snapshot first held it. Snapshots are never rewritten, so that it can be made private no more."""
+    """When it first appeared in a snapshot. Snapshots are never rewritten, so it cannot become private any more."""
     hidden_at = models.DateTimeField(null=True)
-    """When an operator took it off the boards; null: none did."""
+    """When an operator removed it from the boards; null if visible."""
     hidden_reason = models.CharField(max_length=400, blank=True)
-    """Why, as a sentence that everybody reads on its page."""
+    """Why it was removed, as a sentence on its public page."""
 
     class Meta:
         constraints = [
@@ -332,7 +331,7 @@ class Evaluation(MeasuringConditions):
             ),
         ]
         indexes = [
-            # Without the deadline, which each result moves: so PostgreSQL changes none of the indexes for that.
+            # Without the deadline, which changes with each result: PostgreSQL then need not update any index (HOT).
             models.Index(fields=["state"], name="evaluations_by_state"),
             models.Index(fields=["-created", "-id"], name="evaluations_by_time"),
             models.Index(
@@ -359,12 +358,12 @@ class Evaluation(MeasuringConditions):
         return Evaluation.runs.filter(member_of=self).order_by("created", "pk")
 
     def in_words(self) -> str:
-        """What is evaluated on what, as it is named to people."""
+        """The planner and the suite in words."""
         return f"{self.submission.planner.name} on {self.suite.title}"
 
 
 class ShardState(models.TextChoices):
-    """Where a shard stands."""
+    """State of a shard."""
 
     PENDING = "pending", "Pending"
     LEASED = "leased", "Leased"
@@ -380,7 +379,7 @@ class Shard(models.Model):
     state = models.CharField(max_length=20, choices=ShardState, default=ShardState.PENDING)
     tries = models.PositiveIntegerField(default=0)
     available_at = models.DateTimeField()
-    """Not leased before: a shard that a worker gave up waits a little longer each time."""
+    """Earliest time of the next lease; backs off each time a worker gives up the shard."""
 
     class Meta:
         constraints = [
@@ -394,7 +393,7 @@ class Shard(models.Model):
 
 
 class AttemptState(models.TextChoices):
-    """How a try at a shard stands. All but `live` are final."""
+    """State of an attempt at a shard. All except `live` are final."""
 
     LIVE = "live", "Live"
     COMPLETED = "completed", "Completed"
@@ -417,41 +416,40 @@ ATTRIBUTABLE = frozenset({Loss.ENDED, Loss.SILENT, Loss.STALLED})
 """Losses that the tasks themselves may have caused."""
 
 OWN_WORKER = "own:"
-"""Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
+"""Prefix of the names of self-hosted workers, so that none can impersonate a worker of the site's launcher."""
 
 
 class Attempt(models.Model):
-    """One try at a shard: the lease. Its token is good for this shard only and dies with the attempt."""
+    """One attempt at a shard: the lease. Its token is valid only for this shard and until the attempt ends."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="attempts")
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
-    """Whose evaluation it is. It stands here too, because each lease counts what each user has had."""
+    """The evaluation's submitter, denormalised because each lease sums up the usage of all users."""
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
-    """For which team, for the same reason."""
+    """The evaluation's team, for the same reason."""
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
     worker = models.CharField(max_length=120)
     pool = ArrayField(models.CharField(max_length=100), default=list, db_default=[])
-    """Suites whose evaluations its worker may lease, `*` for all, or `@` with its pool's name; empty: it serves one
-    evaluation or one user only, so that others gain nothing if it is free."""
+    """Suites whose evaluations its worker may lease, `*` for all, or `@` and its pool's name; empty for a worker that
+    serves a single evaluation or user."""
     token_hash = models.CharField(max_length=64)
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
-    """Moved forward by each heartbeat; past it the attempt is lost."""
+    """End of the lease, extended by each heartbeat."""
     phase = models.CharField(max_length=20, default=Phase.PREPARING, db_default=Phase.PREPARING.value)
-    """What its worker last said that it does (`Phase`); an attempt never returns to an earlier phase."""
+    """The last phase reported by the worker; an attempt never returns to an earlier phase."""
     allowances = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     """Seconds that each phase may last without a new result (`deadlines.py`); set with the lease."""
     stalls_at = models.DateTimeField(null=True)
-    """Moved forward by new results and by entering the next phase, never by a heartbeat alone; past it the attempt is
-    lost. Null: no limit."""
+    """Deadline for progress, extended by new results and new phases but not by heartbeats. Null: no limit."""
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
     loss = models.CharField(max_length=20, choices=Loss, blank=True, db_default="")
-    """Of a lost attempt; empty for others."""
+    """Set for lost attempts."""
 
     class Meta:
         constraints = [
@@ -474,12 +472,12 @@ class Attempt(models.Model):
 
     @property
     def is_by_own_worker(self) -> bool:
-        """Whether a researcher's own worker has it, which may send anything."""
+        """Whether a self-hosted worker holds it, whose data is not trusted."""
         return self.worker.startswith(OWN_WORKER)
 
 
 class TaskResult(models.Model):
-    """The slim row of one task: the whole record is an object in the store, named by `record_digest`."""
+    """The result of one task. The whole record is an object in the store, named by `record_digest`."""
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="results")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="results")
@@ -488,23 +486,23 @@ class TaskResult(models.Model):
     reason = models.CharField(max_length=60, blank=True)
     reason_text = models.TextField(blank=True)
     score = models.FloatField(null=True)
-    """The task's metric, averaged over its samples; null where nothing was measured."""
+    """The task's metric, averaged over its samples; null if nothing was measured."""
     sample_scores = ArrayField(models.FloatField(), default=list, db_default=[])
-    """The score of each sample, in order; empty of plans that are judged or were not executed."""
+    """The score of each sample, in order; empty for plans that were judged or not executed."""
     indicators = models.JSONField(default=dict, blank=True)
-    """Each indicator of the plan or of its answers, in [0, 1]; empty where there is no plan to judge."""
+    """Indicators of the plan or of its answers, in [0, 1]; empty without a plan to judge."""
     sample_indicators = models.JSONField(default=dict, db_default={}, blank=True)
-    """By name, the values of the indicators that differ from sample to sample, in order."""
+    """Values of the indicators that differ between samples, in order, by name."""
     episodes = models.JSONField(default=dict, db_default={}, blank=True)
-    """Of suites in turns: `EpisodeSummary`; empty for others."""
+    """`EpisodeSummary` for suites in turns; empty for others."""
     causes = models.JSONField(null=True)
-    """Why the task is below the gold score: findings of `evaluator.scoring.causes` as JSON; empty at the gold score,
-    and for what never ran. Null: not found yet."""
+    """Findings of `evaluator.scoring.causes` as JSON: why the task is below the gold score. Empty at the gold score,
+    and for tasks that never ran. Null: not known yet."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
-    """How long the planner took; null where it was not asked."""
+    """The planner's response time; null if it was not called."""
     prompt_tokens = models.PositiveIntegerField(null=True)
-    """As the planner told them; null if it did not."""
+    """As reported by the planner."""
     completion_tokens = models.PositiveIntegerField(null=True)
     plan_summary = models.CharField(max_length=400, blank=True)
     """Tool names in order, for the table."""
@@ -533,7 +531,7 @@ class TaskResult(models.Model):
 
 
 class Conditions(NamedTuple):
-    """What two evaluations must share to stand on one board of a suite."""
+    """The conditions that evaluations on one board of a suite share."""
 
     profile_digest: str
     split: str
@@ -542,25 +540,24 @@ class Conditions(NamedTuple):
 
 
 def conditions_of_board(evaluation: Evaluation) -> Conditions:
-    """Which of its suite's boards an evaluation stands on."""
+    """The conditions of an evaluation's board."""
     return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples, evaluation.data_digest)
 
 
 def lock_board(slug: str) -> None:
-    """Lock a suite as `publish` does until the end of the transaction, and wait for that. Who locks several takes them
-    in the order of their slugs."""
+    """Lock a suite against `publish` until the end of the transaction. Callers lock several suites in the order of
+    their slugs."""
     _first_version(slug).select_for_update(no_key=True).get()
 
 
 def lock_for_publishing(slug: str) -> bool:
-    """Lock a suite as `publish` does until the end of the transaction, unless somebody else publishes: then False."""
+    """Lock a suite for `publish` until the end of the transaction; False if it is already locked."""
     return _first_version(slug).select_for_update(no_key=True, skip_locked=True).first() is not None
 
 
 def _first_version(slug: str) -> QuerySet[Suite]:
-    """The suite's version that stands for all of them where it is locked.
+    """The version of the suite whose row serves as the lock of all versions, which share one sequence of snapshots.
 
-    Snapshots are numbered through over a suite's versions, so that /boards/<suite>/snapshots/<n>/ names one snapshot
-    for ever. Submissions, which only refer to a suite, need not wait for this lock.
+    Submissions, which only refer to a suite, do not wait for this lock.
     """
     return Suite.objects.filter(pk=Subquery(Suite.objects.filter(slug=slug).order_by("pk").values("pk")[:1]))

@@ -5,11 +5,11 @@ Transitions of an evaluation:
 
     queued -> launching -> running -> aggregating -> completed
                                       aggregating -> on_hold -> queued (resume) | aggregating (accept)
-    queued -> running                 a worker was there already
+    queued -> running                 a worker was already running
 
-Every state that is not final may also fail or be cancelled; tasks that never ran then get a result that says so.
+Every state that is not final may also change to failed or cancelled; tasks that never ran then get a result.
 
-Each change is announced to listeners by PostgreSQL's NOTIFY, sent with the commit. The data of an event:
+Each change is announced by PostgreSQL's NOTIFY, delivered at commit. The data of an event:
 
     {"state", "state_label", "reason_text", "done", "total", "outcomes": {outcome: count},
      "results": [{"task", "outcome", "score"}]}      # results that are new with this event
@@ -78,9 +78,9 @@ SHARD: Mapping[ShardState, frozenset[ShardState]] = {
 _TABLES: Mapping[type, Mapping[Any, frozenset[Any]]] = {_S: EVALUATION, _A: ATTEMPT, _H: SHARD}
 FINAL = frozenset(state for state, following in EVALUATION.items() if not following)
 LAUNCHED = frozenset({_S.LAUNCHING, _S.RUNNING})
-"""States in which a worker was asked for."""
+"""States in which a worker was requested."""
 LEASABLE = LAUNCHED | {_S.QUEUED}
-"""States in which workers may take tasks: one that is there need not wait until another one was asked for."""
+"""States in which workers may lease tasks: a running worker need not wait for a launch."""
 CANCELLABLE = frozenset(state for state, following in EVALUATION.items() if _S.CANCELLED in following)
 
 DEADLINES: Mapping[EvaluationState, timedelta | None] = {
@@ -93,23 +93,23 @@ DEADLINES: Mapping[EvaluationState, timedelta | None] = {
     _S.FAILED: None,
     _S.CANCELLED: None,
 }
-"""How long a state may last; `running` starts again with every result. What then follows: `decisions.decide`.
+"""Maximum duration of a state; every result restarts that of `running`. `decisions.decide` handles expired states.
 
-`launching` lasts until a worker comes: the cluster may be full, or wait for quota, for days. Its reason says what it
-waits for; only its owner, or a launcher that gives up, ends it."""
+`launching` has no limit, because a cluster may be full or wait for quota for days. Its reason says what it waits for;
+only its owner, or a launcher that gives up, ends it."""
 
 
 class IllegalTransitionError(Exception):
-    """A transition that the table does not know: a mistake in the code that asked for it."""
+    """A transition that is not in the table: a bug in the caller."""
 
 
 def check_transition(
     *, source: EvaluationState | ShardState | AttemptState, target: EvaluationState | ShardState | AttemptState
 ) -> None:
-    """Refuse a transition that is not in the table of its states.
+    """Check a transition against the table of its states.
 
     Raises:
-        IllegalTransitionError: it is not.
+        IllegalTransitionError: it is not in the table.
     """
     following = _TABLES[type(source)][source]
     if target not in following:
@@ -123,8 +123,8 @@ LEFT_OUT = _UNASKED | {Reason.EVALUATION_FAILED}
 NEVER_RAN = Q(outcome=Outcome.CANCELLED) | Q(outcome=Outcome.NOT_RUN, reason__in=LEFT_OUT)
 """Results of tasks that were left out. They do not count as ended."""
 OPEN_FAULTS = Q(outcome=Outcome.INFRA_FAULT) | Q(outcome=Outcome.NOT_RUN, reason__in=_UNASKED)
-"""Results without a score that the owner resumes or accepts: infrastructure faults, and the tasks that nobody asked the
-planner for because of them."""
+"""Results without a score that the owner resumes or accepts: infrastructure faults, and tasks that were not sent to the
+planner because of them."""
 
 _OUTCOMES = {
     EvaluationState.FAILED: (Outcome.NOT_RUN, Reason.EVALUATION_FAILED),
@@ -143,10 +143,10 @@ def is_open_fault(*, outcome: str, reason: str) -> bool:
 
 
 def close_open_tasks(*, evaluation_id: UUID, target: EvaluationState, why: str) -> None:
-    """Give each task without a result one, in the transaction in which the evaluation enters `target`.
+    """Insert results for tasks without one, in the transaction in which the evaluation enters `target`.
 
-    Before: nothing; for states other than `failed` and `cancelled` nothing happens.
-    After: each task of the evaluation has a result. `why` is the sentence on those of a failed evaluation.
+    Before: any state; for states other than `failed` and `cancelled` nothing happens.
+    After: each task of the evaluation has a result. `why` is the reason of new results of a failed evaluation.
     """
     if target not in _OUTCOMES:
         return
@@ -170,9 +170,9 @@ CHANNEL = "planarena_evaluations"
 _RESULTS_PER_EVENT = 40
 """PostgreSQL refuses payloads of 8,000 bytes; a result takes up to 125."""
 LATEST = 5
-"""How many of the tasks that ended last a page shows while it waits for more."""
+"""Number of recently ended tasks on the page of a running evaluation."""
 _LONGEST_TEXT = 1600
-"""Bytes of the reason as JSON, where a character takes up to twelve: a worker's or planner's words may be in it."""
+"""Maximum size of the reason as JSON in bytes; a character of a worker's or planner's message takes up to twelve."""
 
 
 _STANDS = """
@@ -186,7 +186,7 @@ SELECT state, reason_text, tasks_total, (
 
 
 class NewResult(TypedDict):
-    """One result, as an event tells it."""
+    """One result in an event."""
 
     task: str
     outcome: str
@@ -194,8 +194,8 @@ class NewResult(TypedDict):
 
 
 def describe(evaluation_id: UUID) -> dict[str, Any]:
-    """Where an evaluation stands, without single results."""
-    # One query, and written down: this is asked with every change.
+    """The state of an evaluation without single results."""
+    # A single raw query, because every change runs it.
     with connection.cursor() as cursor:
         cursor.execute(_STANDS, [sorted(LEFT_OUT), evaluation_id])
         row = cursor.fetchone()
@@ -207,24 +207,24 @@ def describe(evaluation_id: UUID) -> dict[str, Any]:
     return {
         "state": state,
         "state_label": str(EvaluationState(state).label),
-        "reason_text": _cut(reason_text),
-        # Without those that were left out (`NEVER_RAN`).
+        "reason_text": _truncated(reason_text),
+        # Without tasks that were left out (`NEVER_RAN`).
         "done": sum(outcomes.values()) - (counts["left"] or 0),
         "total": total,
         "outcomes": outcomes,
     }
 
 
-def _cut(text: str) -> str:
-    """As much of the text as an event has room for."""
-    kept = text[:400]
-    while len(json.dumps(kept)) > _LONGEST_TEXT:
-        kept = kept[: len(kept) * 3 // 4]
-    return kept
+def _truncated(text: str) -> str:
+    """Truncate a text to the room in an event."""
+    text = text[:400]
+    while len(json.dumps(text)) > _LONGEST_TEXT:
+        text = text[: len(text) * 3 // 4]
+    return text
 
 
 def snapshot(evaluation_id: UUID) -> dict[str, Any]:
-    """Where an evaluation stands, with all results so far, as they came in: what a listener receives first."""
+    """The state of an evaluation with all results so far, in order of arrival: the first event of a listener."""
     results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("updated", "task__position")
     return {
         **describe(evaluation_id),
@@ -236,14 +236,14 @@ def snapshot(evaluation_id: UUID) -> dict[str, Any]:
 
 
 def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:
-    """Tell all listeners where the evaluation stands now. Nothing is told if the transaction is rolled back."""
+    """Notify all listeners of the evaluation's state when the transaction commits."""
     state = describe(evaluation_id)
     for start in range(0, max(len(results), 1), _RESULTS_PER_EVENT):
         _notify(evaluation_id, event={**state, "results": list(results[start : start + _RESULTS_PER_EVENT])})
 
 
 class Notification(NamedTuple):
-    """An SQL expression that tells all listeners something, within any statement of the transaction."""
+    """An SQL expression that notifies all listeners, for use within a statement of the transaction."""
 
     sql: str
     parameters: dict[str, Any]
@@ -261,17 +261,17 @@ _NOTIFY = """
 
 
 def fits_one_event(results: Sequence[NewResult]) -> bool:
-    """Whether `notification` has room for these."""
+    """Whether the results fit into one `notification`."""
     return len(results) <= _RESULTS_PER_EVENT
 
 
 def notification(*, evaluation: Evaluation, results: Sequence[NewResult]) -> Notification:
-    """`announce` of an evaluation that is locked and was read after that, as a part of another statement. It counts the
-    results that earlier statements have inserted."""
+    """`announce` as part of another statement, for an evaluation that was locked and then read. It counts the results
+    inserted by earlier statements."""
     event = {
         "state": evaluation.state,
         "state_label": str(EvaluationState(evaluation.state).label),
-        "reason_text": _cut(evaluation.reason_text),
+        "reason_text": _truncated(evaluation.reason_text),
         "total": evaluation.tasks_total,
         "results": list(results),
     }
@@ -279,8 +279,8 @@ def notification(*, evaluation: Evaluation, results: Sequence[NewResult]) -> Not
     return Notification(_NOTIFY, parameters)
 
 
-def ask_anew(evaluation_id: UUID) -> None:
-    """Have every listener ask for the whole state again, and thereby whether it still may: who sees it has changed."""
+def request_resync(evaluation_id: UUID) -> None:
+    """Make every listener request the whole state again, which checks its access, after a change of visibility."""
     _notify(evaluation_id, event={})
 
 
@@ -292,7 +292,7 @@ def _notify(evaluation_id: UUID, *, event: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entered:
-    """An evaluation is in another state than before."""
+    """An evaluation has changed its state."""
 
     evaluation_id: UUID
     state: EvaluationState
@@ -300,13 +300,13 @@ class Entered:
 
 
 entered: Hook[Entered] = Hook()
-"""Called in the transaction that brings an evaluation into another state."""
+"""Called in the transaction that changes an evaluation's state."""
 
 
 def deadline_of(state: EvaluationState, *, now: datetime | Combinable) -> datetime | Combinable | None:
     """When the reconciler must act on an evaluation that enters `state` now, by the database's clock."""
-    lasts: timedelta | None = DEADLINES[state]
-    return None if lasts is None else now + lasts
+    duration: timedelta | None = DEADLINES[state]
+    return None if duration is None else now + duration
 
 
 def advance(
@@ -319,14 +319,15 @@ def advance(
     only_overdue: bool = False,
     **fields: Any,
 ) -> bool:
-    """Take an evaluation to `target` if its state and `attempt` are still those that were read.
+    """Change an evaluation's state to `target` if its state and `attempt` are still the ones that were read.
 
     Before: nothing is assumed; another process may have been faster.
-    After: either the row has the new state, reason and deadline, tasks that `failed` and `cancelled` leave without a
-    result have one that says so, and an event and what its owner is told go out with the commit (True), or nothing
-    changed (False). With `raise_fence` its attempt is one higher, so that steps decided before do nothing. With
-    `only_overdue` nothing changes unless the state has lasted too long still: whoever decided that may have looked
-    before a result came, which gives a running evaluation its full time again.
+    After: either the row has the new state, reason and deadline, each task of a failed or cancelled evaluation has a
+    result, and listeners and the owner are notified at commit (True), or nothing changed (False).
+
+    Args:
+        raise_fence: increment `attempt`, so that steps decided before have no effect.
+        only_overdue: change nothing unless the deadline has passed. A result may have extended it since the decision.
 
     Raises:
         IllegalTransitionError: the table does not allow it.
@@ -338,10 +339,10 @@ def advance(
     if target in FINAL:
         fields.setdefault("finished", now)
     with transaction.atomic(savepoint=False):
-        wanted = Evaluation.runs.filter(pk=evaluation.pk, state=evaluation.state, attempt=evaluation.attempt)
+        unchanged = Evaluation.runs.filter(pk=evaluation.pk, state=evaluation.state, attempt=evaluation.attempt)
         if only_overdue:
-            wanted = wanted.filter(state_deadline__lte=now)
-        changed = wanted.update(
+            unchanged = unchanged.filter(state_deadline__lte=now)
+        changed = unchanged.update(
             state=target,
             state_since=now,
             state_deadline=deadline_of(target, now=now),
@@ -350,7 +351,7 @@ def advance(
             **fields,
         )
         if changed:
-            # Before it is announced, so that the counts that go out are those of the end.
+            # Before the announcement, so that it has the final counts.
             close_open_tasks(evaluation_id=evaluation.pk, target=target, why=text)
             announce(evaluation_id=evaluation.pk)
             entered.call(Entered(evaluation_id=evaluation.pk, state=target, reason=reason))
@@ -364,8 +365,7 @@ def explain(
     source: EvaluationState = EvaluationState.RUNNING,
     **facts: object,
 ) -> bool:
-    """Change the reason that is shown while an evaluation stays in `source`, with the facts that its sentence needs.
-    False if it is shown already."""
+    """Change the reason of an evaluation in `source`, with the facts of its sentence. False if nothing changed."""
     text = sentence(reason, **facts)
     with transaction.atomic(savepoint=False):
         changed = (
@@ -379,7 +379,7 @@ def explain(
 
 
 def note_progress(evaluation_id: UUID) -> None:
-    """Give a running evaluation its full time again, because a task has ended."""
+    """Restart the deadline of a running evaluation, because a task has ended."""
     Evaluation.runs.filter(pk=evaluation_id, state=EvaluationState.RUNNING).update(
         state_deadline=deadline_of(EvaluationState.RUNNING, now=Now())
     )
@@ -394,10 +394,10 @@ def move_shard(
     tries_after: int | None = None,
     **fields: Any,
 ) -> bool:
-    """Take a shard from `source` to `target` if it still is in `source` after this number of `tries`.
+    """Change a shard's state from `source` to `target` if it still is in `source` after this number of `tries`.
 
     Before: nothing is assumed.
-    After: the row has the new state, `fields`, and `tries_after` if given (True), or nothing changed (False).
+    After: the row has the new state, `fields`, and `tries_after` unless it is None (True), or nothing changed (False).
 
     Raises:
         IllegalTransitionError: the table does not allow it.
@@ -409,7 +409,7 @@ def move_shard(
 
 
 def end_attempt(*, attempt_id: UUID, target: AttemptState, reason: str = "", loss: Loss | None = None) -> bool:
-    """End a live attempt. False if it had ended already; then nothing changed.
+    """End a live attempt. False if it had already ended.
 
     Raises:
         IllegalTransitionError: `target` is not an end.
@@ -419,7 +419,7 @@ def end_attempt(*, attempt_id: UUID, target: AttemptState, reason: str = "", los
 
 
 def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
-    """End every live attempt of an evaluation, and return how many there were.
+    """End every live attempt of an evaluation, and return their number.
 
     Raises:
         IllegalTransitionError: `target` is not an end.
@@ -443,13 +443,13 @@ INSERT INTO evaluations_attempt ({columns}) SELECT {values} FROM moved
 
 
 def lease_shard(*, attempt: Attempt, tries: int) -> bool:
-    """Insert an attempt, new and live, at a shard that is pending after this number of `tries`, and lease the shard.
+    """Insert a live attempt at a shard that is pending after this number of `tries`, and lease the shard.
 
-    One statement: the shard is leased if and only if the attempt is there. False if the shard is not what was read;
-    then nothing changed.
+    A single statement, so that the shard is leased if and only if the attempt exists. False if the shard has changed
+    since it was read.
 
     Raises:
-        IntegrityError: there is an attempt with this token.
+        IntegrityError: an attempt has this token.
     """
     check_transition(source=ShardState.PENDING, target=ShardState.LEASED)
     fields = Attempt._meta.concrete_fields
@@ -460,7 +460,7 @@ def lease_shard(*, attempt: Attempt, tries: int) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(sql, [attempt.shard_id, tries, *values])
         is_leased = bool(cursor.rowcount)
-    # As Django leaves what it has inserted: to be saved from now on is to be updated.
+    # Like Django after an insert, so that `save` updates the row.
     attempt._state.adding, attempt._state.db = not is_leased, connection.alias
     return is_leased
 
@@ -488,19 +488,18 @@ SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM moved),
 def complete_shard(*, attempt: Attempt, results: Sequence[NewResult]) -> bool:
     """End a live attempt as `completed` and its shard as `done`, and return whether other shards are not done.
 
-    Before: evaluation, shard and attempt are locked, in this order, and were read after that.
-    After: the same as `end_attempt`, `move_shard` and, if there are results, `note_progress` and `announce`, in one
-    statement.
+    Before: evaluation, shard and attempt were locked in this order and then read.
+    After: the same as `end_attempt`, `move_shard` and, with results, `note_progress` and `announce`, in one statement.
 
     Args:
-        attempt: which, with its shard and evaluation.
-        results: those that this transaction has inserted.
+        attempt: with its shard and evaluation.
+        results: inserted by this transaction.
     """
     check_transition(source=AttemptState(attempt.state), target=AttemptState.COMPLETED)
     check_transition(source=ShardState(attempt.shard.state), target=ShardState.DONE)
     evaluation = attempt.shard.evaluation
-    told = results if fits_one_event(results) else ()
-    notify = notification(evaluation=evaluation, results=told)
+    announced = results if fits_one_event(results) else ()
+    notify = notification(evaluation=evaluation, results=announced)
     parameters: dict[str, Any] = {
         "attempt": attempt.pk,
         "shard": attempt.shard_id,
@@ -509,11 +508,11 @@ def complete_shard(*, attempt: Attempt, results: Sequence[NewResult]) -> bool:
         "evaluation": evaluation.pk,
         "is_progress": bool(results),
     }
-    sql = _COMPLETE.format(notification=notify.sql if told else "NULL")
+    sql = _COMPLETE.format(notification=notify.sql if announced else "NULL")
     with connection.cursor() as cursor:
         cursor.execute(sql, {**parameters, **notify.parameters})
         changed, others_open, _ = cursor.fetchone()
     assert changed == len((attempt, attempt.shard)), "both are locked"
-    if results and not told:
+    if results and not announced:
         announce(evaluation_id=evaluation.pk, results=results)
     return bool(others_open)

@@ -1,10 +1,10 @@
-"""Who sees a submission and everything that came of it. Every page, list and call that shows any of it asks here.
+"""Visibility of submissions and their evaluations. Every page, list and API call that shows them uses these conditions.
 
-What is not public now is seen by who may act on it (`may_act`) and by staff. For everybody else it does not exist:
-its addresses answer 404, as those of things that never were, and no list, board, feed or count holds it.
+Submissions that are not public are visible to users who may act on them (`may_act`) and to staff. For all others they
+do not exist: URLs answer 404, and lists, boards, feeds and counts leave them out.
 
-An embargo ends by itself: with its date it is public for every query below, whether or not a process has noticed.
-`releasing.py` then publishes it on the boards.
+An embargo ends by itself: from its date on, every condition below treats the submission as public. `releasing.py` then
+publishes it on the boards.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ _READER_IN_TEAM = "_reader_in_team"
 
 
 class NotPossibleError(ProblemError):
-    """The evaluation's state does not allow this now; nothing was changed. The message is a sentence for its owner."""
+    """The evaluation's state does not allow this action; nothing was changed. The message is for its owner."""
 
     code = "not_possible"
 
 
 def may_act(*, user: User | AnonymousUser, submission: Submission) -> bool:
-    """Whether the user may cancel, resume, accept and run again what was submitted, and read its log like the owner."""
+    """Whether the user may cancel, resume, accept and rerun the submission's evaluations and read their logs."""
     if user.pk is None or user.pk == submission.submitted_by_id:
         return user.pk is not None
     reader, is_in_team = getattr(submission, _READER_IN_TEAM, (None, False))
@@ -41,23 +41,23 @@ def may_act(*, user: User | AnonymousUser, submission: Submission) -> bool:
 
 
 def reader_in_team(reader: User | AnonymousUser) -> Exists:
-    """Whether the reader is in the team that an evaluation is for, read with the evaluation: see `remember_reader`."""
+    """Whether the reader is in the team of an evaluation, as an annotation for `remember_reader`."""
     return Exists(Membership.objects.filter(team=OuterRef("submission__team"), user=reader.pk))
 
 
 def remember_reader(*, reader: User | AnonymousUser, submission: Submission, in_team: bool) -> None:
-    """Note for the rest of a request what was read with its evaluation: a page asks `may_act` for each of its parts."""
+    """Cache the reader's membership for the rest of the request, because each part of a page calls `may_act`."""
     setattr(submission, _READER_IN_TEAM, (reader.pk, in_team))
 
 
 def acted_on_by(user: User, *, prefix: str = "") -> Q:
-    """The same as a condition on submissions, or on what leads to them by `prefix`, such as `submission__`."""
+    """`may_act` as a condition on submissions, or on rows that `prefix`, such as `submission__`, links to them."""
     teams = Membership.objects.filter(user=user.pk).values("team")
     return Q(**{f"{prefix}submitted_by": user.pk}) | Q(**{f"{prefix}team__in": teams})
 
 
 def in_words(*, by: User | None, submission: Submission) -> str:
-    """Who did something, for the reason that stands on the evaluation's page."""
+    """The actor of an action, for the reason on the evaluation's page."""
     if by is not None and by.pk == submission.submitted_by_id:
         return "its owner"
     team = submission.team
@@ -67,19 +67,19 @@ def in_words(*, by: User | None, submission: Submission) -> str:
 
 
 OF_EVALUATION = "submission__"
-"""What leads from an evaluation to its submission."""
+"""Prefix from an evaluation to its submission."""
 LONGEST_EMBARGO = timedelta(days=366)
 Reader = User | AnonymousUser
 
 
 def public_now(*, prefix: str = "") -> Q:
-    """Condition on submissions, or on what leads to them by `prefix`: everybody sees them."""
+    """Condition that everybody sees a submission; `prefix` as in `acted_on_by`."""
     over = Q(**{f"{prefix}visibility": Visibility.EMBARGO, f"{prefix}embargo_until__lte": Now()})
     return Q(**{f"{prefix}visibility": Visibility.PUBLIC}) | over
 
 
 def visible_to(reader: Reader, *, prefix: str = "") -> Q:
-    """Condition on submissions, or on what leads to them by `prefix`: this reader sees them."""
+    """Condition that this reader sees a submission; `prefix` as in `acted_on_by`."""
     if is_operator(reader):
         return Q()
     public = public_now(prefix=prefix)
@@ -87,29 +87,29 @@ def visible_to(reader: Reader, *, prefix: str = "") -> Q:
 
 
 def visible_evaluations(reader: Reader) -> QuerySet[Evaluation]:
-    """The submitted evaluations that this reader sees: for lists."""
+    """The submitted evaluations that this reader sees, for lists."""
     return Evaluation.objects.filter(visible_to(reader, prefix=OF_EVALUATION))
 
 
 def visible_runs(reader: Reader) -> QuerySet[Evaluation]:
-    """The same with verifications and members of reliability profiles: for what is named by its id."""
+    """The same with verifications and members of reliability profiles, for lookups by id."""
     return Evaluation.runs.filter(visible_to(reader, prefix=OF_EVALUATION))
 
 
 def on_boards() -> Q:
-    """Condition on evaluations: boards, feeds, plots and comparisons with others may hold them."""
+    """Condition that boards, feeds, plots and comparisons may contain an evaluation."""
     return public_now(prefix=OF_EVALUATION) & Q(hidden_at=None)
 
 
 def is_public(submission: Submission) -> bool:
-    """Whether everybody sees it now."""
+    """Whether everybody sees the submission now."""
     if submission.visibility != Visibility.EMBARGO:
         return submission.visibility == Visibility.PUBLIC
     return submission.embargo_until is not None and submission.embargo_until <= database_now()
 
 
 def words_of(submission: Submission) -> str:
-    """How it is marked for those who see it: `private`, `embargo until ...`, or nothing where everybody does."""
+    """The label of a submission: `private`, `embargo until ...`, or empty if it is public."""
     if submission.visibility == Visibility.PRIVATE:
         return "private"
     until = submission.embargo_until
@@ -119,17 +119,17 @@ def words_of(submission: Submission) -> str:
 
 
 def may_see(*, reader: Reader, submission: Submission) -> bool:
-    """`visible_to` for a submission that was read already."""
+    """`visible_to` for a loaded submission."""
     return is_operator(reader) or is_public(submission) or may_act(user=reader, submission=submission)
 
 
 def check(*, visibility: str, embargo_until: datetime | None) -> Mapping[str, list[str]]:
-    """What is wrong with a choice, by field; empty if nothing is."""
+    """Validate a choice of visibility; returns errors by field."""
     if visibility not in Visibility.values:
         return {"visibility": [f"Choose one of {', '.join(Visibility.values)}."]}
     if visibility != Visibility.EMBARGO:
-        told = "Only an embargo has an end: leave this empty, or choose an embargo."
-        return {} if embargo_until is None else {"embargo_until": [told]}
+        error = "Only an embargo has an end: leave this empty, or choose an embargo."
+        return {} if embargo_until is None else {"embargo_until": [error]}
     now = timezone.now()
     if embargo_until is None:
         return {"embargo_until": ["Enter the end of the embargo."]}
@@ -146,16 +146,16 @@ NEWEST_FIRST = ("-created", "-id")
 
 
 def evaluations_for(reader: Reader) -> QuerySet[Evaluation]:
-    """The submitted evaluations that the reader sees, newest first, as the API shows them."""
-    return _shown(visible_evaluations(reader), reader=reader)
+    """The submitted evaluations that the reader sees, newest first, with the related rows of the API."""
+    return _with_related(visible_evaluations(reader), reader=reader)
 
 
 def runs_for(reader: Reader) -> QuerySet[Evaluation]:
     """The same with verifications and members of reliability profiles."""
-    return _shown(visible_runs(reader), reader=reader)
+    return _with_related(visible_runs(reader), reader=reader)
 
 
-def _shown(visible: QuerySet[Evaluation], *, reader: Reader) -> QuerySet[Evaluation]:
+def _with_related(visible: QuerySet[Evaluation], *, reader: Reader) -> QuerySet[Evaluation]:
     related = visible.select_related(
         "suite",
         "submission__planner__owner",
@@ -165,24 +165,19 @@ def _shown(visible: QuerySet[Evaluation], *, reader: Reader) -> QuerySet[Evaluat
         "own_worker_run",
     )
     reruns = Prefetch("reruns", Submission.objects.filter(visible_to(reader)))
-    shown = related.prefetch_related(reruns).annotate(
+    annotated = related.prefetch_related(reruns).annotate(
         done=done_count(), shown_rerun_of=rerun_of(reader=reader, prefix="submission__")
     )
-    return shown.order_by(*NEWEST_FIRST)
+    return annotated.order_by(*NEWEST_FIRST)
 
 
 def rerun_of(*, reader: Reader, prefix: str = "") -> Subquery:
-    """The evaluation that was run again, if the reader sees it.
-
-    Args:
-        reader: who reads.
-        prefix: of the submission, from the rows of the query.
-    """
+    """The evaluation that a submission reran, if the reader sees it; `prefix` as in `acted_on_by`."""
     return Subquery(visible_runs(reader).filter(pk=OuterRef(f"{prefix}rerun_of")).values("pk"))
 
 
 def done_count() -> Case:
-    """How many tasks have ended. Of completed evaluations all have, so that only a page's others are counted."""
+    """The number of ended tasks. Only those of evaluations that have not completed are counted."""
     ended = TaskResult.objects.filter(evaluation=OuterRef("pk")).exclude(NEVER_RAN)
     results = ended.order_by().values("evaluation")
     counted = Coalesce(Subquery(results.annotate(rows=Count("pk")).values("rows")), Value(0))

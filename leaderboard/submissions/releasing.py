@@ -24,7 +24,7 @@ from leaderboard.evaluations.models import (
     conditions_of_board,
     lock_board,
 )
-from leaderboard.evaluations.states import ask_anew, explain
+from leaderboard.evaluations.states import explain, request_resync
 from leaderboard.evaluations.visibility import NotPossibleError, check, is_public
 from leaderboard.people.models import User
 from leaderboard.platform.audit import record
@@ -132,7 +132,7 @@ def _save(current: Submission, *, by: User | None, action: Action, before: dict[
     for evaluation in boards.values():
         publish_locked(evaluation)
     for pk in Evaluation.runs.filter(submission=current).values_list("pk", flat=True):
-        ask_anew(pk)
+        request_resync(pk)
 
 
 def _state(submission: Submission) -> dict[str, str | None]:

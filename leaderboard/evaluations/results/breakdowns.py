@@ -1,19 +1,19 @@
-"""An evaluation by groups of its tasks: scores and indicators by facet, failures by cause, and the episodes of suites
-in turns by turn, end and error. No database.
+"""An evaluation by groups of its tasks, without a database: scores and indicators by facet, failures by cause, and the
+episodes of suites in turns by turn, end and error.
 
 Failures are grouped by outcome and reason, then by cause (`task_rows.cause_key`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import MODALITY, Facet, Facets
-from evaluator.core.transcripts import UNREADABLE_REPLY, EpisodeFigures, StopReason, figures_of
+from evaluator.core.transcripts import UNREADABLE_REPLY, EpisodeFigures, EpisodeSummary, StopReason, figures_of
 from evaluator.scoring.metrics.aggregate import TaskScore, interval_of
 from evaluator.scoring.metrics.paired import bootstrap_columns
 from evaluator.scoring.metrics.statistics import UNIT, Interval
@@ -22,7 +22,7 @@ from leaderboard.evaluations.results.filters import in_words
 from leaderboard.evaluations.results.task_rows import FAULTS, TaskRow, place_of, tool_problem, words_of
 
 FEWEST = 2
-"""Values that a property must have to be worth a table."""
+"""Minimum number of rows of a table."""
 
 
 class ScoreRow(NamedTuple):
@@ -33,11 +33,11 @@ class ScoreRow(NamedTuple):
     words: str
     interval: Interval
     faults: int
-    """Planner's faults among them, which count with a score of 0."""
+    """Planner faults among them, which count with a score of 0."""
 
     @property
     def bar(self) -> Mapping[str, float | None]:
-        """The interval as the tags of the site take it."""
+        """The interval as a value for template tags."""
         return value_of(self.interval)
 
 
@@ -69,7 +69,7 @@ def score_breakdowns(
     method: IntervalMethod = IntervalMethod.BOOTSTRAP,
     samples: int = 1,
 ) -> tuple[Breakdown[ScoreRow], ...]:
-    """Mean score with a 95 % interval for each value of each facet, over the tasks that have a score.
+    """Mean score with a 95 % interval for each value of each facet, over the tasks with a score.
 
     A task with two values of a facet is in two groups. Facets that all tasks share are left out.
 
@@ -80,68 +80,51 @@ def score_breakdowns(
         samples: of each task.
     """
     scored = [row for row in rows if row.score is not None]
+    members: dict[tuple[str, str], list[int]] = {}
     facets = suite.named(suite.breakdowns)
-    groups = [(facet.name, value) for facet in facets for value in _as_met(facet=facet, rows=scored)]
-    if not groups:
-        return ()
-    intervals: dict[tuple[str, str], Interval | None]
-    if method.over_scenes:
-        intervals = {group: _over_scenes(rows=scored, group=group, method=method, samples=samples) for group in groups}
-    else:
-        table = _table(scored=scored, groups=groups)
-        intervals = dict(zip(groups, bootstrap_columns(table, bounds=[UNIT] * len(groups)), strict=True))
-    found = []
     for facet in facets:
-        shown = tuple(
-            ScoreRow(value, words_of(facet)(value), interval, _faults(facet=facet, value=value, rows=scored))
-            for value in _as_met(facet=facet, rows=scored)
-            if (interval := intervals[facet.name, value]) is not None
-        )
-        if len(shown) >= FEWEST:
-            found.append(Breakdown(facet.name, facet.heading or facet.label, shown))
-    return tuple(found)
-
-
-def _over_scenes(
-    *, rows: Sequence[TaskRow], group: tuple[str, str], method: IntervalMethod, samples: int
-) -> Interval | None:
-    facet, value = group
-    column = Column(key="", label="", description="", interval=method)
-    members = [
-        TaskScore(row.key, row.metric, Outcome(row.outcome), row.score, samples=row.samples)
-        for row in rows
-        if value in row.facets.get(facet, ())
-    ]
-    return interval_of(column=column, results=members, samples=samples)
-
-
-def _as_met(*, facet: Facet, rows: Sequence[TaskRow]) -> list[str]:
-    """Each value once: in the order of its facet, or as they are first met in the suite."""
-    values = list(dict.fromkeys(value for row in rows for value in row.facets.get(facet.name, ())))
-    place = place_of(facet)
-    return values if place is None else sorted(values, key=place)
-
-
-def _table(*, scored: Sequence[TaskRow], groups: Sequence[tuple[str, str]]) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Scores of shape (tasks, groups), NaN where a task is not in a group."""
-    columns = {group: column for column, group in enumerate(groups)}
-    table = np.full((len(scored), len(groups)), np.nan)
-    for place, row in enumerate(scored):
-        for name, values in row.facets.items():
-            for value in values:
-                if (name, value) in columns:
-                    table[place, columns[name, value]] = row.score
-    return table
-
-
-def _faults(*, facet: Facet, value: str, rows: Sequence[TaskRow]) -> int:
-    return sum(row.outcome == "planner_fault" and value in row.facets.get(facet.name, ()) for row in rows)
+        groups: dict[str, list[int]] = {}
+        for place, row in enumerate(scored):
+            for value in dict.fromkeys(row.facets.get(facet.name, ())):
+                groups.setdefault(value, []).append(place)
+        # In the order of the facet, or of first occurrence.
+        order = place_of(facet)
+        for value in groups if order is None else sorted(groups, key=order):
+            members[facet.name, value] = groups[value]
+    if not members:
+        return ()
+    intervals: list[Interval | None]
+    if method.over_scenes:
+        column = Column(key="", label="", description="", interval=method)
+        results = [
+            TaskScore(row.key, row.metric, Outcome(row.outcome), row.score, samples=row.samples) for row in scored
+        ]
+        intervals = [
+            interval_of(column=column, results=[results[place] for place in places], samples=samples)
+            for places in members.values()
+        ]
+    else:
+        table = np.full((len(scored), len(members)), np.nan)
+        for number, places in enumerate(members.values()):
+            table[places, number] = [scored[place].score for place in places]
+        intervals = bootstrap_columns(table, bounds=[UNIT] * len(members))
+    tables: dict[str, list[ScoreRow]] = {facet.name: [] for facet in facets}
+    words = {facet.name: words_of(facet) for facet in facets}
+    for ((name, value), places), interval in zip(members.items(), intervals, strict=True):
+        if interval is not None:
+            faults = sum(scored[place].outcome == "planner_fault" for place in places)
+            tables[name].append(ScoreRow(value, words[name](value), interval, faults))
+    return tuple(
+        Breakdown(facet.name, facet.heading or facet.label, tuple(tables[facet.name]))
+        for facet in facets
+        if len(tables[facet.name]) >= FEWEST
+    )
 
 
 def share_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdown[ShareRow], ...]:
-    """Mean of each indicator with Wilson's 95 % interval for each value of each facet, over the tasks that have
+    """Mean of each indicator with Wilson's 95 % interval for each value of each facet, over the tasks with
     indicators."""
-    found = []
+    tables = []
     for facet in suite.named(suite.breakdowns):
         groups: dict[str, list[TaskRow]] = {value: [] for value in _sorted(facet=facet, rows=rows)}
         for row in rows:
@@ -153,12 +136,12 @@ def share_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdo
             if members
         )
         if len(shown) >= (1 if facet.stands_alone else FEWEST):
-            found.append(Breakdown(facet.name, facet.heading or facet.label, shown))
-    return tuple(found)
+            tables.append(Breakdown(facet.name, facet.heading or facet.label, shown))
+    return tuple(tables)
 
 
 def _sorted(*, facet: Facet, rows: Sequence[TaskRow]) -> list[str]:
-    """Each value once: in the order of its facet, the most frequent modality first, all others by name."""
+    """The values in the order of the facet, the most frequent modality first, all others by name."""
     counted = Counter(value for row in rows for value in row.facets.get(facet.name, ()))
     place = place_of(facet)
     if place is not None:
@@ -178,13 +161,13 @@ class Cause(NamedTuple):
     """The value of the filter `cause`."""
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     sentence: str
-    """Of the first task."""
+    """The reason of the first task."""
     examples: tuple[str, ...]
     """Keys of the first tasks."""
 
 
 class FailureGroup(NamedTuple):
-    """Tasks without a normal score, by the reason."""
+    """Tasks without a normal score, by reason."""
 
     outcome: str
     reason: str
@@ -192,7 +175,7 @@ class FailureGroup(NamedTuple):
     causes: tuple[Cause, ...]
     """The most frequent first."""
     further: int
-    """How many causes are not shown."""
+    """Number of causes that are not shown."""
 
 
 def failures(rows: Iterable[TaskRow]) -> list[FailureGroup]:
@@ -201,32 +184,25 @@ def failures(rows: Iterable[TaskRow]) -> list[FailureGroup]:
     for row in rows:
         if row.outcome in FAULTS:
             groups.setdefault((row.outcome, row.reason), []).append(row)
-    found = [_group(outcome=outcome, reason=reason, members=members) for (outcome, reason), members in groups.items()]
-    return sorted(found, key=lambda group: (group.outcome, -group.count, group.reason))
-
-
-def _group(*, outcome: str, reason: str, members: Sequence[TaskRow]) -> FailureGroup:
-    by_cause: dict[str, list[TaskRow]] = {}
-    for row in members:
-        by_cause.setdefault(row.cause, []).append(row)
-    causes = [
-        Cause(key, len(rows), rows[0].reason_text, tuple(row.key for row in rows[:MOST_EXAMPLES]))
-        for key, rows in by_cause.items()
-    ]
-    causes.sort(key=lambda cause: -cause.count)
-    return FailureGroup(
-        outcome=outcome,
-        reason=reason,
-        count=len(members),
-        causes=tuple(causes[:MOST_CAUSES]),
-        further=max(0, len(causes) - MOST_CAUSES),
-    )
+    failures = []
+    for (outcome, reason), members in groups.items():
+        by_cause: dict[str, list[TaskRow]] = {}
+        for row in members:
+            by_cause.setdefault(row.cause, []).append(row)
+        causes = [
+            Cause(key, len(rows), rows[0].reason_text, tuple(row.key for row in rows[:MOST_EXAMPLES]))
+            for key, rows in by_cause.items()
+        ]
+        causes.sort(key=lambda cause: -cause.count)
+        further = max(0, len(causes) - MOST_CAUSES)
+        failures.append(FailureGroup(outcome, reason, len(members), tuple(causes[:MOST_CAUSES]), further))
+    return sorted(failures, key=lambda group: (group.outcome, -group.count, group.reason))
 
 
 MOST_TURNS = 24
-"""Turns with a line of their own in the table; later ones share the last line."""
+"""Turns with their own line in the table; later ones share the last line."""
 MOST_PROBLEMS = 40
-"""Lines of the table of errors."""
+"""Maximum number of lines of the table of errors."""
 COUNTED = frozenset({"scored", "planner_fault"})
 SENTENCES: Mapping[StopReason, str] = {
     StopReason.ANSWERED: "Gave an answer",
@@ -235,7 +211,7 @@ SENTENCES: Mapping[StopReason, str] = {
     StopReason.TURN_LIMIT: "Reached the limit of turns",
     StopReason.ACTION_LIMIT: "Reached the limit of actions",
     StopReason.TIME_LIMIT: "Reached the limit of time",
-    StopReason.UNREADABLE: "Replied three times in a row with what could not be read",
+    StopReason.UNREADABLE: "Sent three unreadable replies in a row",
     StopReason.CALL_FAILED: "Gave no reply",
 }
 
@@ -245,12 +221,12 @@ class TurnLine(NamedTuple):
 
     turn: int
     is_rest: bool
-    """Whether it stands for this turn and all later ones."""
+    """Whether it includes all later turns."""
     ended: int
     gained: float
-    """Sum of their tasks' scores; where a task has several episodes, each counts its share."""
+    """Sum of their tasks' scores; several episodes of a task count equal shares."""
     until_now: float
-    """Mean score over all tasks of the episodes that ended at this turn or before."""
+    """Mean score over all tasks, counting the episodes that ended at this turn or before."""
 
 
 class StopLine(NamedTuple):
@@ -265,7 +241,7 @@ class StopLine(NamedTuple):
 
 
 class ProblemLine(NamedTuple):
-    """The actions of one tool that had one problem."""
+    """The actions of one tool with the same problem."""
 
     tool: str
     words: str
@@ -276,13 +252,13 @@ class ProblemLine(NamedTuple):
 
 
 class EpisodeLines(NamedTuple):
-    """Everything that an evaluation's page shows of its episodes."""
+    """The episodes of an evaluation."""
 
     figures: EpisodeFigures
     tasks: int
     """Tasks that count: scored ones and faults of the planner."""
     unknown: int
-    """Those whose episodes are not known, since their results are older than this table."""
+    """Tasks whose episodes are not known."""
     turns: tuple[TurnLine, ...]
     stops: tuple[StopLine, ...]
     problems: tuple[ProblemLine, ...]
@@ -296,14 +272,29 @@ class _Ended(NamedTuple):
 
 
 def episode_lines(rows: Sequence[TaskRow]) -> EpisodeLines | None:
-    """The lines of an evaluation's tasks; None where no episode is known."""
-    known = [row for row in rows if row.episodes is not None]
-    figures = figures_of(row.episodes for row in known if row.episodes is not None)
+    """The tables of an evaluation's episodes; None if no episode is known."""
+    known = [row.episodes for row in rows if row.episodes is not None]
+    figures = figures_of(known)
     if figures is None:
         return None
     counted = [row for row in rows if row.outcome in COUNTED]
-    ended = [one for row in counted for one in _ended(row)]
-    problems = _problems(known=known, figures=figures)
+    ended = []
+    for row in counted:
+        ends = () if row.episodes is None else row.episodes.ends
+        for end in ends:
+            score = end.score if row.outcome == "scored" and end.score is not None else 0.0
+            ended.append(_Ended(turn=max(end.turns, 0), stop=end.stop, score=score / len(ends)))
+    tasks_with = Counter((count.tool, count.problem) for episodes in known for count in episodes.problems)
+    problems = tuple(
+        ProblemLine(
+            tool=count.tool,
+            words="Reply that cannot be read" if count.problem == UNREADABLE_REPLY else in_words(count.problem),
+            link=tool_problem(tool=count.tool, problem=count.problem),
+            actions=count.count,
+            tasks=tasks_with[count.tool, count.problem],
+        )
+        for count in figures.problems
+    )
     return EpisodeLines(
         figures=figures,
         tasks=len(counted),
@@ -315,20 +306,13 @@ def episode_lines(rows: Sequence[TaskRow]) -> EpisodeLines | None:
     )
 
 
-def _ended(row: TaskRow) -> Iterable[_Ended]:
-    ends = () if row.episodes is None else row.episodes.ends
-    for end in ends:
-        score = end.score if row.outcome == "scored" and end.score is not None else 0.0
-        yield _Ended(turn=max(end.turns, 0), stop=end.stop, score=score / len(ends))
-
-
 def _turns(*, ended: Sequence[_Ended], tasks: int) -> tuple[TurnLine, ...]:
     counts: Counter[int] = Counter()
     gained: dict[int, float] = {}
-    for one in ended:
-        turn = min(one.turn, MOST_TURNS + 1)
+    for episode in ended:
+        turn = min(episode.turn, MOST_TURNS + 1)
         counts[turn] += 1
-        gained[turn] = gained.get(turn, 0.0) + one.score
+        gained[turn] = gained.get(turn, 0.0) + episode.score
     lines, total = [], 0.0
     for turn in sorted(counts):
         total += gained[turn]
@@ -336,27 +320,14 @@ def _turns(*, ended: Sequence[_Ended], tasks: int) -> tuple[TurnLine, ...]:
     return tuple(lines)
 
 
-def _stops(*, known: Sequence[TaskRow], ended: Sequence[_Ended], figures: EpisodeFigures) -> tuple[StopLine, ...]:
-    tasks = Counter(stop for row in known if row.episodes for stop in {end.stop for end in row.episodes.ends})
+def _stops(
+    *, known: Sequence[EpisodeSummary], ended: Sequence[_Ended], figures: EpisodeFigures
+) -> tuple[StopLine, ...]:
+    tasks = Counter(stop for episodes in known for stop in {end.stop for end in episodes.ends})
     gained: dict[StopReason, float] = {}
-    for one in ended:
-        gained[one.stop] = gained.get(one.stop, 0.0) + one.score
+    for episode in ended:
+        gained[episode.stop] = gained.get(episode.stop, 0.0) + episode.score
     return tuple(
         StopLine(stop.value, SENTENCES[stop], count, count / figures.episodes, tasks[stop], gained.get(stop, 0.0))
         for stop, count in figures.stops
-    )
-
-
-def _problems(*, known: Sequence[TaskRow], figures: EpisodeFigures) -> tuple[ProblemLine, ...]:
-    found = ((one.tool, one.problem) for row in known if row.episodes for one in row.episodes.problems)
-    tasks = Counter(found)
-    return tuple(
-        ProblemLine(
-            tool=one.tool,
-            words="Reply that cannot be read" if one.problem == UNREADABLE_REPLY else in_words(one.problem),
-            link=tool_problem(tool=one.tool, problem=one.problem),
-            actions=one.count,
-            tasks=tasks[one.tool, one.problem],
-        )
-        for one in figures.problems
     )

@@ -1,6 +1,7 @@
-"""Scores, intervals, indicators and outcomes as pages show them. No database.
+"""Scores, intervals, indicators and outcomes formatted for pages, without a database.
 
-A value is `{"mean", "low", "high", "tasks"}`, perhaps with what `evaluator.scoring.metrics.undecided.ranged` adds.
+A value is `{"mean", "low", "high", "tasks"}`, perhaps with the keys added by
+`evaluator.scoring.metrics.undecided.ranged`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,18 +19,18 @@ def score(value: float | None) -> str:
     return "—" if value is None else f"{value:.3f}"
 
 
-def value_of(found: Interval) -> dict[str, float | None]:
+def value_of(interval: Interval) -> dict[str, float | None]:
     """An interval as a value."""
-    return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
+    return {"mean": interval.mean, "low": interval.low, "high": interval.high, "tasks": interval.count}
 
 
 def figure(value: Mapping[str, Any] | None) -> str:
-    """A mean, or its range where tasks are undecided."""
+    """A mean, or its range if tasks are undecided."""
     return "—" if value is None else range_text(value)
 
 
 def interval_ends(value: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The ends of a value's 95 % interval; None over too few independent values."""
+    """The ends of a value's 95 % interval; None for too few independent values."""
     return ends_of(low=value.get("low"), high=value.get("high"))
 
 
@@ -48,9 +49,9 @@ OUTCOMES = {
     "cancelled": "Cancelled",
     "pending": "Waiting",
 }
-"""Badges in words, in the order in which they are always shown."""
+"""Labels of badges in display order."""
 EMPTY_PLAN = "empty_plan"
-"""A badge, not an outcome: the plan of a scored task has no steps. Counts and filters use "scored"."""
+"""A badge for scored tasks whose plan has no steps. Counts and filters use the outcome "scored"."""
 
 
 def badge_of(*, outcome: str, plan_summary: str) -> str:
@@ -66,29 +67,31 @@ def badge_of(*, outcome: str, plan_summary: str) -> str:
 def sentence_in_place_of_steps(
     *, plan: Mapping[str, Any], outcome: str, judged: bool, abstained: bool = False, is_right: bool = False
 ) -> str:
-    """The sentence in place of the drawing of a plan without steps; empty if it has some.
+    """The sentence in place of the drawing of a plan without steps; empty for a plan with steps.
 
     Args:
-        plan: as it was read, `plan/1`.
+        plan: `plan/1`.
         outcome: of the task.
-        judged: whether the suite judges plans and executes none.
-        abstained: whether the planner said that no plan can meet the request.
+        judged: whether the suite judges plans instead of executing them.
+        abstained: whether the planner stated that no plan can meet the request.
         is_right: whether no plan can, so that a plan without steps is right.
     """
     if plan.get("steps"):
         return ""
-    said = "The planner answered with a plan that has no steps."
+    answer = "The planner answered with a plan that has no steps."
     if not plan.get("answers"):
-        said = "The planner abstained." if abstained else "The planner abstained: its plan has no steps and no answers."
+        answer = (
+            "The planner abstained." if abstained else "The planner abstained: its plan has no steps and no answers."
+        )
     if outcome != Outcome.SCORED:
-        return said
+        return answer
     if is_right:
-        return f"{said} That is right: no tool can meet this request."
+        return f"{answer} That is right: no tool can meet this request."
     if judged and abstained:
-        return f"{said} The request can be met, so that it counts like a missing plan."
+        return f"{answer} The request can be met, so that it counts like a missing plan."
     if judged:
-        return f"{said} It counts like a missing plan: every indicator has its worst value."
-    return f"{said} No tool ran: the request's own input was scored as the answer."
+        return f"{answer} It counts like a missing plan: every indicator has its worst value."
+    return f"{answer} No tool ran: the request's own input was scored as the answer."
 
 
 UNDECIDED = "undecided"
@@ -99,21 +102,20 @@ class Mark(NamedTuple):
     """One indicator of one plan."""
 
     name: str
-    """In addresses."""
+    """Key of the column, used in query strings."""
     value: str
-    """`1` or `0`, as the board counts it: `0` if it is undecided."""
+    """`1` or `0`; undecided marks count as `0`."""
     good: bool
     words: str
     title: str
     lower_is_better: bool
     label: str
-    """On pages: that of the board's column."""
+    """Label of the board's column."""
     undecided: bool = False
-    """Whether it is not known which of the two it is."""
 
     @property
     def shown(self) -> str:
-        """The value as pages show it, and as filters name it: `1`, `0` or `undecided`."""
+        """The value on pages and in filters: `1`, `0` or `undecided`."""
         return UNDECIDED if self.undecided else self.value
 
     @property
@@ -128,17 +130,18 @@ class Share(NamedTuple):
     name: str
     label: str
     interval: Interval
-    """From the low of Wilson's interval with all undecided tasks counted as 0 to its high with all counted as 1."""
+    """From the low end of Wilson's interval with undecided tasks counted as 0 to its high end with them counted as
+    1."""
     lower_is_better: bool
     undecided: float = 0.0
-    """Share of the tasks on which it is undecided; they count 0 in the mean."""
+    """Share of undecided tasks; they count 0 in the mean."""
 
     @property
     def bar(self) -> Mapping[str, Any]:
-        """The interval as the tags of the site take it, with what is undecided."""
-        found: dict[str, Any] = {**value_of(self.interval)}
+        """The interval as a value, with the undecided share."""
+        value: dict[str, Any] = {**value_of(self.interval)}
         upper = self.interval.mean + self.undecided
-        return {**found, "undecided": self.undecided, "upper": upper} if self.undecided else found
+        return {**value, "undecided": self.undecided, "upper": upper} if self.undecided else value
 
 
 def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -147,48 +150,48 @@ def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def marks(columns: Sequence[Column], *, outcome: str, indicators: Mapping[str, float]) -> tuple[Mark, ...]:
-    """The marks of one task, in the board's order: the worst of each for a planner's fault; empty if the task does not
+    """The marks of one task in the board's order: the worst ones for a planner's fault; empty if the task does not
     count."""
-    found = []
+    if outcome not in {Outcome.PLANNER_FAULT, Outcome.SCORED}:
+        return ()
+    marks = []
     for column in mark_columns(columns):
         value = column.fault if outcome == Outcome.PLANNER_FAULT else indicators.get(column.key)
-        if value is not None and outcome in {Outcome.PLANNER_FAULT, Outcome.SCORED}:
-            undecided = outcome == Outcome.SCORED and indicators.get(column.undecided, 0.0) > 0
-            found.append(_mark(column=column, value=value, undecided=undecided))
-    return tuple(found)
+        if value is None:
+            continue
+        undecided = outcome == Outcome.SCORED and indicators.get(column.undecided, 0.0) > 0
+        good = (value >= 0.5) == column.higher_is_better
+        mark = Mark(
+            name=column.key,
+            value=f"{value:.0f}",
+            good=good,
+            words=UNDECIDED_WORDS if undecided else column.good if good else column.bad,
+            title=column.title or column.label,
+            lower_is_better=not column.higher_is_better,
+            label=column.label,
+            undecided=undecided,
+        )
+        marks.append(mark)
+    return tuple(marks)
 
 
-def _mark(*, column: Column, value: float, undecided: bool) -> Mark:
-    good = (value >= 0.5) == column.higher_is_better
-    return Mark(
-        name=column.key,
-        value=f"{value:.0f}",
-        good=good,
-        words=UNDECIDED_WORDS if undecided else column.good if good else column.bad,
-        title=column.title or column.label,
-        lower_is_better=not column.higher_is_better,
-        label=column.label,
-        undecided=undecided,
-    )
-
-
-def good_marks(found: Sequence[Mark]) -> int | None:
-    """How many marks are good; None where there are none."""
-    return sum(mark.good for mark in found) if found else None
+def good_marks(marks: Sequence[Mark]) -> int | None:
+    """The number of good marks; None without marks."""
+    return sum(mark.good for mark in marks) if marks else None
 
 
 def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
-    """Means over tasks, at least one, each of which has the same marks."""
-    return tuple(_share(of_all) for of_all in zip(*tasks, strict=True))
-
-
-def _share(of_all: Sequence[Mark]) -> Share:
-    sure, undecided = (sum(mark.value == "1" for mark in of_all), sum(mark.undecided for mark in of_all))
-    highest = wilson(successes=sure + undecided, total=len(of_all))
-    return Share(
-        name=of_all[0].name,
-        label=of_all[0].label,
-        interval=replace(wilson(successes=sure, total=len(of_all)), high=highest.high),
-        lower_is_better=of_all[0].lower_is_better,
-        undecided=undecided / len(of_all),
-    )
+    """Means over at least one task; all tasks have the same marks."""
+    shares = []
+    for marks in zip(*tasks, strict=True):
+        ones, undecided = sum(mark.value == "1" for mark in marks), sum(mark.undecided for mark in marks)
+        highest = wilson(successes=ones + undecided, total=len(marks))
+        share = Share(
+            name=marks[0].name,
+            label=marks[0].label,
+            interval=replace(wilson(successes=ones, total=len(marks)), high=highest.high),
+            lower_is_better=marks[0].lower_is_better,
+            undecided=undecided / len(marks),
+        )
+        shares.append(share)
+    return tuple(shares)

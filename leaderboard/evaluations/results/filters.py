@@ -1,7 +1,7 @@
-"""Filters of lists, without a database: read from an address, apply, count, write back.
+"""Filters of lists, without a database: parse a query string, apply filters, count rows, and write query strings.
 
-A facet is a property that rows are filtered by. Rows are indexed once: for each value, the bits of a number say which
-rows have it, so that a filter is an AND and a count is a number of bits, however many rows there are.
+A facet is a property that rows are filtered by. The index is a bitmap of rows for each value of each facet, so that a
+filter is a bitwise AND and a count is a number of bits.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from leaderboard.platform.problems import FieldErrors
 
 MANY = 14
-"""A facet with more values is a list to choose from, not a row of links."""
+"""Facets with more values are drop-down lists instead of links."""
 Row = TypeVar("Row")
 Texts = Mapping[str, str]
 
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """A facet with its values, as forms show it."""
+    """A facet with its values in a form."""
 
     name: str
     label: str
@@ -51,12 +51,12 @@ class Filter(NamedTuple):
 
     @property
     def is_long(self) -> bool:
-        """Whether it is a list to choose from instead of a row of links."""
+        """Whether it is a drop-down list instead of links."""
         return len(self.choices) > MANY
 
 
 def tells_apart(choices: Sequence[Choice]) -> bool:
-    """Whether a filter with these choices can change what is shown."""
+    """Whether a filter with these choices can change the selection."""
     return len(choices) > 1 or any(choice.chosen for choice in choices)
 
 
@@ -64,25 +64,25 @@ class Facet(NamedTuple, Generic[Row]):
     """A property to filter by."""
 
     name: str
-    """The parameter of addresses."""
+    """Name of the query parameter."""
     label: str
     values: Callable[[Row], Sequence[str]]
-    """The values of a row, each once."""
+    """The values of a row without duplicates."""
     words: Callable[[str], str] = in_words
-    """A value as people read it."""
+    """The label of a value."""
     known: tuple[str, ...] = ()
-    """Values that are offered even if no row has them, before all others."""
+    """Values that are offered first, even if no row has them."""
     sort_key: Callable[[str], Any] | None = None
-    """Order of the values; None: as rows first have them."""
+    """Order of the values; None: order of first occurrence."""
     section: str = ""
-    """The part of the form that shows it."""
+    """Section of the form."""
     is_offered: bool = True
-    """False: shown only where it is set, since other parts of the page link to it."""
+    """False: shown only if it is set, by links of other parts of the page."""
     is_shown: Callable[[Sequence[Choice]], bool] = tells_apart
 
 
 class Index(NamedTuple, Generic[Row]):
-    """Rows with their facets, and for each value of each facet the rows that have it, as the bits of a number."""
+    """Rows with their facets, and a bitmap of rows for each value of each facet."""
 
     rows: tuple[Row, ...]
     facets: tuple[Facet[Row], ...]
@@ -90,42 +90,41 @@ class Index(NamedTuple, Generic[Row]):
 
     @property
     def all(self) -> int:
-        """The bits of all rows."""
+        """The bitmap of all rows."""
         return (1 << len(self.rows)) - 1
 
     def chosen(self, mask: int) -> list[Row]:
-        """The rows of a set of bits, in their order."""
+        """The rows of a bitmap, in order."""
         return [row for place, row in enumerate(self.rows) if mask >> place & 1]
 
     def at(self, places: Sequence[int]) -> int:
-        """The bits of the rows at these places."""
+        """The bitmap of the rows with these indices."""
         return _bits(places, size=len(self.rows))
 
 
 class Selection(NamedTuple, Generic[Row]):
-    """The rows that filters leave, and the filters as they can be shown."""
+    """The selected rows, and the filters to show."""
 
     rows: list[Row]
     filters: tuple[Filter, ...]
 
 
 def index(*, rows: Sequence[Row], facets: Sequence[Facet[Row]]) -> Index[Row]:
-    """Index rows for `select`; costs as much as some twenty selections."""
-    places: dict[str, dict[str, list[int]]] = {}
+    """Index rows for `select`; takes about as long as twenty selections."""
+    bits: dict[str, dict[str, int]] = {}
     for facet in facets:
-        values_of, of_facet = facet.values, places.setdefault(facet.name, {})
+        values_of, places = facet.values, dict[str, list[int]]()
         for place, row in enumerate(rows):
             for value in values_of(row):
-                of_facet.setdefault(value, []).append(place)
-    size = len(rows)
-    bits = {name: {value: _bits(found, size=size) for value, found in of.items()} for name, of in places.items()}
+                places.setdefault(value, []).append(place)
+        bits[facet.name] = {value: _bits(members, size=len(rows)) for value, members in places.items()}
     return Index(rows=tuple(rows), facets=tuple(facets), bits=bits)
 
 
 def _bits(places: Sequence[int], *, size: int) -> int:
     if not places:
         return 0
-    # Through bytes: a shift for each row would copy the whole number each time.
+    # Shifting a bit for each row would copy the whole number each time.
     digits = bytearray(b"0") * size
     for place in places:
         digits[size - 1 - place] = 49
@@ -133,50 +132,45 @@ def _bits(places: Sequence[int], *, size: int) -> int:
 
 
 def chosen_of(*, parameters: Texts, facets: Iterable[Facet[Row]]) -> dict[str, str]:
-    """The facets that a query string sets; empty values do not count."""
+    """The facets set in a query string; empty values are ignored."""
     return {facet.name: parameters[facet.name] for facet in facets if parameters.get(facet.name)}
 
 
 def select(
-    *, indexed: Index[Row], chosen: Texts, within: int | None = None, count_alone: bool = False
+    *, indexed: Index[Row], chosen: Texts, within: int | None = None, counts_all: bool = False
 ) -> Selection[Row]:
     """Apply filters.
 
     Args:
-        chosen: values by facet. A value that no row has leaves no row.
-        within: bits of the rows that other conditions leave; None: all rows.
-        count_alone: whether the count beside a value is over all rows, instead of over those that the other filters
-            leave.
+        chosen: values by facet. A value without rows selects no rows.
+        within: bitmap of the rows that meet other conditions; None: all rows.
+        counts_all: whether counts are over all rows instead of those selected by the other filters.
     """
-    found = indexed.all if within is None else within
+    base = indexed.all if within is None else within
     masks = {name: indexed.bits[name].get(value, 0) for name, value in chosen.items()}
-    filters = [
-        _filter(facet=facet, indexed=indexed, found=found, masks={} if count_alone else masks, chosen=chosen)
-        for facet in indexed.facets
-    ]
-    shown = (one for one, facet in zip(filters, indexed.facets, strict=True) if facet.is_shown(one.choices))
-    return Selection(rows=indexed.chosen(reduce(and_, masks.values(), found)), filters=tuple(shown))
-
-
-def _filter(*, facet: Facet[Row], indexed: Index[Row], found: int, masks: Mapping[str, int], chosen: Texts) -> Filter:
-    others = reduce(and_, (mask for name, mask in masks.items() if name != facet.name), found)
-    picked = chosen.get(facet.name, "")
-    having = indexed.bits[facet.name]
-    values = [value for value, bits in having.items() if bits & found and value not in facet.known]
-    if facet.sort_key is not None:
-        values.sort(key=facet.sort_key)
-    values = [*facet.known, *values] if facet.is_offered else []
-    if picked and picked not in values:
-        values.append(picked)
-    choices = tuple(
-        Choice(value, facet.words(value), (having.get(value, 0) & others).bit_count(), value == picked)
-        for value in values
-    )
-    return Filter(facet.name, facet.label, choices, facet.section)
+    filters = []
+    for facet in indexed.facets:
+        others = () if counts_all else (mask for name, mask in masks.items() if name != facet.name)
+        counted = reduce(and_, others, base)
+        current = chosen.get(facet.name, "")
+        bitmaps = indexed.bits[facet.name]
+        values = [value for value, bits in bitmaps.items() if bits & base and value not in facet.known]
+        if facet.sort_key is not None:
+            values.sort(key=facet.sort_key)
+        values = [*facet.known, *values] if facet.is_offered else []
+        if current and current not in values:
+            values.append(current)
+        choices = tuple(
+            Choice(value, facet.words(value), (bitmaps.get(value, 0) & counted).bit_count(), value == current)
+            for value in values
+        )
+        if facet.is_shown(choices):
+            filters.append(Filter(facet.name, facet.label, choices, facet.section))
+    return Selection(rows=indexed.chosen(reduce(and_, masks.values(), base)), filters=tuple(filters))
 
 
 def sort_by(*, rows: Iterable[Row], key: Callable[[Row], Any], descending: bool = False) -> list[Row]:
-    """Rows by a key; ties as they came, and rows without a value (None) last in both directions."""
+    """Sort rows stably by a key; rows without a value (None) are last in both directions."""
     valued = [(key(row), row) for row in rows]
     present = [pair for pair in valued if pair[0] is not None]
     present.sort(key=itemgetter(0), reverse=descending)
@@ -184,23 +178,23 @@ def sort_by(*, rows: Iterable[Row], key: Callable[[Row], Any], descending: bool 
 
 
 class Sort(NamedTuple):
-    """A column to sort by; an address has `-` before its key where it descends."""
+    """A column to sort by; in query strings `-` before its key means descending."""
 
     key: str
     descending: bool = False
 
     @classmethod
     def read(cls, text: str, *, known: Container[str], default: str) -> "Sort":
-        """The column that an address names, or the default if there is no such column."""
+        """Parse a column; unknown columns give the default."""
         key = text.removeprefix("-")
         return cls(key, text.startswith("-")) if key in known else cls(default)
 
     def direction(self, name: str) -> str:
-        """The value of a heading's `aria-sort`; empty if its column is not sorted by."""
+        """The value of a heading's `aria-sort`; empty for other columns."""
         return ("descending" if self.descending else "ascending") if name == self.key else ""
 
     def link(self, name: str, *, ascends: bool) -> str:
-        """What a click on a heading sorts by: the other direction, or at first the one that the column begins with."""
+        """The order after a click on a heading: reversed, or initially the column's default direction `ascends`."""
         ascends = self.descending if name == self.key else ascends
         return name if ascends else f"-{name}"
 
@@ -210,11 +204,11 @@ class Parameter(NamedTuple):
 
     name: str
     read: Callable[[str], Any]
-    """The value of a text; raises ValueError with a sentence for the reader. Empty texts are read only if the parameter
-    is required."""
+    """Parses a text; raises ValueError with a sentence for the reader. Called for empty texts only if the parameter is
+    required."""
     default: Any = ""
     is_kept: bool = False
-    """Whether pages use a text that `read` refuses: they then show that nothing matches."""
+    """Whether pages use an invalid text, and then show that nothing matches."""
     is_required: bool = False
 
 
@@ -222,15 +216,15 @@ class Reading(NamedTuple):
     """The values of a query string."""
 
     values: Mapping[str, Any]
-    """By the names of all parameters."""
+    """Values of all parameters by name."""
     problems: Mapping[str, list[str]]
-    """Sentences by parameter. Pages ignore them: an old link still shows a page."""
+    """Error messages by parameter. Pages ignore them, so that old links still work."""
 
     def checked(self) -> Mapping[str, Any]:
         """The values.
 
         Raises:
-            FieldErrors: a parameter has a value that it cannot have.
+            FieldErrors: a parameter has an invalid value.
         """
         if self.problems:
             raise FieldErrors(self.problems)
@@ -238,7 +232,7 @@ class Reading(NamedTuple):
 
 
 def read(*, parameters: Any, declared: Iterable[Parameter]) -> Reading:
-    """Read a query string; names that are not declared do not count."""
+    """Parse a query string; undeclared parameters are ignored."""
     values: dict[str, Any] = {}
     problems: dict[str, list[str]] = {}
     for parameter in declared:
@@ -256,7 +250,7 @@ def read(*, parameters: Any, declared: Iterable[Parameter]) -> Reading:
 
 
 def one_of(known: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], str]:
-    """Reads one of some values; a function that gives them is called only if a value is given."""
+    """A parser that accepts only known values; a function is called only if there is a text to parse."""
 
     def read_text(text: str) -> str:
         values = list(known() if callable(known) else known)
@@ -268,21 +262,21 @@ def one_of(known: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str]
 
 
 def whole_number(text: str) -> int:
-    """Reads a number in ASCII digits."""
+    """Parse an integer in ASCII digits."""
     if not text.isascii() or not text.isdecimal():
-        raise ValueError(f"{text!r} is no whole number.")
+        raise ValueError(f"{text!r} is not a whole number.")
     return int(text)
 
 
 def day(text: str) -> str:
-    """Reads a day such as 2026-11-20."""
+    """Parse a day such as 2026-11-20."""
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:
-        raise ValueError(f"{text!r} is no day such as 2026-11-20.") from None
+        raise ValueError(f"{text!r} is not a day such as 2026-11-20.") from None
 
 
 def written(parameters: Iterable[tuple[str, str]]) -> str:
-    """Names and values as a query string with its `?`; nothing where there are none."""
+    """Parameters as a query string with its `?`; empty without parameters."""
     encoded = urlencode(list(parameters))
     return f"?{encoded}" if encoded else ""

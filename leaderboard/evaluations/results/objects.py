@@ -1,8 +1,8 @@
-"""The server's stores, the addresses of their artefacts, and records as a reader may have them: one store is public,
-the other is for operators.
+"""The server's stores, the views of their artefacts, and records without withheld parts.
 
-What evaluations on the hidden split consist of, records included, is kept in a store of its own: whoever could read it
-could train on it. Both stores are filled through the worker's protocol alone, which chooses by the evaluation's split.
+There are two stores: a public one, and one for operators with the artefacts and records of the hidden split, which
+planners could otherwise be trained on. Only the worker's protocol writes to them, and selects one by the evaluation's
+split.
 """
 
 import json
@@ -30,10 +30,8 @@ _PRESIGNED_SECONDS = 300
 
 
 def server_store(*, split: str) -> DurableStore:
-    """Where artefacts and records of evaluations on this split are kept."""
-    # Folders beside each other, and nothing else is ever served from this installation's data.
-    hidden = split == HIDDEN
-    name = "hidden" if hidden else "public"
+    """The store of artefacts and records of evaluations on this split."""
+    name = "hidden" if split == HIDDEN else "public"
     if settings.STORE_URL:
         return _bucket(settings.STORE_URL, name=name)
     return _store(settings.STORE_DIR / name)
@@ -41,24 +39,24 @@ def server_store(*, split: str) -> DurableStore:
 
 @cache
 def _store(path: Path) -> LocalStore:
-    # Others on this machine are not to read it: the public one holds results of private submissions too.
+    # Not readable by other users of this machine: the public store has results of private submissions, too.
     return LocalStore(private_folder(path), durable=True)
 
 
 @cache
 def _bucket(url: str, *, name: str) -> DurableStore:
-    # Imported here: sites with a folder do not need it.
+    # Imported lazily: sites with a folder do not need it.
     from evaluator.execution.engine.s3.bucket import Bucket, client_for, place_from
     from evaluator.execution.engine.s3.durable import DurableS3Store
 
     place = place_from(url)
-    # Requests do not wait long: whoever sent one tries again.
+    # Fail fast: clients retry.
     client = client_for(place.endpoint, tries=2, read_timeout=10.0)
     return DurableS3Store(Bucket(place=place, client=client).below(name))
 
 
 def read_record(*, digest: str, store: Store) -> ResultRecord | None:
-    """The record with this digest; None if the store has lost it or it is of another version."""
+    """The record with this digest; None if the store has lost it or it has another version."""
     try:
         return ResultRecord.model_validate_json(store.get(digest).data)
     except (ObjectMissingError, ObjectDamagedError, ValidationError):
@@ -66,16 +64,15 @@ def read_record(*, digest: str, store: Store) -> ResultRecord | None:
 
 
 def object_url(*, digest: str, split: str) -> str:
-    """Where an artefact of an evaluation on this split is shown to those who may see it."""
+    """URL of an artefact of an evaluation on this split."""
     return reverse("hidden-object" if split == HIDDEN else "object", kwargs={"digest": digest})
 
 
 @require_safe
 def artefact(request: HttpRequest, digest: str) -> HttpResponse:
-    """One artefact: `GET /objects/<digest>`. It can never change, so browsers may keep it for ever.
+    """One immutable artefact: `GET /objects/<digest>`.
 
-    Records of gold plans are for operators only while these are withheld. Records of the hidden split are for everybody
-    once their data are public.
+    Withheld records of gold plans are for operators only. Records of the hidden split are public once their data are.
     """
     etag = f'"{digest}"'
     if settings.SPLIT == HIDDEN and is_gold_record(digest):
@@ -104,10 +101,10 @@ def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
 
 
 def _to_the_bucket(request: HttpRequest, *, store: DurableStore, digest: str) -> HttpResponse | None:
-    """Leads a browser that shows a public picture on a page to the bucket; None: this site serves what is asked for.
+    """Redirect a browser that loads a public picture of a page to the bucket; None: this site serves the artefact.
 
-    Programs are served here, since not all of them follow redirections. So is everything else that a browser opens:
-    this site's headers keep it from running anything.
+    Programs get a direct response, because not all of them follow redirects, and so do documents, because this site's
+    headers prevent scripts in them from running.
     """
     if not settings.STORE_ORIGIN or request.headers.get("Sec-Fetch-Dest") != "image":
         return None
@@ -119,7 +116,7 @@ def _to_the_bucket(request: HttpRequest, *, store: DurableStore, digest: str) ->
     if url is None:
         return None
     response = HttpResponseRedirect(url)
-    # Kept by this browser for less time than the address holds.
+    # Cached for less time than the URL is valid.
     response["Cache-Control"] = f"private, max-age={_PRESIGNED_SECONDS // 2}"
     response["Referrer-Policy"] = "no-referrer"
     patch_vary_headers(response, ["Sec-Fetch-Dest"])
@@ -136,23 +133,23 @@ def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpRe
 
 def _served(*, store: Store, digest: str) -> HttpResponse:
     try:
-        found = store.get(digest)
+        artefact = store.get(digest)
     except (ObjectMissingError, ObjectDamagedError) as error:
         raise Http404("There is no such artefact.") from error
-    response = HttpResponse(found.data, content_type=MediaType(found.media_type).value)
+    response = HttpResponse(artefact.data, content_type=MediaType(artefact.media_type).value)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = "inline"
-    # Whatever a text says, a browser that opens it runs nothing.
+    # Prevents scripts in the artefact from running.
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
 
 
 def shown_record(*, digest: str, store: Store, withheld: Withheld) -> bytes:
-    """A record as JSON: the stored bytes, or without what is withheld.
+    """A record as JSON: the stored bytes, or a copy without withheld fields.
 
     Raises:
         ObjectMissingError: the store has lost it.
-        ObjectDamagedError: the same.
+        ObjectDamagedError: the stored bytes are corrupt.
     """
     data = store.get(digest).data
     fields = withheld.without()

@@ -1,5 +1,5 @@
-"""Taking in what workers measured: records into the store, one slim row per task into the database, provenance and
-usage into the evaluation.
+"""Intake of workers' results: records into the store, one row per task into the database, provenance and usage into the
+evaluation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field, ValidationError
 from evaluator.core import canonical_json
 from evaluator.core.records import Outcome, PlannerCall, ResultRecord
 from evaluator.core.storable import keepable_text, unkeepable
-from evaluator.core.suites.base import Column
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import summary_of
 from evaluator.core.values import Artefact, MediaType
@@ -35,11 +34,11 @@ from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.platform.secret_keys import known_secrets
 
 _MOST_TOKENS = 2**31 - 1
-"""What the column holds."""
+"""Maximum of the database column."""
 
 
 class TaskUsage(Protocol):
-    """What one task took; None where it is not known. `TaskResult` is one."""
+    """Usage of one task, such as a `TaskResult`; None if unknown."""
 
     planning_seconds: float | None
     prompt_tokens: int | None
@@ -47,55 +46,47 @@ class TaskUsage(Protocol):
 
 
 def usage_fields(call: PlannerCall | None) -> dict[str, Any]:
-    """The fields of a task's row, from how its planner was asked; none are known if it was not."""
+    """The usage fields of a task's row; empty if its planner was not called."""
     if call is None:
         return {}
-    return {
-        "planning_seconds": call.seconds,
-        "prompt_tokens": _counted(call.prompt_tokens),
-        "completion_tokens": _counted(call.completion_tokens),
-    }
-
-
-def _counted(tokens: int | None) -> int | None:
-    """The number that a planner told, if it can be one: it is the planner's word, and must not cost a result."""
-    return tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None
+    # Planners report tokens; an impossible number must not cost a result.
+    prompt, completion = (
+        tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None
+        for tokens in (call.prompt_tokens, call.completion_tokens)
+    )
+    return {"planning_seconds": call.seconds, "prompt_tokens": prompt, "completion_tokens": completion}
 
 
 def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:
-    """Means per task, each over the tasks that it is known of: `{"seconds": {"mean", "tasks"}, "prompt_tokens": ...,
-    "completion_tokens": ...}`. What no task tells is left out."""
-    found = list(results)
-    means = {
-        "seconds": _mean([one.planning_seconds for one in found]),
-        "prompt_tokens": _mean([one.prompt_tokens for one in found]),
-        "completion_tokens": _mean([one.completion_tokens for one in found]),
+    """Means per task over the tasks with a value: `{"seconds": {"mean", "tasks"}, "prompt_tokens": ...,
+    "completion_tokens": ...}`, without fields that no task has."""
+    tasks = list(results)
+    values: dict[str, list[float | None]] = {
+        "seconds": [task.planning_seconds for task in tasks],
+        "prompt_tokens": [task.prompt_tokens for task in tasks],
+        "completion_tokens": [task.completion_tokens for task in tasks],
     }
-    return {name: mean for name, mean in means.items() if mean is not None}
-
-
-def _mean(values: Sequence[float | None]) -> dict[str, float] | None:
-    known = [value for value in values if value is not None]
-    return {"mean": sum(known) / len(known), "tasks": len(known)} if known else None
+    known = {name: [value for value in column if value is not None] for name, column in values.items()}
+    return {name: {"mean": sum(column) / len(column), "tasks": len(column)} for name, column in known.items() if column}
 
 
 _MOST_SECONDS = 10_000_000
 _LARGEST_RECORD = 8 * 1024 * 1024
-"""Bytes. Of an answer of 1 MiB and eight samples of a hundred steps each there are less than three million."""
+"""Bytes. An answer of 1 MiB and eight samples of a hundred steps each take less than three million."""
 _MOST_INDICATORS = 30
 _MOST_LABELS, _LONGEST_LABEL = 64, 80
 _MOST_STEPS = 1000
-"""More than any parser lets pass."""
+"""More than any parser accepts."""
 _SAME_SCORE = 1e-9
-"""Sums of the same numbers in another order lie closer."""
+"""Tolerance for sums of the same numbers in another order."""
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 
 taken_in: Hook[Sequence[ResultRecord]] = Hook()
-"""Called with the records that were new, at the end of the transaction that takes them in."""
+"""Called with the new records at the end of their transaction."""
 
 
 class _Step(BaseModel):
-    """What pages rely on of a plan's step."""
+    """The fields of a plan's step that pages use."""
 
     id: str
     tool: str
@@ -104,7 +95,7 @@ class _Step(BaseModel):
 
 
 class _Plan(BaseModel):
-    """What pages rely on of a plan."""
+    """The fields of a plan that pages use."""
 
     steps: Annotated[list[_Step], Field(max_length=_MOST_STEPS)]
     answers: Annotated[list[str], Field(max_length=_MOST_STEPS)]
@@ -112,7 +103,7 @@ class _Plan(BaseModel):
 
 
 class RecordsRefusedError(FieldErrors):
-    """Records that do not fit the attempt; nothing was changed. `problems` has a sentence for each, by task."""
+    """Invalid records; nothing was changed. `problems` has a sentence for each by task."""
 
     def __init__(self, problems: dict[str, str]) -> None:
         self.problems = problems
@@ -120,7 +111,7 @@ class RecordsRefusedError(FieldErrors):
 
 
 class ObjectsMissingError(ProblemError):
-    """Records name artefacts that the store does not have: they are to be sent first. Nothing was changed."""
+    """Records refer to artefacts that the store does not have and that must be sent first. Nothing was changed."""
 
     code = "objects_missing"
 
@@ -133,7 +124,7 @@ class ObjectsMissingError(ProblemError):
 
 
 def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None:
-    """Count the steps of records, but of own workers none: each name that they make up would be a metric for ever."""
+    """Count the steps of records unless they come from a self-hosted worker, which could make up names of metrics."""
     if not attempt.is_by_own_worker:
         taken_in.call(records)
 
@@ -141,34 +132,33 @@ def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None
 def take_in(
     *, attempt: Attempt, records: Sequence[ResultRecord], store: Store, credential: str = "", is_last: bool = False
 ) -> list[ResultRecord]:
-    """`deliver` for an attempt that came from `locked_attempt`, without counting the steps of the records that were
-    new: these are returned.
+    """Store the results of an attempt from `locked_attempt`, and return the new records. Does not count their steps.
 
     Args:
-        attempt: whose results they are.
+        attempt: of the results.
         records: the results.
         store: has their artefacts.
-        credential: the attempt's, which must be in no record.
-        is_last: whether the attempt ends with them, so that its deadline for progress means nothing any more, and what
-            ends it tells those who listen.
+        credential: of the attempt, to be removed from the records.
+        is_last: whether the attempt ends with them: then the caller announces them, and no deadline is extended.
 
     Raises:
-        RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
+        RecordsRefusedError: a record is not of this attempt's tasks or is inconsistent.
         ObjectsMissingError: an artefact is missing.
     """
     shard = attempt.shard
     evaluation = shard.evaluation
     url = evaluation.submission.planner.endpoint_url
     header = header_to_hide(evaluation.submission.planner)
-    # Its worker has done so, too; a model that reached the site's own secrets would tell them in a plan.
+    # The worker has redacted them, too, but a model that obtained the site's secrets could leak them in a plan.
     redactor = Redactor(secrets=[*known_secrets(), *seeds_to_hide(evaluation), credential])
     records = [without_secret(record=redactor.in_record(record), header=header) for record in records]
     records = [without_address(record=record, url=url) for record in records]
     _check(records=records, evaluation=evaluation, tasks=frozenset(shard.task_keys))
-    _refuse_missing_objects(records=records, store=store)
-    kept = store.put_all([_artefact(record) for record in records])
-    digests = dict(zip((record.task for record in records), kept, strict=True))
-    new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
+    if missing := store.lacking(sorted({artefact.digest for record in records for artefact in record.artefacts()})):
+        raise ObjectsMissingError(missing)
+    digests = store.put_all([_artefact(record) for record in records])
+    by_task = {record.task: digest for record, digest in zip(records, digests, strict=True)}
+    new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=by_task)
     if new and not is_last:
         deadlines.note_result(attempt)
         note_new_results(evaluation_id=evaluation.pk, records=new)
@@ -176,14 +166,14 @@ def take_in(
 
 
 def note_new_results(*, evaluation_id: UUID, records: Sequence[ResultRecord]) -> None:
-    """Give the evaluation its full time again, and tell those who listen about its new results."""
+    """Restart the evaluation's deadline, and announce its new results."""
     if records:
         note_progress(evaluation_id)
         announce(evaluation_id=evaluation_id, results=new_results(records))
 
 
 def new_results(records: Sequence[ResultRecord]) -> list[NewResult]:
-    """New results as events tell them."""
+    """Results for an event."""
     return [NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in records]
 
 
@@ -202,8 +192,8 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
         elif record.outcome not in _FROM_WORKERS:
             problems[record.task] = f"outcome {record.outcome} cannot come from a worker"
         elif measured != (record.score is not None):
-            wanted = "needs a score" if measured else "must not have a score"
-            problems[record.task] = f"outcome {record.outcome} {wanted}"
+            rule = "needs a score" if measured else "must not have a score"
+            problems[record.task] = f"outcome {record.outcome} {rule}"
         elif record.outcome is not Outcome.SCORED and record.reason is None:
             problems[record.task] = f"outcome {record.outcome} needs a reason"
         elif (
@@ -218,32 +208,28 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
 
 
 def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
-    """What no measurement gives, as a sentence: one such figure would outweigh all others in a mean."""
+    """The first impossible figure, as a sentence: it could outweigh all others in a mean."""
     further = [answer.score for sample in record.samples for answer in sample.further]
     for score in (record.score, *(sample.score for sample in record.samples), *further):
         if score is not None and not -1 <= score <= 1:
             return f"a score is {score}; scores are in [-1, 1]"
-    if problem := _problem_of_usage(record):
-        return problem
+    steps = [step.seconds for sample in record.samples for step in sample.steps]
+    for seconds in [*steps, record.planner.seconds if record.planner else 0.0]:
+        if not 0 <= seconds <= _MOST_SECONDS:
+            return f"something took {seconds} seconds; these are from 0 to {_MOST_SECONDS}"
     if record.outcome is not Outcome.SCORED:
         return ""
     marks = mark_columns(suite.columns)
-    wrong = [one.key for one in marks if not 0 <= record.indicators.get(one.key, -1) <= 1]
-    if wrong:
-        return f"a judged plan needs {', '.join(wrong)} in [0, 1]"
-    return _problem_of_indicators(record=record, columns=suite.columns)
-
-
-def _problem_of_indicators(*, record: ResultRecord, columns: Sequence[Column]) -> str:
-    """Which indicator no measurement gives, as a sentence."""
-    for column in columns:
+    if missing := [column.key for column in marks if not 0 <= record.indicators.get(column.key, -1) <= 1]:
+        return f"a judged plan needs {', '.join(missing)} in [0, 1]"
+    for column in suite.columns:
         value = record.indicators.get(column.key) if column.indicator else None
         if value is None:
             continue
         by_sample = indicators_of_samples(record).get(column.key, [])
         high = inf if column.high is None else column.high
-        if wrong := [one for one in (value, *by_sample) if not column.low <= one <= high]:
-            return f"its {column.key} is {wrong[0]}; it is from {column.low:g} to {high:g}"
+        if outside := [figure for figure in (value, *by_sample) if not column.low <= figure <= high]:
+            return f"its {column.key} is {outside[0]}; it is from {column.low:g} to {high:g}"
         if by_sample and abs(fsum(by_sample) / len(by_sample) - value) > _SAME_SCORE:
             return f"its {column.key} is {value}, which is not the mean of its samples"
         if column.undecided and value > 0 and record.indicators.get(column.undecided, 0.0) > 0:
@@ -252,8 +238,8 @@ def _problem_of_indicators(*, record: ResultRecord, columns: Sequence[Column]) -
 
 
 def _problem_of_samples(record: ResultRecord) -> str:
-    """Why the samples do not add up to the score, as a sentence: boards compute means and intervals from the samples,
-    and compare those with the same number."""
+    """Why the samples are inconsistent with the score, as a sentence: boards compute means and intervals from samples
+    and compare results with the same number of samples."""
     if record.outcome is not Outcome.SCORED:
         return ""
     if sorted(sample.index for sample in record.samples) != list(range(len(record.samples))):
@@ -266,13 +252,13 @@ def _problem_of_samples(record: ResultRecord) -> str:
 
 
 def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:
-    """What no evaluator makes, and the pages could not show, as a sentence."""
+    """The first field that no evaluator produces and that pages could not show, as a sentence."""
     if record.plan is not None:
         try:
             _Plan.model_validate(record.plan)
         except ValidationError as error:
             first = error.errors()[0]
-            return f"`plan` is no plan/1: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+            return f"`plan` is not a plan/1: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
     if len(record.indicators) > _MOST_INDICATORS or any(len(name) > 40 for name in record.indicators):
         return f"it has more than {_MOST_INDICATORS} indicators, or one with a name of more than 40 characters"
     if len(record.samples) > evaluation.samples:
@@ -282,26 +268,11 @@ def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:
     return ""
 
 
-def _problem_of_usage(record: ResultRecord) -> str:
-    """What nothing can take, as a sentence."""
-    steps = [step.seconds for sample in record.samples for step in sample.steps]
-    for seconds in [*steps, record.planner.seconds if record.planner else 0.0]:
-        if not 0 <= seconds <= _MOST_SECONDS:
-            return f"something took {seconds} seconds; these are from 0 to {_MOST_SECONDS}"
-    return ""
-
-
-def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:
-    digests = {artefact.digest for record in records for artefact in record.artefacts()}
-    if missing := store.lacking(sorted(digests)):
-        raise ObjectsMissingError(missing)
-
-
 def _artefact(record: ResultRecord) -> Artefact:
     try:
         data = canonical_json.dumps(record.model_dump(mode="json")).encode()
     except ValueError as error:
-        raise RecordsRefusedError({record.task: f"holds a number or text that cannot be kept ({error})"}) from error
+        raise RecordsRefusedError({record.task: f"holds a number or text that cannot be stored ({error})"}) from error
     if len(data) > _LARGEST_RECORD:
         raise RecordsRefusedError({record.task: f"has {len(data)} bytes; a record has at most {_LARGEST_RECORD}"})
     return Artefact(data=data, media_type=MediaType.TEXT)
@@ -334,8 +305,8 @@ SELECT key FROM new JOIN catalog_task task ON task.id = new.task_id
 def _insert(
     *, attempt: Attempt, evaluation: Evaluation, records: Sequence[ResultRecord], digests: dict[str, str]
 ) -> list[ResultRecord]:
-    """Insert the rows of tasks that have none, in this order, and return their records. The first result of a task
-    stays: a constraint of the table sees to that, whoever inserts meanwhile."""
+    """Insert rows for tasks without one, in this order, and return their records. A constraint of the table ensures
+    that the first result of a task is never replaced."""
     causes = find_causes_of(evaluation=evaluation, records=records)
     rows = [
         {
@@ -349,38 +320,41 @@ def _insert(
             "indicators": record.indicators,
             "sample_indicators": indicators_of_samples(record),
             "episodes": episodes_of(record),
-            "causes": found,
-            "seconds": _seconds(record),
+            "causes": findings,
+            "seconds": (record.planner.seconds if record.planner else 0.0)
+            + sum(step.seconds for sample in record.samples for step in sample.steps),
             **usage_fields(record.planner),
             "plan_summary": plan_summary(record),
             "record_digest": digests[record.task],
         }
-        for place, (record, found) in enumerate(zip(records, causes, strict=True))
+        for place, (record, findings) in enumerate(zip(records, causes, strict=True))
     ]
-    given: dict[str, Any] = {"evaluation": evaluation.pk, "attempt": attempt.pk, "suite": evaluation.suite_id}
+    parameters: dict[str, Any] = {
+        "evaluation": evaluation.pk, "attempt": attempt.pk, "suite": evaluation.suite_id, "rows": Jsonb(rows),
+    }  # fmt: skip
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, given | {"rows": Jsonb(rows)})
+        cursor.execute(_INSERT, parameters)
         new = {key for (key,) in cursor.fetchall()}
     return [record for record in records if record.task in new]
 
 
 def without_secret(*, record: ResultRecord, header: SecretHeader | None) -> ResultRecord:
-    """The record without the secret header of its planner, which its worker should have taken out already."""
+    """The record without the secret header of its planner, in case the worker has not removed it."""
     if header is None:
         return record
-    told = record.model_dump(mode="json")
-    hidden = header.taken_out_of_json(told)
-    return record if hidden == told else ResultRecord.model_validate(hidden)
+    original = record.model_dump(mode="json")
+    redacted = header.taken_out_of_json(original)
+    return record if redacted == original else ResultRecord.model_validate(redacted)
 
 
 def without_address(*, record: ResultRecord, url: str) -> ResultRecord:
-    """The record without the planner's address in its sentence: records are public, addresses are their owner's."""
+    """The record without the planner's address in its reason: records are public, addresses are not."""
     text = Redactor(addresses=[url]).without_addresses(record.reason_text)
     return record if text == record.reason_text else record.model_copy(update={"reason_text": text})
 
 
 def plan_summary(record: ResultRecord) -> str:
-    """Tool names of the parsed plan in order, for tables; cut at 400 characters."""
+    """Tool names of the parsed plan in order, for tables; truncated to 400 characters."""
     steps = record.plan.get("steps") if isinstance(record.plan, dict) else None
     listed = steps if isinstance(steps, list) else []
     names = [str(step.get("tool", "?")) for step in listed if isinstance(step, dict)]
@@ -389,26 +363,20 @@ def plan_summary(record: ResultRecord) -> str:
 
 
 def episodes_of(record: ResultRecord) -> dict[str, Any]:
-    """How the episodes of a record went, for its row; empty where it has none."""
-    found = summary_of(record.transcripts)
-    if found is None:
+    """The summary of a record's episodes for its row; empty without episodes."""
+    summary = summary_of(record.transcripts)
+    if summary is None:
         return {}
-    cleaned = [one.model_copy(update={"tool": keepable_text(one.tool)}) for one in found.problems]
-    return found.model_copy(update={"problems": cleaned, "labels": _labels(record)}).model_dump(mode="json")
-
-
-def _labels(record: ResultRecord) -> dict[str, list[str]]:
+    problems = [problem.model_copy(update={"tool": keepable_text(problem.tool)}) for problem in summary.problems]
     try:
-        made = suite_of(record.suite).labels
+        labels_of = suite_of(record.suite).labels
     except LookupError:
-        return {}
-    found = {} if made is None else made(record)
-    return {name: [keepable_text(value)[:_LONGEST_LABEL] for value in found[name][:_MOST_LABELS]] for name in found}
-
-
-def _seconds(record: ResultRecord) -> float:
-    planning = record.planner.seconds if record.planner else 0.0
-    return planning + sum(step.seconds for sample in record.samples for step in sample.steps)
+        labels_of = None
+    labels = {
+        name: [keepable_text(value)[:_LONGEST_LABEL] for value in values[:_MOST_LABELS]]
+        for name, values in (labels_of(record) if labels_of else {}).items()
+    }
+    return summary.model_copy(update={"problems": problems, "labels": labels}).model_dump(mode="json")
 
 
 _LARGEST = 20_000
@@ -416,27 +384,27 @@ _MOST_WORKERS = 50
 
 
 def arbiter_of(evaluation_id: str) -> str:
-    """Name and revision of the arbiter that settled undecided pairs of an evaluation; empty if there was none."""
-    found = Evaluation.runs.filter(pk=evaluation_id).values_list("provenance", flat=True).first() or {}
-    for worker in found.get("workers", ()):
-        told = worker.get("arbiter") if isinstance(worker, dict) else None
-        if isinstance(told, dict) and told.get("name"):
-            return arbiter_words(told)
+    """Name and revision of the arbiter that settled undecided pairs of an evaluation; empty without one."""
+    provenance = Evaluation.runs.filter(pk=evaluation_id).values_list("provenance", flat=True).first() or {}
+    for worker in provenance.get("workers", ()):
+        arbiter = worker.get("arbiter") if isinstance(worker, dict) else None
+        if isinstance(arbiter, dict) and arbiter.get("name"):
+            return arbiter_words(arbiter)
     return ""
 
 
 def arbiter_words(identity: Mapping[str, Any]) -> str:
-    """An arbiter as pages name it: with its commit, the digest of its weights, or the version of its prompt."""
+    """The name of an arbiter with its commit, the digest of its weights, or the version of its prompt."""
     pinned = identity.get("revision") or identity.get("weights")
     detail = str(pinned)[:12] if pinned else str(identity.get("prompt") or "")
     return f"{identity.get('name', 'an arbiter')}{f' ({detail})' if detail else ''}"
 
 
 def note_worker_of(*, evaluation: Evaluation, provenance: dict[str, Any]) -> None:
-    """Add what a worker says of itself (code, packages, device) to its evaluation, which is locked, once for all equal
-    workers.
+    """Add a worker's code, packages and device to its locked evaluation, unless an equal worker is already there.
 
-    A record that is too large or cannot be kept, or one of too many, is left out: provenance must not stop a result.
+    Provenance that is too large, cannot be stored, or exceeds the maximum number of workers is dropped, because it must
+    not cost a result.
     """
     if not provenance or unkeepable(provenance) or len(canonical_json.dumps(provenance)) > _LARGEST:
         return

@@ -1,15 +1,14 @@
-"""The tasks of an evaluation with their results, and what they are filtered, searched and sorted by. A suite never
-changes: its tasks are read once per process.
+"""The tasks of an evaluation with their results, and their filters, search and sort orders.
 
-What every suite has is declared here; all else comes from the suite's facets and from the marks of its results. One
-cause of faults has sentences that differ only in quotes, numbers and names of tools.
+Facets of all suites are declared here; others come from the suite and from the marks of its results. Suites never
+change, so their tasks are read once per process. Faults have the same cause if their sentences differ only in quotes,
+numbers and names of tools.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -37,11 +36,11 @@ _VARIES = re.compile(r'"[^"]*"|“[^”]*”|\'[^\']*\'|\b[0-9a-f]{12,}\b|\b\d+(
 PENDING = "pending"
 YES_NO = {True: "yes", False: "no"}
 FIRST, INDICATORS = "first", "indicators"
-"""Parts of the form; all other facets are in the part that can be folded away."""
+"""Sections of the form; all other facets are in the section that can be collapsed."""
 
 
 class TaskRow(NamedTuple):
-    """One task of an evaluation with its slim result."""
+    """One task of an evaluation with its result."""
 
     key: str
     position: int
@@ -49,7 +48,7 @@ class TaskRow(NamedTuple):
     structure: str
     metric: str
     outcome: str = PENDING
-    """The result's outcome, or `pending` where there is no result yet."""
+    """The result's outcome, or `pending` without a result."""
     reason: str = ""
     reason_text: str = ""
     score: float | None = None
@@ -60,30 +59,30 @@ class TaskRow(NamedTuple):
     plan_is_withheld: bool = False
     """Whether the plan's summary is empty because readers may not see the plan."""
     tools: tuple[str, ...] = ()
-    """Tools of the plan, each once."""
+    """Tools of the plan without duplicates."""
     ended: datetime | None = None
     cause: str = ""
     """Key of the cause of a fault (`breakdowns.py`)."""
     why: tuple[str, ...] = ()
-    """Causes why it is below the gold score, each once (`causes.py`); `NOT_FOUND` alone where they are not known."""
+    """Causes of a score below the gold score (`causes.py`); only `NOT_FOUND` if they are not known."""
     marks: tuple[Mark, ...] = ()
-    """Its indicators as the board counts them: the worst of each for a planner's fault."""
+    """Its indicators as counted by the board: the worst ones for a planner's fault."""
     facets: Mapping[str, tuple[str, ...]] = {}
     """Values by the names of the suite's facets; facets without a value are absent."""
     attributes: Mapping[str, tuple[str, ...]] = {}
     """The same before `grouped`."""
     pk: int = 0
     episodes: EpisodeSummary | None = None
-    """Of suites in turns, how its episodes went; None if that is not known or withheld."""
+    """Its episodes, for suites in turns; None if unknown or withheld."""
 
     @property
     def was_left_out(self) -> bool:
-        """Whether it did not run although it could have."""
+        """Whether it could have run but did not."""
         return never_ran(outcome=self.outcome, reason=self.reason)
 
     @property
     def badge(self) -> str:
-        """How the outcome is shown. It does not reveal whether a withheld plan is empty."""
+        """The badge of the outcome. It does not reveal whether a withheld plan is empty."""
         if self.plan_is_withheld:
             return self.outcome
         return badge_of(outcome=self.outcome, plan_summary=self.plan_summary)
@@ -94,7 +93,7 @@ class Tasks(NamedTuple):
 
     index: Index[TaskRow]  # type: ignore[assignment]  # hides tuple.index, which nothing calls
     texts: tuple[str, ...]
-    """Text that a search looks through, by row."""
+    """Searchable text of each row."""
 
     @property
     def rows(self) -> tuple[TaskRow, ...]:
@@ -103,7 +102,7 @@ class Tasks(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The rows that the filters leave, and the filters as they can be shown."""
+    """The selected rows, and the filters to show."""
 
     rows: tuple[TaskRow, ...]
     filters: tuple[Filter, ...]
@@ -112,7 +111,7 @@ class Selection(NamedTuple):
 
 
 def words_of(facet: declared.Facet) -> Callable[[str], str]:
-    """How the values of a suite's facet are named to people."""
+    """The function that gives the labels of a facet's values."""
     if facet.verbatim or facet is declared.MODALITY or facet.name == declared.MODALITY.name:
         return str
     if facet.unit:
@@ -121,7 +120,7 @@ def words_of(facet: declared.Facet) -> Callable[[str], str]:
 
 
 def place_of(facet: declared.Facet) -> Callable[[str], int] | None:
-    """The place of a value in the order that the suite gives its facet; None where it gives none."""
+    """The sort key of a facet's values; None if the suite declares no order."""
     if facet.unit:
         return lambda value: int(value) if value.isdecimal() else 0
     if facet.order:
@@ -138,14 +137,14 @@ def raw_values(*, facet: declared.Facet, attributes: Mapping[str, Any]) -> tuple
 
 
 def grouped(*, facet: declared.Facet, values: Iterable[str]) -> tuple[str, ...]:
-    """Values, with one value in place of all that name several things."""
+    """Values, with the facet's `several` in place of lists."""
     if not facet.several:
         return tuple(values)
     return tuple(dict.fromkeys(facet.several if "," in value else value for value in values))
 
 
 def values_of(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
-    """Reads the values of a suite's facet."""
+    """The function that gives a row's values of a suite's facet."""
     return lambda row: row.facets.get(name, ())
 
 
@@ -155,7 +154,7 @@ def task_facet(facet: declared.Facet) -> Facet[TaskRow]:
     return Facet(facet.name, facet.label, values_of(facet.name), words_of(facet), sort_key=sort_key)
 
 
-def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+def _field(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
     def values(row: TaskRow) -> tuple[str, ...]:
         value = getattr(row, name)
         return (value,) if value else ()
@@ -163,50 +162,49 @@ def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
     return values
 
 
-def _mark(row: TaskRow, *, name: str) -> tuple[str, ...]:
-    return tuple(mark.shown for mark in row.marks if mark.name == name)
-
-
 def _mark_facet(*, name: str, label: str, words: Mapping[str, str]) -> Facet[TaskRow]:
+    def values(row: TaskRow) -> tuple[str, ...]:
+        return tuple(mark.shown for mark in row.marks if mark.name == name)
+
     def as_words(value: str) -> str:
         return f"{value}: {words[value]}" if value in words else value
 
-    return Facet(name, label, partial(_mark, name=name), as_words, sort_key=str, section=INDICATORS)
+    return Facet(name, label, values, as_words, sort_key=str, section=INDICATORS)
 
 
 def stops_of(row: TaskRow) -> tuple[str, ...]:
-    """Why its episodes ended, each reason once."""
+    """The reasons why its episodes ended, without duplicates."""
     ends = () if row.episodes is None else row.episodes.ends
     return tuple(dict.fromkeys(end.stop.value for end in ends))
 
 
 def problems_of(row: TaskRow) -> tuple[str, ...]:
-    """The problems that its actions had, each once."""
-    found = () if row.episodes is None else row.episodes.problems
-    return tuple(dict.fromkeys(one.problem for one in found))
+    """The problems of its actions, without duplicates."""
+    problems = () if row.episodes is None else row.episodes.problems
+    return tuple(dict.fromkeys(count.problem for count in problems))
 
 
 def tool_problems_of(row: TaskRow) -> tuple[str, ...]:
-    """The same by tool, as `tool_problem` writes them."""
-    found = () if row.episodes is None else row.episodes.problems
-    return tuple(tool_problem(tool=one.tool, problem=one.problem) for one in found)
+    """The problems of its actions by tool."""
+    problems = () if row.episodes is None else row.episodes.problems
+    return tuple(tool_problem(tool=count.tool, problem=count.problem) for count in problems)
 
 
 def tool_problem(*, tool: str, problem: str) -> str:
-    """The value of the filter `tool_problem`: `Calculator: bad arguments`, or the problem alone where no tool of the
-    suite was named."""
+    """The value of the filter `tool_problem`: `Calculator: bad arguments`, or the problem alone if the action named no
+    tool of the suite."""
     words = problem.replace("_", " ")
     return f"{tool}: {words}" if tool else in_words(problem)
 
 
 _OUTCOME: Facet[TaskRow] = Facet(
-    "outcome", "Outcome", _one("outcome"), lambda value: OUTCOMES.get(value, value), section=FIRST
+    "outcome", "Outcome", _field("outcome"), lambda value: OUTCOMES.get(value, value), section=FIRST
 )
-_REASON: Facet[TaskRow] = Facet("reason", "Reason", _one("reason"), section=FIRST)
-_METRIC: Facet[TaskRow] = Facet("metric", "Metric", _one("metric"), str)
+_REASON: Facet[TaskRow] = Facet("reason", "Reason", _field("reason"), section=FIRST)
+_METRIC: Facet[TaskRow] = Facet("metric", "Metric", _field("metric"), str)
 _TOOL: Facet[TaskRow] = Facet("tool", "Step used", lambda row: row.tools, str, sort_key=str)
 _CAUSE: Facet[TaskRow] = Facet(
-    "cause", "Cause", _one("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
+    "cause", "Cause", _field("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
 )
 _WHY: Facet[TaskRow] = Facet("why", WHY, lambda row: row.why, words_of_cause, sort_key=place_of_cause)
 _STOP: Facet[TaskRow] = Facet("stop", "Why the episode ended", stops_of)
@@ -223,7 +221,7 @@ SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
 
 
 def facets_of(*, suite: declared.Facets, rows: Iterable[TaskRow]) -> tuple[Facet[TaskRow], ...]:
-    """What rows can be filtered by: every suite's facets, this suite's, and the indicators that these rows have."""
+    """The filters of rows: the facets of all suites, those of this suite, and the indicators of these rows."""
     words: dict[str, dict[str, str]] = {}
     labels: dict[str, str] = {}
     for row in rows:
@@ -251,14 +249,14 @@ def _searched_text(*, row: TaskRow, facets: Sequence[str]) -> str:
 
 
 def select(*, tasks: Tasks, parameters: Mapping[str, str]) -> Selection:
-    """Apply the filters that `parameters` (the query string) asks for. Empty and unknown parameters do not count."""
+    """Apply the filters of a query string. Empty and unknown parameters are ignored."""
     chosen = chosen_of(parameters=parameters, facets=tasks.index.facets)
     search = parameters.get("q", "").strip()
     within = _searched(tasks=tasks, search=search) if search else None
-    found = select_rows(indexed=tasks.index, chosen=chosen, within=within)
+    selection = select_rows(indexed=tasks.index, chosen=chosen, within=within)
     return Selection(
-        rows=tuple(sort_tasks(rows=found.rows, sort=parameters.get("sort", ""))),
-        filters=found.filters,
+        rows=tuple(sort_tasks(rows=selection.rows, sort=parameters.get("sort", ""))),
+        filters=selection.filters,
         search=search,
         is_filtered=bool(chosen or search),
     )
@@ -277,20 +275,20 @@ def kept_query(*, parameters: Mapping[str, str], suite: declared.Facets, marks: 
 
 
 def sort_tasks(*, rows: Iterable[TaskRow], sort: str) -> list[TaskRow]:
-    """Rows by a key of `SORTS`, with `-` in front for descending; ties in the suite's order, missing values last."""
+    """Sort rows by a key of `SORTS`, descending with the prefix `-`; ties in the suite's order, missing values last."""
     key, descending = read_sort(sort)
     ordered = sorted(rows, key=lambda row: row.position)
     return sort_by(rows=ordered, key=SORTS.get(key, SORTS["task"]), descending=descending)
 
 
 def read_sort(text: str) -> Sort:
-    """What tasks are sorted by; no key, if nothing is asked for and they are in the suite's order."""
+    """Parse a sort order; an empty key means the suite's order."""
     return Sort.read(text, known=SORTS, default="")
 
 
 def _searched(*, tasks: Tasks, search: str) -> int:
-    """The rows in which every word of the search occurs, in the request, the plan, the reason or a searched facet;
-    `#12` is the task with the key 12."""
+    """The rows that contain every word of the search in the request, the plan, the reason or a searched facet; `#12`
+    finds the task with the key 12."""
     if search.startswith("#"):
         return tasks.index.at([place for place, row in enumerate(tasks.rows) if row.key == search[1:]])
     words = search.casefold().split()
@@ -300,11 +298,11 @@ def _searched(*, tasks: Tasks, search: str) -> int:
 NOTHING_GIVEN = "words only"
 _ARROW = " → "
 _CUT = "…"
-_SUITES_KEPT = 8
+_CACHED_SUITES = 8
 
 
 class Result(NamedTuple):
-    """The columns of `TaskResult` that a row takes."""
+    """The columns of `TaskResult` that a row needs."""
 
     outcome: str
     reason: str
@@ -319,17 +317,18 @@ class Result(NamedTuple):
     updated: datetime
 
 
-_facts: SharedCache[tuple[int, str, tuple[str, ...]], tuple[TaskRow, ...]] = SharedCache(maxsize=_SUITES_KEPT)
+_facts: SharedCache[tuple[int, str, tuple[str, ...]], tuple[TaskRow, ...]] = SharedCache(maxsize=_CACHED_SUITES)
 
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
-    """Every task of the suite, or those that a verification or a member runs, with its result if there is one."""
+    """All tasks of the suite, or those of a verification or a member, with their results, if any."""
     rows = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
-    # Cached for all readers: without what only operators may see.
+    # Cached for all readers, so without parts that only operators may see.
     withheld = withheld_from(reader=None, evaluation=evaluation)
     results = {task: Result(*values) for task, *values in rows}
     if withheld.plan:
-        results = {task: one._replace(plan_summary="", reason_text="", episodes={}) for task, one in results.items()}
+        empty: dict[str, Any] = {"plan_summary": "", "reason_text": "", "episodes": {}}
+        results = {task: result._replace(**empty) for task, result in results.items()}
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
     if withheld.plan:
         tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)
@@ -341,10 +340,10 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
 
 
 def facts_of(suite: Suite, *, shows_gold: bool = True) -> tuple[TaskRow, ...]:
-    """The tasks of a suite in their order, without results; read from the database once per process.
+    """The tasks of a suite in order, without results; read from the database once per process.
 
     Args:
-        shows_gold: False: without facets that follow from gold plans.
+        shows_gold: whether to include facets that follow from gold plans.
     """
     facets = [facet for facet in suite.facets.filters if shows_gold or not facet.tells_gold]
     key = suite.pk, suite.digest, tuple(facet.name for facet in facets)
@@ -352,31 +351,31 @@ def facts_of(suite: Suite, *, shows_gold: bool = True) -> tuple[TaskRow, ...]:
 
 
 def sample_of(evaluation_id: UUID) -> frozenset[str]:
-    """The keys of the tasks that an evaluation's shards hold."""
+    """The keys of the tasks in an evaluation's shards."""
     shards = Shard.objects.filter(evaluation=evaluation_id).values_list("task_keys", flat=True)
     return frozenset(key for keys in shards for key in keys)
 
 
 def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
-    """The tasks that an evaluation is about: a verification runs a sample of the suite's, and so may a member."""
+    """The tasks of an evaluation: all of the suite, or the sample of a verification or a member."""
     tasks = Task.objects.filter(suite=evaluation.suite_id)
     return tasks if evaluation.is_submitted else tasks.filter(key__in=sample_of(evaluation.pk))
 
 
 def tools_of(plan_summary: str) -> tuple[str, ...]:
-    """The tools of a plan's summary, each once, without one that was cut off at its end."""
+    """The tools of a plan's summary without duplicates, and without a truncated last name."""
     names = [name for name in plan_summary.split(_ARROW) if name and not name.endswith(_CUT)]
     return tuple(dict.fromkeys(names))
 
 
 def modality_of(task: LibraryTask) -> str:
-    """What a request gives and, where that is one thing, what it expects: `image, text → text`."""
+    """The types of a request's resources and of its answer, if there is a single one: `image, text → text`."""
     given = ", ".join(sorted({str(kind) for kind in task.resources.values()})) or NOTHING_GIVEN
     return given if task.expects is None else f"{given}{_ARROW}{task.expects}"
 
 
 def modalities(*, slug: str, digest: str) -> dict[str, str]:
-    """The modality of each task of a suite; empty where this release does not know the suite, or knows it otherwise."""
+    """The modality of each task of a suite; empty if this release does not have this version of the suite."""
     try:
         suite = suite_of(slug)
     except LookupError:
@@ -388,18 +387,18 @@ def _read(*, suite: Suite, facets: Sequence[declared.Facet]) -> tuple[TaskRow, .
     columns = "pk", "key", "position", "text", "structure", "metric"
     tasks = Task.objects.filter(suite=suite.pk).order_by("position").values_list("attributes", *columns)
     known = modalities(slug=suite.slug, digest=suite.digest)
-    found = []
+    rows = []
     for attributes, *values in tasks:
         row = TaskRow(**dict(zip(columns, values, strict=True)))
         facts = {**attributes, "structure": row.structure, "modality": known.get(row.key, "")}
-        raw = [(facet, raw_values(facet=facet, attributes=facts)) for facet in facets]
-        found.append(
+        raw = [(facet, facet_values) for facet in facets if (facet_values := raw_values(facet=facet, attributes=facts))]
+        rows.append(
             row._replace(
-                attributes={facet.name: some for facet, some in raw if some},
-                facets={facet.name: grouped(facet=facet, values=some) for facet, some in raw if some},
+                attributes={facet.name: facet_values for facet, facet_values in raw},
+                facets={facet.name: grouped(facet=facet, values=facet_values) for facet, facet_values in raw},
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> TaskRow:
@@ -420,7 +419,7 @@ def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> 
         ended=result.updated,
         cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
         episodes=episodes,
-        why=why(kept=result.causes, outcome=result.outcome),
+        why=why(stored=result.causes, outcome=result.outcome),
         marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
     )
 
@@ -433,5 +432,5 @@ def cause_key(*, outcome: str, reason: str, text: str) -> str:
 
 
 def pattern(text: str) -> str:
-    """A sentence without quotes and numbers, which differ between tasks."""
+    """A sentence without the quotes and numbers that differ between tasks."""
     return _VARIES.sub("…", text[:_LONGEST_PATTERN])

@@ -1,4 +1,4 @@
-"""The results of tasks in the form in which they are summed up and compared."""
+"""The results of tasks in the form used for aggregation and comparison."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
 
 def task_score(result: TaskResult) -> TaskScore:
-    """What a board needs of a row; its task is read with it."""
+    """The scores of a row that was read with its task."""
     return TaskScore(
         task=result.task.key,
         metric=result.task.metric,
@@ -47,8 +47,8 @@ def task_score(result: TaskResult) -> TaskScore:
 def packed_scores(
     *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]]
 ) -> dict[UUID, dict[int, TaskScore]]:
-    """The results of each evaluation by the task's primary key, in one query. It gives all results of an evaluation as
-    one JSON text: reading thousands of small ones takes five times as long.
+    """The results of each evaluation by the task's primary key, in one query. It returns the results of an evaluation
+    as a single JSON text, because thousands of small values take five times as long.
 
     Args:
         evaluations: of one suite.
@@ -63,7 +63,7 @@ def packed_scores(
 def packed_scores_and_causes(
     *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]]
 ) -> dict[UUID, tuple[dict[int, TaskScore], dict[int, tuple[str, ...] | None]]]:
-    """The same with the causes of each task that ran, in one query too: None where they are not found yet."""
+    """The same with the causes of each task that ran, also in one query: None if they are not known yet."""
     return {
         evaluation: (
             {row[0]: _score(row, tasks=tasks) for row in rows},
@@ -77,7 +77,7 @@ _COLUMNS = "task_id", "outcome", "score", "indicators", "sample_scores", "sample
 
 
 def _each(evaluations: Sequence[UUID], *, columns: Sequence[Combinable]) -> Iterator[tuple[UUID, list[list[Any]]]]:
-    """These columns of the results of each evaluation, also of those without any."""
+    """These columns of the results of each evaluation, including evaluations without results."""
     packed = dict(_packed(_results(evaluations), columns=columns))
     for evaluation in evaluations:
         yield evaluation, packed.get(evaluation, [])
@@ -100,19 +100,19 @@ def _score(row: Sequence[Any], *, tasks: Mapping[int, tuple[str, str]]) -> TaskS
 def packed_values(
     *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]], indicator: str
 ) -> dict[UUID, dict[int, TaskScore]]:
-    """The same without samples and with at most one indicator, a third of the time and memory.
+    """The same without samples and with at most one indicator, in a third of the time and memory.
 
     Args:
         evaluations: of one suite.
         tasks: key and metric of each of its tasks, by primary key.
-        indicator: its key; empty: none.
+        indicator: key of the indicator, if any.
     """
     value = KeyTransform(indicator, "indicators") if indicator else Value(None, output_field=FloatField())
     results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in evaluations}
     for evaluation, rows in _packed(_results(evaluations), columns=[F("task_id"), F("outcome"), F("score"), value]):
         results[evaluation] = {
-            task: TaskScore(*tasks[task], _OUTCOMES[outcome], score, {} if found is None else {indicator: found})
-            for task, outcome, score, found in rows
+            task: TaskScore(*tasks[task], _OUTCOMES[outcome], score, {} if number is None else {indicator: number})
+            for task, outcome, score, number in rows
         }
     return results
 
@@ -132,7 +132,7 @@ def _packed(rows: QuerySet[TaskResult], *, columns: Sequence[Combinable]) -> Ite
 
 
 def cause_codes() -> Func:
-    """The causes of a row as a JSON list; null where they are not found yet."""
+    """The causes of a row as a JSON list; null if they are not known yet."""
     return Func(
         F("causes"),
         Value("$[*].cause"),
@@ -143,14 +143,14 @@ def cause_codes() -> Func:
 
 
 def causes_version(evaluations: Sequence[UUID]) -> tuple[int, int | None]:
-    """Changes when causes of evaluations do, which may be long after their end: their number, and a sum of hashes."""
-    found = TaskResult.objects.filter(evaluation__in=evaluations).aggregate(count=_CAUSES, sum=_HASHES)
-    return found["count"], found["sum"]
+    """Number and sum of hashes of the causes of evaluations, which may change long after their end."""
+    version = TaskResult.objects.filter(evaluation__in=evaluations).aggregate(count=_CAUSES, sum=_HASHES)
+    return version["count"], version["sum"]
 
 
 def with_results_version(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """The same with `results_version` of each, in the query that reads them: what `causes_version` says, and what
-    changes with every result. None without results."""
+    """Annotate evaluations with `results_version`, which changes with every result and with `causes_version`. None
+    without results."""
     own = TaskResult.objects.filter(evaluation=OuterRef("pk")).order_by().values("evaluation")
     parts = _CAUSES, _HASHES, Count("pk"), _CHANGES
     packed = Func(*parts, function="jsonb_build_array", output_field=JSONField())

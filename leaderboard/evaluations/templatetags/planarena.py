@@ -1,4 +1,4 @@
-"""What every page needs to show numbers, intervals and outcomes in one way."""
+"""Tags and filters for numbers, intervals and outcomes on all pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -59,31 +59,31 @@ class Segment(NamedTuple):
 
 @register.filter
 def kind_note(kind: str) -> str:
-    """What pages add about planners of a kind; empty: nothing."""
+    """The note about a kind of planner, perhaps empty."""
     return KINDS[kind].note
 
 
 @register.filter
 def visibility_words(submission: Submission) -> str:
-    """How a submission that is not public is marked for those who see it."""
+    """The label of a submission that is not public."""
     return words_of(submission)
 
 
 @register.filter
 def undecided_words(value: Mapping[str, Any] | None) -> str:
-    """What is undecided in a metric's value; empty if nothing is."""
+    """The undecided share of a metric's value in words; empty if all is decided."""
     return undecided.undecided_words(value or {})
 
 
 @register.filter
 def undecided_notes(value: Mapping[str, Any] | None) -> list[str]:
-    """The same, each note by itself."""
+    """The same as a list of notes."""
     return undecided.undecided_notes(value or {})
 
 
 @register.filter
 def seconds(value: float | None) -> str:
-    """A duration, with as many digits as mean something."""
+    """A duration with its significant digits."""
     if value is None:
         return "—"
     if value < 0.0005:
@@ -107,24 +107,23 @@ def outcome_label(outcome: str) -> str:
 
 @register.filter
 def outcome_meaning(outcome: str) -> str:
-    """What an outcome means, as a sentence."""
+    """The meaning of an outcome, as a sentence."""
     return OUTCOME_MEANINGS.get(outcome, "")
 
 
 @register.simple_tag(takes_context=True)
 def filter_link(context: template.Context, name: str, value: str | None = None) -> str:
-    """The page's own query string with one filter set, or taken away; it leads to the first page of what is left."""
-    given = context["request"].GET
-    kept = [(other, text) for other, texts in given.lists() for text in texts if other not in {"page", name}]
-    return written([*kept, *([] if value is None else [(name, value)])]) or "?"
+    """The page's query string with one filter set, or removed for None, without the page number."""
+    query = context["request"].GET.lists()
+    others = [(other, text) for other, texts in query for text in texts if other not in {"page", name}]
+    return written([*others, *([] if value is None else [(name, value)])]) or "?"
 
 
 @register.simple_tag
 def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), baseline: float | None = None) -> str:
-    """The 95 % interval of a metric as a bar that begins and ends at `scale`, with the range of undecided tasks and the
-    board's baseline.
+    """The 95 % interval of a metric as a bar on a scale, with the range of undecided tasks and the board's baseline.
 
-    Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
+    Not an inclusion tag, which takes ten times as long: a page of a board has hundreds of intervals.
     """
     ends = interval_ends(value)
     band = ""
@@ -142,10 +141,10 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), 
 
 @register.simple_tag
 def interval_text(value: Mapping[str, Any], label: str = "") -> str:
-    """The ends of a metric's 95 % interval; where there is none, a dash or "no" and the label, with the reason.
+    """The ends of a metric's 95 % interval; without one, a dash or "no" and the label, with the reason.
 
     Args:
-        label: what stands before it in sight; else only those who hear the page are told what it is.
+        label: visible prefix; if empty, a label for screen readers only.
     """
     ends = interval_ends(value)
     if ends is not None:
@@ -157,14 +156,14 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
 
 @register.simple_tag
 def interval_words(value: Mapping[str, Any] | None) -> str:
-    """The same as words that go on after a metric's name, for texts without markup."""
+    """The interval as plain text to follow a metric's name."""
     words = figures.interval_words(value)
     return f", {words}" if words else ""
 
 
 @register.inclusion_tag("components/stackbar.html")
 def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
-    """How many tasks that can run ended how, as one bar."""
+    """The outcomes of tasks as a stacked bar, without tasks that cannot run."""
     counted = {name: outcomes.get(name, 0) for name in OUTCOMES if name != "not_run"}
     total = sum(counted.values())
     segments, x = [], 0.0
@@ -179,13 +178,13 @@ def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
 
 @register.inclusion_tag("evaluations/compare/difference_bar.html")
 def difference_bar(bar: Bar) -> dict[str, Any]:
-    """A difference with its interval; no difference lies in the middle."""
+    """A difference with its interval; zero is in the middle."""
     return {"bar": bar, "width": COMPARISON_WIDTH, "middle": COMPARISON_WIDTH / 2}
 
 
 @register.inclusion_tag("evaluations/compare/outcome_bar.html")
 def outcome_bar(parts: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """Shares of tasks won, equal and lost."""
+    """Shares of won, equal and lost tasks."""
     return {"parts": parts, "width": COMPARISON_WIDTH}
 
 

@@ -1,5 +1,5 @@
-"""Lines with dots as coordinates for SVG (`components/line_plot.html`), and success by turn as one. No database. A
-table beside each has the same figures.
+"""Line plots as coordinates for SVG (`components/line_plot.html`), and the plot of success by turn. A table beside each
+plot has the same figures.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Tick(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A mark of a value, with its words for screen readers and tooltips."""
+    """A data point with its text for screen readers and tooltips."""
 
     x: str
     y: str
@@ -26,7 +26,7 @@ class Dot(NamedTuple):
 
 
 class LinePlot(NamedTuple):
-    """Shares to the right and upwards, from 0 to 1."""
+    """A plot whose axes are shares from 0 to 1."""
 
     key: str
     title: str
@@ -39,7 +39,7 @@ class LinePlot(NamedTuple):
     """Path through the values."""
     dots: tuple[Dot, ...]
     reference: str = ""
-    """Path that the values are read against; empty: none."""
+    """Path of the reference line; empty without one."""
     reference_words: str = ""
     width: int = WIDTH
     height: int = HEIGHT
@@ -48,16 +48,16 @@ class LinePlot(NamedTuple):
     bottom: int = HEIGHT - BOTTOM
     middle: int = (LEFT + WIDTH - RIGHT) // 2
     center: int = (TOP + HEIGHT - BOTTOM) // 2
-    """Of the axis upwards."""
+    """Middle of the y axis."""
 
 
 def across(share: float) -> str:
-    """The place of a share of the width."""
+    """The x coordinate of a share."""
     return f"{LEFT + (WIDTH - RIGHT - LEFT) * share:.1f}"
 
 
 def up(share: float) -> str:
-    """The place of a share of the height; y grows downwards. What is outside of [0, 1] is at its end."""
+    """The y coordinate of a share, clamped to [0, 1]; y grows downwards."""
     return f"{HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * min(max(share, 0.0), 1.0):.1f}"
 
 
@@ -65,11 +65,10 @@ _MOST_TICKS = 10
 
 
 def turn_plot(lines: EpisodeLines, *, is_share: bool) -> LinePlot | None:
-    """Turns to the right, the mean score of the episodes that had ended by then upwards; None where no episode
-    has a second turn: one point is no line.
+    """Plot the mean score of the episodes that ended by each turn; None if no episode has a second turn.
 
     Args:
-        is_share: whether a task is either solved or not, so that its mean score is the share that is solved.
+        is_share: whether a task is either solved or not, so that the mean score is the share of solved tasks.
     """
     last = max((line.turn for line in lines.turns), default=0)
     if last < 2:
@@ -77,6 +76,7 @@ def turn_plot(lines: EpisodeLines, *, is_share: bool) -> LinePlot | None:
     placed = [(across(line.turn / last), up(line.until_now)) for line in lines.turns]
     subject = "Tasks solved" if is_share else "Mean score"
     final = lines.turns[-1].until_now
+    step = next(step for step in (1, 2, 5, 10, 20) if last / step <= _MOST_TICKS)
     return LinePlot(
         key="turns",
         title=f"{subject} by turn",
@@ -86,21 +86,11 @@ def turn_plot(lines: EpisodeLines, *, is_share: bool) -> LinePlot | None:
         else f"Mean score over all {lines.tasks} tasks, with 0 where the episode ended later: at last {final:.3f}.",
         x_label="Turns of the episode",
         y_label="Share of tasks solved" if is_share else "Mean score",
-        x_ticks=tuple(Tick(across(turn / last), str(turn)) for turn in _ticks(last)),
+        x_ticks=tuple(Tick(across(turn / last), str(turn)) for turn in range(0, last + 1, step)),
         y_ticks=tuple(Tick(up(share / 5), f"{share / 5:.1f}") for share in range(6)),
-        line=_steps(placed),
+        line=f"M{LEFT} {up(0.0)}" + "".join(f"H{x}V{y}" for x, y in placed) + f"H{WIDTH - RIGHT}",
         dots=tuple(
             Dot(x, y, f"Turn {line.turn}: {line.until_now:.3f}, {line.ended} ended")
             for line, (x, y) in zip(lines.turns, placed, strict=True)
         ),
     )
-
-
-def _ticks(last: int) -> list[int]:
-    step = next(step for step in (1, 2, 5, 10, 20) if last / step <= _MOST_TICKS)
-    return list(range(0, last + 1, step))
-
-
-def _steps(placed: list[tuple[str, str]]) -> str:
-    path = f"M{LEFT} {up(0.0)}"
-    return path + "".join(f"H{x}V{y}" for x, y in placed) + f"H{WIDTH - RIGHT}"

@@ -1,7 +1,7 @@
 """Live progress of an evaluation as server-sent events: `GET /evaluations/<id>/events/`.
 
-Each event's data is documented in `states.py`. The first one is the whole state with all results so far; after the
-final state an event named `end` follows and the stream ends, so that a page knows not to connect again.
+`states.py` documents the data of events. The first event is the whole state with all results so far. After the final
+state an event named `end` follows and the stream ends, so that pages do not reconnect.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -36,15 +37,14 @@ logger = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 15.0
 _LONGEST_BACKOFF_SECONDS = 30.0
 _PROBE_SECONDS = 4.0
-"""How long the listener waits for its own notification, before it takes the connection for deaf."""
+"""Timeout of the listener's notification to itself."""
 _QUEUE_SIZE = 200
 _APPLICATION = "planarena-events"
-"""What the listening connection is called in `pg_stat_activity`."""
+"""Name of the listening connection in `pg_stat_activity`."""
 
 Event = dict[str, Any]
 _RESYNC: Event = {}
-"""Put into a queue when events may have been missed: the client gets the whole state again. So it is where
-`events.ask_anew` sends it."""
+"""Enqueued by the hub and by `states.request_resync` when the client must get the whole state again."""
 
 
 class Hub:
@@ -59,23 +59,23 @@ class Hub:
         self.slots = _OpenSlots()
 
     async def subscribe(self, evaluation_id: str) -> "asyncio.Queue[Event]":
-        """A queue that receives every event of the evaluation from now on."""
+        """Return a queue that receives every event of the evaluation from now on."""
         queue: asyncio.Queue[Event] = asyncio.Queue(maxsize=_QUEUE_SIZE)
         self._queues[evaluation_id].add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
         try:
-            # A client that cannot be served live still gets the state that it starts with, and heartbeats.
+            # Without a connection the client still gets the initial state and heartbeats.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._listening.wait(), timeout=5)
         except asyncio.CancelledError:
-            # It has gone already, and nobody else would take its queue away.
+            # The caller cannot unsubscribe without the queue.
             self.unsubscribe(evaluation_id=evaluation_id, queue=queue)
             raise
         return queue
 
     def unsubscribe(self, *, evaluation_id: str, queue: "asyncio.Queue[Event]") -> None:
-        """End a subscription; the connection is closed with the last one."""
+        """End a subscription; the last one closes the connection."""
         self._queues[evaluation_id].discard(queue)
         if not self._queues[evaluation_id]:
             del self._queues[evaluation_id]
@@ -86,7 +86,7 @@ class Hub:
 
     @property
     def listens(self) -> bool:
-        """Whether events arrive; if not, clients have to be sent the whole state from time to time."""
+        """Whether events arrive; if not, clients get the whole state from time to time."""
         return self._listening.is_set()
 
     async def _run(self) -> None:
@@ -122,24 +122,13 @@ class Hub:
             async for notification in listening.notifies():
                 if notification.payload == probe:
                     patience.reschedule(None)
-                    self._is_heard()
+                    self._listening.set()
+                    for queue in chain.from_iterable(self._queues.values()) if self._was_cut_off else ():
+                        _put(queue, _RESYNC)
                 else:
-                    self._pass_on(notification.payload)
-
-    def _is_heard(self) -> None:
-        self._listening.set()
-        if self._was_cut_off:
-            self._resync_all()
-
-    def _pass_on(self, payload: str) -> None:
-        message = json.loads(payload)
-        for queue in self._queues.get(message.get("evaluation"), ()):
-            _put(queue, message["event"])
-
-    def _resync_all(self) -> None:
-        for queues in self._queues.values():
-            for queue in queues:
-                _put(queue, _RESYNC)
+                    message = json.loads(notification.payload)
+                    for queue in self._queues.get(message.get("evaluation"), ()):
+                        _put(queue, message["event"])
 
 
 class _OpenSlots:
@@ -156,8 +145,8 @@ class _OpenSlots:
 
     def remove(self, holder: UUID) -> None:
         self._holders.discard(holder)
-        # Not awaited: the stream may be ending because its task was cancelled.
-        asyncio.get_running_loop().run_in_executor(None, _give_back, holder)
+        # Not awaited, because the stream's task may have been cancelled.
+        asyncio.get_running_loop().run_in_executor(None, _release, holder)
 
     async def _renew(self) -> None:
         while self._holders:
@@ -174,25 +163,25 @@ def _renew(holders: frozenset[UUID]) -> None:
         connection.close()
 
 
-def _give_back(holder: UUID) -> None:
-    # Where the database is away, it expires.
+def _release(holder: UUID) -> None:
+    # Without a database the slot expires.
     with suppress(DatabaseError):
         locks.give_slots_back(holder)
     connection.close()
 
 
 async def _notify_from_elsewhere(payload: str) -> None:
-    """Notify from a connection of its own, as others do.
+    """Notify from another connection.
 
-    A pooler in transaction mode accepts LISTEN and passes on only what arrives during a transaction of the client: what
-    the listener itself sends would come back.
+    A pooler in transaction mode accepts LISTEN but delivers only notifications that arrive during a transaction of the
+    client, such as the listener's own.
     """
     async with await psycopg.AsyncConnection.connect(**direct_parameters(), autocommit=True) as other:
         await other.execute("SELECT pg_notify(%s, %s)", [event_source.CHANNEL, payload])
 
 
 def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
-    """Never blocks: a client too slow for single events gets the whole state instead."""
+    """Never block: a client too slow for single events gets the whole state instead."""
     if queue.full():
         while not queue.empty():
             queue.get_nowait()
@@ -205,27 +194,28 @@ _hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
 
 @require_GET
 def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
-    """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
-    their address, has as many streams as it may."""
+    """Stream the events of an evaluation until it ends or becomes invisible to this reader. 429 if the reader or their
+    address has too many streams."""
     reader = request.user
-    found = visible_runs(reader).select_related(*RELATED).filter(pk=evaluation_id).first()
-    if found is None:
+    evaluation = visible_runs(reader).select_related(*RELATED).filter(pk=evaluation_id).first()
+    if evaluation is None:
         raise Http404("There is no such evaluation.")
     slot = locks.take_slots(groups_of(reader=reader, address=address_of(request)))
     if slot is None:
         text = "You have reached the limit of live pages. This page polls for its progress instead.\n"
         headers = {"Retry-After": str(locks.SLOT_SECONDS)}
         return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
-    stream = _stream(evaluation_id, reader=reader, slot=slot, has_tasks=not withholds_tasks(reader=None, of=found))
+    has_tasks = not withholds_tasks(reader=None, of=evaluation)
+    stream = _stream(evaluation_id, reader=reader, slot=slot, has_tasks=has_tasks)
     response = StreamingHttpResponse(stream, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
-    # nginx would otherwise collect the events before it passes them on.
+    # Disables nginx's buffering of the response.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
 def groups_of(*, reader: Reader, address: str) -> dict[str, int]:
-    """The groups of slots that a stream occupies one of each of, with their sizes."""
+    """The groups in which a stream occupies a slot, with their sizes."""
     groups = {f"streams address {address}": settings.STREAMS_PER_ADDRESS}
     if reader.is_authenticated:
         groups[f"streams user {reader.pk}"] = settings.STREAMS_PER_USER
@@ -234,7 +224,7 @@ def groups_of(*, reader: Reader, address: str) -> dict[str, int]:
 
 async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID, has_tasks: bool) -> AsyncIterator[bytes]:
     hub = _hubs.setdefault(asyncio.get_running_loop(), Hub())
-    # Only from here on: a stream that nobody ever reads lets its slot expire.
+    # Renewed only once the stream is read: the slot of an abandoned stream expires.
     hub.slots.add(slot)
     try:
         async for part in _events(evaluation_id, hub=hub, reader=reader, has_tasks=has_tasks):
@@ -271,10 +261,10 @@ async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader, has_tasks: b
 
 
 def _snapshot(evaluation_id: UUID, *, reader: Reader) -> Event:
-    """The whole state; `_RESYNC` if the reader does not see it any more."""
+    """The whole state; `_RESYNC` if the reader no longer sees it."""
     try:
         sees = visible_runs(reader).filter(pk=evaluation_id).exists()
         return event_source.snapshot(evaluation_id) if sees else _RESYNC
     finally:
-        # The stream may last for hours, and must not hold a connection of the pool meanwhile.
+        # The stream may last for hours and must not hold a database connection.
         connection.close()

@@ -1,4 +1,4 @@
-"""The task page among others: how the other planners of its board did, and the tasks before and after it."""
+"""Context around the task page: the other planners of its board, and the previous and next task."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from leaderboard.evaluations.web.presenters import gather
 
 MOST_SHOWN = 10
 BINS = 10
-"""Of the distribution, over scores from 0 to 1."""
+"""Number of bins of the distribution of scores, from 0 to 1."""
 WIDTH = 120
 _SAME = 1e-9
 
@@ -41,7 +41,7 @@ class Bin(NamedTuple):
     label: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     width: str
-    """Of the bar, the longest being `WIDTH`."""
+    """Width of the bar; the longest has `WIDTH`."""
     holds_this: bool
 
 
@@ -59,12 +59,12 @@ class Others(NamedTuple):
 
 
 def others_on(*, evaluation: Evaluation, task: Task, score: float | None, reader: Reader) -> Others | None:
-    """What every other planner of the board has on this task; None where none has a score.
+    """The results of all other planners of the board on this task; None if none has a score.
 
     Gold plans are left empty for readers who may not see them.
 
-    The board's newest snapshot says which evaluation of each planner counts. It is in memory, so that the database only
-    looks up one result for each: to find them among thousands anew took it most of a second.
+    The latest snapshot tells which evaluation of each planner counts. It is cached, so that the database only looks up
+    one result for each; selecting them among thousands took most of a second.
     """
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
     if snapshot is None:
@@ -78,15 +78,15 @@ def others_on(*, evaluation: Evaluation, task: Task, score: float | None, reader
     results = TaskResult.objects.filter(task=task, evaluation__in=rows)
     columns = "evaluation_id", "outcome", "score", "plan_summary", "evaluation__submission__planner__bundled_name"
     withheld = frozenset() if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split) else KNOW_GOLD
-    found = [
+    others = [
         Other(pk, rows[pk]["planner"], rows[pk]["owner"], outcome, value, "" if bundled in withheld else plan)
         for pk, outcome, value, plan, bundled in results.values_list(*columns)
     ]
-    return summarise(others=found, score=score)
+    return summarise(others=others, score=score)
 
 
 def summarise(*, others: Sequence[Other], score: float | None) -> Others | None:
-    """Where a score lies among those of others; None if none of them has a score. Pure."""
+    """Compare a score with those of others; None if none of them has a score."""
     scored = [other for other in others if other.score is not None]
     if not scored:
         return None
@@ -105,29 +105,24 @@ def summarise(*, others: Sequence[Other], score: float | None) -> Others | None:
 
 
 def _bins(*, values: Sequence[float], score: float | None) -> tuple[Bin, ...]:
-    """Equal parts of the scale, the highest first; only two of them where all scores are 0 or 1."""
-    if set(values) <= {0.0, 1.0}:
-        counts, labels = Counter(int(value) for value in values), {1: "1", 0: "0"}
-        place = None if score is None else int(score)
-    else:
-        counts = Counter(_bin(value) for value in values)
-        labels = {number: f"{number / BINS:.1f} to {(number + 1) / BINS:.1f}" for number in reversed(range(BINS))}
-        place = None if score is None else _bin(score)
+    """Bins of equal width, the highest first; only two if all scores are 0 or 1."""
+
+    is_binary = set(values) <= {0.0, 1.0}
+    labels = {number: f"{number / BINS:.1f} to {(number + 1) / BINS:.1f}" for number in reversed(range(BINS))}
+    if is_binary:
+        labels = {1: "1", 0: "0"}
+
+    def place(value: float) -> int:
+        # Scores below 0 count in the lowest bin.
+        return int(value) if is_binary else min(max(int(value * BINS), 0), BINS - 1)
+
+    counts = Counter(map(place, values))
     longest = max(counts.values())
+    own = None if score is None else place(score)
     return tuple(
-        Bin(
-            label=label,
-            count=counts[number],
-            width=f"{WIDTH * counts[number] / longest:.1f}",
-            holds_this=number == place,
-        )
+        Bin(label, counts[number], width=f"{WIDTH * counts[number] / longest:.1f}", holds_this=number == own)
         for number, label in labels.items()
     )
-
-
-def _bin(value: float) -> int:
-    """Scores below 0 count in the lowest part."""
-    return min(max(int(value * BINS), 0), BINS - 1)
 
 
 class Walk(NamedTuple):
@@ -136,7 +131,7 @@ class Walk(NamedTuple):
     previous: str | None
     next: str | None
     query: str
-    """The filters as a query string with its `?`, to be kept on the way; nothing where there are none."""
+    """The filters as a query string with its `?`; empty without filters."""
     place: int
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     """Number of filtered tasks; 0 without filters."""
@@ -149,7 +144,7 @@ def query_of(*, suite: Suite, parameters: Mapping[str, str]) -> str:
 
 
 def walk(*, evaluation: Evaluation, key: str, parameters: Mapping[str, str]) -> Walk:
-    """The neighbours of a task. A task that the filters leave out has those of the suite's order."""
+    """The neighbours of a task in the filtered order, or in the suite's order if the filters exclude it."""
     query = query_of(suite=evaluation.suite, parameters=parameters)
     if query:
         chosen = [row.key for row in select(tasks=gather(evaluation).tasks, parameters=parameters).rows]

@@ -1,4 +1,4 @@
-"""What the evaluation page shows, ready for its template: progress, metrics, failures, tasks, and who sees it."""
+"""Context of the evaluation page: progress, metrics, failures, tasks, and visibility."""
 
 import json
 from collections import Counter
@@ -63,7 +63,7 @@ MOVING = frozenset(
 
 
 def progress(evaluation: Evaluation) -> dict[str, Any]:
-    """Where an evaluation stands, with the tasks that ended last and its place in the queue."""
+    """The state of an evaluation, with the tasks that ended last and its place in the queue."""
     return {
         **describe(evaluation.pk),
         "results": [] if withholds_tasks(reader=None, of=evaluation) else latest_results(evaluation.pk),
@@ -72,23 +72,23 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:
-    """What an evaluation at a place of the queue waits for; empty if for nothing."""
+    """Why an evaluation at a place of the queue waits; empty if it does not."""
     if evaluation.state not in MOVING:
         return place.sentence if place else ""
     findings = {finding.code: finding.sentence for finding in current_health()}
-    hindering = STORAGE if evaluation.state == EvaluationState.RUNNING else STORAGE | QUEUE
+    blockers = STORAGE if evaluation.state == EvaluationState.RUNNING else STORAGE | QUEUE
     for code, sentence in findings.items():
-        if code in hindering:
+        if code in blockers:
             return sentence
     if place is None:
         return ""
-    # Whoever waits for others is told too that nobody works.
+    # Evaluations behind others wait for a worker, too.
     behind = place.waits_for in {WaitsFor.SHARE, WaitsFor.TURN, WaitsFor.FREE_WORKER}
     return f"{place.sentence} {findings.get(Code.NO_WORKERS, '') if behind else ''}".strip()
 
 
 def latest_results(evaluation_id: UUID) -> list[NewResult]:
-    """The tasks that ended last, the last one first. Tasks that cannot run had ended before anything began."""
+    """The tasks that ended last, the latest first, without tasks that cannot run."""
     ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
     columns = ended.order_by("-updated", "-task__position").values_list("task__key", "outcome", "score")
     return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
@@ -96,12 +96,12 @@ def latest_results(evaluation_id: UUID) -> list[NewResult]:
 
 TASKS_PER_PAGE = 50
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
-_KEPT = 32
-"""Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
+_CACHED = 32
+"""Number of evaluations whose tasks are cached; 2,500 tasks take about 3 MB."""
 
 
 class Heading(NamedTuple):
-    """One sortable heading of the task table."""
+    """A sortable heading of the task table."""
 
     key: str
     label: str
@@ -110,7 +110,7 @@ class Heading(NamedTuple):
 
 
 class MetricCard(NamedTuple):
-    """One metric of the suite with this evaluation's value, if it has one."""
+    """One metric of the suite with this evaluation's value, if any."""
 
     label: str
     description: str
@@ -127,10 +127,10 @@ class Progress(NamedTuple):
     done: int
     total: int
     counts: tuple[tuple[str, int], ...]
-    """(outcome, count) in the order in which they are always shown."""
+    """(outcome, count) in the order of `OUTCOME_ORDER`."""
     is_moving: bool
     latest: tuple[TaskRow, ...] = ()
-    """While it moves: the tasks that ended last, the last one first."""
+    """While it moves: the tasks that ended last, the latest first."""
     waiting: str = ""
     """While it waits: its place in the queue, and why."""
 
@@ -139,28 +139,28 @@ class Gathered(NamedTuple):
     """Everything that is computed from all tasks of an evaluation, before filters."""
 
     version: Hashable
-    """Of the results: another one when they have changed."""
+    """Version of the results."""
     mark: Mark
-    """Stands for all of it in cache keys (`{% kept %}`)."""
+    """Identifies it in cache keys (`{% kept %}`)."""
     tasks: Tasks
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown[ShareRow], ...]
     score_breakdowns: tuple[Breakdown[ScoreRow], ...]
     episodes: EpisodeLines | None
-    """Of suites in turns."""
+    """For suites in turns."""
     causes: CauseBars
     total: int
-    """Tasks that there are, also where none is listed."""
+    """Number of tasks, including unlisted ones."""
     done: int
-    """Tasks that have ended, without those that were left out."""
+    """Number of tasks that have ended, without those that were left out."""
     counts: tuple[tuple[str, int], ...]
-    """(outcome, count) in the order in which they are always shown."""
+    """(outcome, count) in the order of `OUTCOME_ORDER`."""
     latest: tuple[TaskRow, ...]
-    """The tasks that ended last, the last one first."""
+    """The tasks that ended last, the latest first."""
 
 
 class EpisodesPart(NamedTuple):
-    """How the episodes of a suite in turns went."""
+    """The episodes of a suite in turns."""
 
     lines: EpisodeLines
     plot: LinePlot | None
@@ -173,10 +173,10 @@ class EpisodesPart(NamedTuple):
 
 
 class EvaluationPage(NamedTuple):
-    """Everything on the page besides the evaluation itself."""
+    """Context of the page without the evaluation itself."""
 
     mark: Mark
-    """Stands for everything computed from all tasks in cache keys (`{% kept %}`)."""
+    """Identifies everything computed from all tasks in cache keys (`{% kept %}`)."""
     progress: Progress
     metrics: tuple[MetricCard, ...]
     failures: tuple[FailureGroup, ...]
@@ -186,44 +186,52 @@ class EvaluationPage(NamedTuple):
     provenance: list[tuple[str, str]]
     has_results: bool
     breakdowns: tuple[Breakdown[ShareRow], ...]
-    """Of suites that judge plans: the indicators by level and by group."""
+    """For suites that judge plans: the indicators by level and by group."""
     score_breakdowns: tuple[Breakdown[ScoreRow], ...]
-    """Of suites that execute plans: the mean score by kind of task."""
+    """For suites that execute plans: the mean score by kind of task."""
     episodes: EpisodesPart | None
-    """Of suites in turns, unless it is withheld."""
+    """For suites in turns, unless it is withheld."""
     causes: CauseBars
 
     @property
     def first_filters(self) -> list[Filter]:
-        """The filters that are always in view; the indicators and all others follow."""
-        return [one for one in self.selection.filters if one.section == FIRST]
+        """The filters that are always visible."""
+        return [each for each in self.selection.filters if each.section == FIRST]
 
     @property
     def indicator_filters(self) -> list[Filter]:
-        return [one for one in self.selection.filters if one.section == INDICATORS]
+        return [each for each in self.selection.filters if each.section == INDICATORS]
 
     @property
     def further_filters(self) -> list[Filter]:
-        return [one for one in self.selection.filters if not one.section]
+        return [each for each in self.selection.filters if not each.section]
 
     @property
     def further_are_set(self) -> bool:
-        return any(one.is_set for one in self.further_filters)
+        return any(each.is_set for each in self.further_filters)
 
 
-_gathered: SharedCache[tuple[UUID, bool], Gathered] = SharedCache(maxsize=_KEPT)
-"""By the evaluation, and whether it was read with `results_version`."""
-_selections: SharedCache[tuple[Mark, frozenset[tuple[str, str]]], Selection] = SharedCache(maxsize=2 * _KEPT)
-"""By what is selected from and the query string."""
+_gathered: SharedCache[tuple[UUID, bool], Gathered] = SharedCache(maxsize=_CACHED)
+"""Keyed by evaluation, and whether it was read with `results_version`."""
+_selections: SharedCache[tuple[Mark, frozenset[tuple[str, str]]], Selection] = SharedCache(maxsize=2 * _CACHED)
+"""Keyed by the gathered tasks and the query string."""
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
-    """Gather the page of an evaluation that was read `with_open_shards`: one query for the results, everything else in
-    memory."""
+    """Assemble the page of an evaluation that was read `with_open_shards`: one query for the results, everything else
+    in memory."""
     gathered = gather(evaluation)
-    asked = gathered.mark, frozenset(parameters.items())
-    selection = _selections.get_or_make(asked, lambda: select(tasks=gathered.tasks, parameters=parameters))
-    progress = _progress(gathered=gathered, evaluation=evaluation)
+    key = gathered.mark, frozenset(parameters.items())
+    selection = _selections.get_or_make(key, lambda: select(tasks=gathered.tasks, parameters=parameters))
+    is_moving = evaluation.state in MOVING
+    progress = Progress(
+        done=gathered.done,
+        total=gathered.total,
+        counts=gathered.counts,
+        is_moving=is_moving,
+        latest=gathered.latest if is_moving else (),
+        waiting=waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
+    )
     return EvaluationPage(
         mark=gathered.mark,
         progress=progress,
@@ -242,9 +250,9 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
 
 
 def gather(evaluation: Evaluation) -> Gathered:
-    """The tasks with what is computed from all of them. Reading the evaluation `with_results_version` saves a query.
+    """The tasks with everything computed from all of them. Reading the evaluation `with_results_version` saves a query.
 
-    Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
+    Cached until a result changes: live pages reload often, and computing intervals takes most of the time.
     """
     rows = None
     is_sealed = withholds_tasks(reader=None, of=evaluation)
@@ -258,18 +266,18 @@ def gather(evaluation: Evaluation) -> Gathered:
         results = tuple(known or ()) if is_known else causes_version([evaluation.pk])
         version = evaluation.state, withheld, results
     key = evaluation.pk, is_known
-    found = _gathered.get(key)
-    if found is None or found.version != version:
-        found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
-        found = _without_single_tasks(found, evaluation=evaluation) if is_sealed else found
-        _gathered.put(key, found)
-    return found
+    gathered = _gathered.get(key)
+    if gathered is None or gathered.version != version:
+        gathered = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
+        gathered = _without_single_tasks(gathered, evaluation=evaluation) if is_sealed else gathered
+        _gathered.put(key, gathered)
+    return gathered
 
 
 def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashable) -> Gathered:
     suite = evaluation.suite
     counted = Counter(row.outcome for row in rows)
-    # Tasks are grouped by their marks where plans are judged, and in turns unless scores are graded.
+    # Groups show marks if plans are judged, and for suites in turns unless scores are graded.
     has_shares = suite.has(Panel.INDICATORS) or (suite.has(Panel.TRANSCRIPT) and not suite.has(Panel.SCORES))
     return Gathered(
         version=version,
@@ -291,27 +299,27 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
     )
 
 
-def _without_single_tasks(found: Gathered, *, evaluation: Evaluation) -> Gathered:
-    """The same without anything from which a reader learns how a task went: no task is listed, groups have as many
-    tasks as an interval needs, and of an evaluation that has not completed there are neither groups nor causes.
+def _without_single_tasks(gathered: Gathered, *, evaluation: Evaluation) -> Gathered:
+    """Remove everything that reveals the result of a single task: tasks, groups with too few tasks for an interval, and
+    all groups and causes unless the evaluation has completed.
 
-    Faults keep their sentences, as the owner has to mend them, and name tasks as the planner was asked.
+    Sentences about faults remain, because the owner has to correct them, and name tasks by the ids in requests.
     """
     shows = shows_parts(reader=None, of=evaluation)
-    large = [
+    scores = [
         part._replace(rows=tuple(row for row in part.rows if row.interval.count >= LEAST_VALUES))
-        for part in found.score_breakdowns
+        for part in gathered.score_breakdowns
     ]
     shares = [
-        part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_VALUES)) for part in found.breakdowns
+        part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_VALUES)) for part in gathered.breakdowns
     ]
-    return found._replace(
+    return gathered._replace(
         tasks=index(rows=(), suite=evaluation.suite.facets),
-        failures=_named_as_asked(found.failures, evaluation=evaluation),
-        score_breakdowns=tuple(part for part in large if part.rows) if shows else (),
+        failures=_named_as_asked(gathered.failures, evaluation=evaluation),
+        score_breakdowns=tuple(part for part in scores if part.rows) if shows else (),
         breakdowns=tuple(part for part in shares if part.rows) if shows else (),
-        episodes=found.episodes if shows else None,
-        causes=found.causes if shows else cause_bars(()),
+        episodes=gathered.episodes if shows else None,
+        causes=gathered.causes if shows else cause_bars(()),
         latest=(),
     )
 
@@ -320,7 +328,7 @@ def _named_as_asked(groups: Sequence[FailureGroup], *, evaluation: Evaluation) -
     try:
         seed = seed_of(evaluation)
     except NoSeedError:
-        names: Callable[[str], str | None] = lambda _: None  # noqa: E731 - nobody can compute them
+        names: Callable[[str], str | None] = lambda _: None  # noqa: E731 - the ids cannot be computed
     else:
         names = partial(asked_name, suite=evaluation.suite.slug, seed=seed)
     return tuple(
@@ -344,20 +352,8 @@ def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart 
     return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits, has_samples=has_samples)
 
 
-def _progress(*, gathered: Gathered, evaluation: Evaluation) -> Progress:
-    is_moving = evaluation.state in MOVING
-    return Progress(
-        done=gathered.done,
-        total=gathered.total,
-        counts=gathered.counts,
-        is_moving=is_moving,
-        latest=gathered.latest if is_moving else (),
-        waiting=waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
-    )
-
-
 def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
-    """The tasks that ended last, as `progress.latest_results` has them."""
+    """The rows of `latest_results`."""
     ran = [row for row in rows if row.ended is not None and row.outcome != Outcome.NOT_RUN]
     return tuple(sorted(ran, key=lambda row: (row.ended, row.position), reverse=True)[:LATEST])
 
@@ -378,17 +374,17 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
 
 
 def _headings(*, sort: str, shows_marks: bool) -> tuple[Heading, ...]:
-    asked = read_sort(sort)
+    order = read_sort(sort)
     measured = ("marks", "Indicators") if shows_marks else ("score", "Score")
     labels = (("task", "Task"), ("outcome", "Outcome"), measured, ("seconds", "Time"))
     return tuple(
-        Heading(key, label, asked.direction(key), asked.link(key, ascends=key in {"task", "outcome"}))
+        Heading(key, label, order.direction(key), order.link(key, ascends=key in {"task", "outcome"}))
         for key, label in labels
     )
 
 
 def flatten(value: Mapping[str, Any], *, prefix: str = "") -> list[tuple[str, str]]:
-    """Nested provenance as (name, value) pairs, in its own order."""
+    """Nested provenance as (name, value) pairs, in order."""
     pairs: list[tuple[str, str]] = []
     for key, item in value.items():
         name = f"{prefix}{key}".replace("_", " ")
@@ -403,29 +399,29 @@ class VisibilityPanel(NamedTuple):
     """Who sees an evaluation."""
 
     words: str
-    """Such as `private`; empty: everybody."""
+    """The visibility, such as `private`; empty if it is public."""
     readers: str
     until: datetime | None
-    """When the embargo ends."""
+    """End of the embargo."""
     stays_public: bool
     suites: int
-    """That were submitted together."""
+    """Number of suites of the submission."""
     standing: Standing | None
-    """Where it would stand, of what is not public."""
+    """The rank that it would have, unless it is public."""
     form: ChangeVisibilityForm | None
-    """For who may change it."""
+    """None for readers who may not change it."""
 
 
 def with_siblings(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """The same with `siblings`, in the query that reads them: of how many suites an evaluation's submission is, and how
-    many of these evaluations were ever ranked. None where it was not submitted."""
+    """Annotate evaluations with `siblings`: how many evaluations the submission has, and how many of them were ever
+    ranked. None for an evaluation that was not submitted."""
     own = Evaluation.objects.filter(submission=OuterRef("submission")).order_by().values("submission")
     packed = Func(Count("pk"), Count("first_ranked"), function="jsonb_build_array", output_field=JSONField())
     return evaluations.annotate(siblings=Subquery(own.annotate(siblings=packed).values("siblings")))
 
 
 def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPanel | None:
-    """What this reader, who sees the evaluation, is told; None where there is nothing to say or change.
+    """The panel for a reader who sees the evaluation; None if there is nothing to say or change.
 
     Args:
         evaluation: read `with_siblings`.
@@ -454,7 +450,7 @@ def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPan
 
 
 def for_readers_of(submission: Submission, *, response: HttpResponse) -> HttpResponse:
-    """The answer, which no browser or proxy keeps unless everybody may see it."""
+    """Prevent caching unless the submission is public."""
     if submission.visibility != Visibility.PUBLIC:
         patch_cache_control(response, private=True, no_store=True)
     return response

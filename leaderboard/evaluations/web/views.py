@@ -1,6 +1,6 @@
-"""Pages of evaluations and their tasks, and what their owners do there."""
+"""Pages of evaluations and their tasks, and their owners' actions."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.boards.contents import content_of
-from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations import states
@@ -58,7 +57,7 @@ from leaderboard.queue.workers.logs import may_read, tail
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability.web.presenters import reliability_panel
 from leaderboard.submissions import actions, services
-from leaderboard.submissions.actions import VERIFY, OwnerAction, allowed_actions
+from leaderboard.submissions.actions import VERIFY, allowed_actions
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.web.forms import ChangeVisibilityForm
@@ -71,23 +70,30 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     acts = may_act(user=request.user, submission=evaluation.submission)
     before = evaluation.submission.rerun_of
     sharing = sharing_of(request=request, evaluation=evaluation)
+    offered_actions = tuple(allowed_actions(evaluation)) if acts else ()
+    may_verify = (acts or is_operator(request.user)) and hasattr(evaluation, "own_worker_run")
+    if may_verify and not verification.why_not(user=user_of(request), evaluation=evaluation):
+        offered_actions += (VERIFY,)
+    reruns = Evaluation.objects.none()
+    if evaluation.state in states.FINAL:
+        reruns = visible_evaluations(request.user).filter(submission__rerun_of=evaluation).order_by("created")
+    offered: Sequence[Mapping[str, Any]] = ()
+    if sharing.snapshot is not None and can_be_compared(evaluation):
+        offered = best_of_rows(rows=content_of(sharing.snapshot).rows, evaluation=evaluation)
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
         "tasks_withheld": when_public(evaluation) if withholds_tasks(reader=None, of=evaluation) else "",
         "kept_query": query_of(suite=evaluation.suite, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
-        "actions": (
-            *(allowed_actions(evaluation) if acts else ()),
-            *_verifying(request=request, evaluation=evaluation),
-        ),
-        "reruns": _reruns(evaluation=evaluation, reader=request.user),
+        "actions": offered_actions,
+        "reruns": reruns,
         "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
         "sharing": sharing,
         "reliability": reliability_panel(evaluation, acts=acts),
-        "offered": _offered(evaluation=evaluation, snapshot=sharing.snapshot),
+        "offered": offered,
         "log": tuple(tail(evaluation)) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
@@ -97,7 +103,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 @require_safe
 def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
-    """Where an evaluation stands now, for pages that cannot have its events (`states.py` documents the object)."""
+    """The current state of an evaluation, for pages without events (`states.py` documents the object)."""
     response = JsonResponse(progress_of(_evaluation(request=request, evaluation_id=evaluation_id)))
     response["Cache-Control"] = "no-store"
     return response
@@ -107,14 +113,14 @@ def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
 def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     """One task of an evaluation: plan, problems, samples."""
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
-    found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
+    task = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     check_tasks(reader=request.user, of=evaluation)
-    result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
+    result = TaskResult.objects.filter(evaluation=evaluation, task=task).first()
     withheld = withheld_from(reader=request.user, evaluation=evaluation)
     score = result.score if result else None
     context = {
         **_names(evaluation),
-        "task": found,
+        "task": task,
         "result": result,
         "outcome": result.outcome if result else PENDING,
         "badge": badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING,
@@ -122,14 +128,10 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "reason_text": result.reason_text if result and not withheld.plan else "",
         "score": score,
         "is_undecided": bool(result and result.indicators.get(evaluation.suite.ranking_column.undecided)),
-        "others": others_on(evaluation=evaluation, task=found, score=score, reader=request.user),
-        "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),
+        "others": others_on(evaluation=evaluation, task=task, score=score, reader=request.user),
+        "walk": walk(evaluation=evaluation, key=task.key, parameters=request.GET.dict()),
         "page": task_page(
-            task=found,
-            result=result,
-            split=evaluation.split,
-            withheld=withheld,
-            samples=request.GET.get("samples"),
+            task=task, result=result, split=evaluation.split, withheld=withheld, samples=request.GET.get("samples")
         ),
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
@@ -137,8 +139,8 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     return response
 
 
-def _action(*, do: Callable[..., Any], said: str, staff_may: bool = False) -> Callable[..., HttpResponse]:
-    """A view that does something to an evaluation for who may act on it, and says that it did."""
+def _action(*, do: Callable[..., Any], message: str, staff_may: bool = False) -> Callable[..., HttpResponse]:
+    """A view that performs an action on an evaluation if the user may, and shows a message."""
 
     @require_POST
     @login_required
@@ -149,18 +151,18 @@ def _action(*, do: Callable[..., Any], said: str, staff_may: bool = False) -> Ca
         except NotPossibleError as error:
             messages.error(request, str(error))
         else:
-            messages.success(request, said)
+            messages.success(request, message)
         return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
     return act
 
 
-resume = _action(do=services.resume, said="The tasks were resumed.")
-accept = _action(do=services.accept, said="The faults were accepted.")
-cancel = _action(do=services.cancel, said="The evaluation is cancelled.")
+resume = _action(do=services.resume, message="The tasks were resumed.")
+accept = _action(do=services.accept, message="The faults were accepted.")
+cancel = _action(do=services.cancel, message="The evaluation is cancelled.")
 verify = _action(
     do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
-    said="Verification has started.",
+    message="Verification has started.",
     staff_may=True,
 )
 
@@ -168,7 +170,7 @@ verify = _action(
 @require_POST
 @login_required
 def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Submit the planner of an evaluation that has ended once more, and show the new evaluation."""
+    """Submit the planner of an ended evaluation again, and show the new evaluation."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
         submission = actions.rerun(evaluation, by=user_of(request))
@@ -188,7 +190,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Say who sees an evaluation and what was submitted with it."""
+    """Change the visibility of the evaluation's submission."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     form = ChangeVisibilityForm(request.POST)
     problems: Mapping[str, Iterable[object]] = form.errors
@@ -204,33 +206,26 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
-def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[OwnerAction, ...]:
-    """The action of asking for a verification, if this reader may."""
-    concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
-    if not concerned or not hasattr(evaluation, "own_worker_run"):
-        return ()
-    return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
-
-
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID, has_results: bool = False) -> Evaluation:
-    """The evaluation, if the reader sees it; to others there is none.
+    """The evaluation; 404 unless the reader sees it.
 
     Args:
-        has_results: whether it is read `with_results_version`, `with_siblings` and `with_open_shards`.
+        has_results: whether to read it `with_results_version`, `with_siblings` and `with_open_shards`.
     """
     reader = request.user
     if reader.pk is None or is_operator(reader):
-        found = _readable(reader=reader, evaluation=evaluation_id, has_results=has_results).first()
+        evaluation = _readable(reader=reader, evaluation=evaluation_id, has_results=has_results).first()
     else:
-        found = _READABLE[has_results].first(reader=reader.pk, evaluation=evaluation_id)
-    if found is None:
+        evaluation = _READABLE[has_results].first(reader=reader.pk, evaluation=evaluation_id)
+    if evaluation is None:
         raise Http404("There is no such evaluation.")
-    remember_reader(reader=reader, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
-    return found
+    in_team = evaluation.in_team  # type: ignore[attr-defined]  # annotated
+    remember_reader(reader=reader, submission=evaluation.submission, in_team=in_team)
+    return evaluation
 
 
 def _readable(*, reader: Reader, evaluation: UUID, has_results: bool) -> QuerySet[Evaluation]:
-    found = visible_runs(reader).select_related(
+    runs = visible_runs(reader).select_related(
         *RELATED,
         "submission__planner__owner",
         "submission__submitted_by",
@@ -240,12 +235,12 @@ def _readable(*, reader: Reader, evaluation: UUID, has_results: bool) -> QuerySe
         "reliability",
     )
     if has_results:
-        found = with_open_shards(with_siblings(with_results_version(found)))
-    return found.annotate(in_team=reader_in_team(reader)).filter(pk=evaluation)
+        runs = with_open_shards(with_siblings(with_results_version(runs)))
+    return runs.annotate(in_team=reader_in_team(reader)).filter(pk=evaluation)
 
 
 def _by_user(*, has_results: bool) -> CompiledQuery[Evaluation]:
-    """What `_readable` finds for a user who is no operator."""
+    """`_readable` for a user who is not an operator."""
     return CompiledQuery(
         lambda reader, evaluation: _readable(reader=User(pk=reader), evaluation=evaluation, has_results=has_results),
         as_written=True,
@@ -255,19 +250,6 @@ def _by_user(*, has_results: bool) -> CompiledQuery[Evaluation]:
 
 
 _READABLE = {has_results: _by_user(has_results=has_results) for has_results in (False, True)}
-
-
-def _offered(*, evaluation: Evaluation, snapshot: Snapshot | None) -> list[Mapping[str, Any]]:
-    """Rows of its board to compare it with."""
-    if snapshot is None or not can_be_compared(evaluation):
-        return []
-    return best_of_rows(rows=content_of(snapshot).rows, evaluation=evaluation)
-
-
-def _reruns(*, evaluation: Evaluation, reader: Reader) -> QuerySet[Evaluation]:
-    if evaluation.state not in states.FINAL:
-        return Evaluation.objects.none()
-    return visible_evaluations(reader).filter(submission__rerun_of=evaluation).order_by("created")
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:

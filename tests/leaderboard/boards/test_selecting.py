@@ -111,7 +111,7 @@ def test_a_strict_reader_hears_the_parameter_and_what_it_can_be():
     for query, sentence in (
         ("size=gigantic", "'gigantic' is none of: none, small, medium, large, huge."),
         ("weights=x", "'x' is none of: open, closed."),
-        ("since=yesterday", "'yesterday' is no day such as 2026-11-20."),
+        ("since=yesterday", "'yesterday' is not a day such as 2026-11-20."),
         ("kind=alien", f"'alien' is none of: {', '.join(PlannerKind.values)}."),
         ("per_page=7", "Give one of 20, 50, 100."),
         ("page=0", "Give the number of a page, from 1."),

@@ -1,7 +1,7 @@
 """How many tasks have each cause, and faults grouped by cause, without a database."""
 
 from evaluator.scoring.causes.taxonomy import Cause
-from leaderboard.evaluations.causes import NOT_FOUND, cause_bars, codes_of, place_of_cause, why, words_of_cause
+from leaderboard.evaluations.causes import NOT_FOUND, cause_bars, place_of_cause, why, words_of_cause
 from leaderboard.evaluations.results.breakdowns import MOST_CAUSES, failures
 from leaderboard.evaluations.results.task_rows import TaskRow, cause_key, pattern
 
@@ -31,20 +31,19 @@ def test_bars_come_by_frequency_with_their_share_of_the_tasks_that_ran():
 
 
 def test_a_row_has_each_cause_once_in_the_order_of_the_taxonomy_and_none_that_is_unknown():
-    kept = [{"cause": "wrong_tool"}, {"cause": "missing_step"}, {"cause": "wrong_tool", "step": "s2"}, {"cause": "new"}]
-    assert codes_of(kept) == ("missing_step", "wrong_tool")
-    assert codes_of(None) is None
+    causes = "wrong_tool", "missing_step", "wrong_tool", "new"
+    assert why(stored=[{"cause": cause} for cause in causes], outcome="scored") == ("missing_step", "wrong_tool")
 
 
 def test_a_row_whose_causes_are_not_known_says_so():
-    for outcome, kept, expected in (
+    for outcome, stored, expected in (
         ("scored", None, (NOT_FOUND,)),
         ("infra_fault", None, (NOT_FOUND,)),
         ("not_run", None, ()),
         ("scored", [], ()),
         ("planner_fault", [{"cause": "timeout"}], ("timeout",)),
     ):
-        assert why(kept=kept, outcome=outcome) == expected
+        assert why(stored=stored, outcome=outcome) == expected
 
 
 def test_every_value_of_the_filter_has_words_and_a_place():

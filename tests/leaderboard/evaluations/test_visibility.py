@@ -167,7 +167,7 @@ class TestEmbargoes:
         assert after.public_since < timezone.now()
         assert AuditEntry.objects.get(action=Action.EMBARGO_ENDED).actor_key is None
 
-    @pytest.mark.parametrize("point", ["record", "publish_locked", "explain", "ask_anew"])
+    @pytest.mark.parametrize("point", ["record", "publish_locked", "explain", "request_resync"])
     def test_one_that_cannot_be_ended_keeps_no_other_leaves_nothing_behind_and_ends_later(self, monkeypatch, point):
         submissions = [make_submission(seen=embargo()) for _ in range(2)]
         evaluations = [complete(submission) for submission in submissions]

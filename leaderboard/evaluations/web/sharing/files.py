@@ -173,7 +173,7 @@ def results_csv(results: Results) -> Iterator[bytes]:
     yield _csv_line([*_COLUMNS, *(f"indicator_{name}" for name in names), "causes", *same])
     for row in results.rows:
         values = [*(row[name] for name in _COLUMNS), *(row["indicators"].get(name) for name in names)]
-        causes = ";".join(why(kept=row["causes"], outcome=row["outcome"]))
+        causes = ";".join(why(stored=row["causes"], outcome=row["outcome"]))
         yield _csv_line([*values, causes, *same.values()])
 
 

@@ -42,8 +42,8 @@ ANSWER: dict[str, Any] = {"metric": "BERT", "score": 7.0, "reference": None, "an
 
 
 ODD = [
-    ({"plan": {"steps": [{"tool": "A"}], "answers": []}}, "`plan` is no plan/1: steps.0.id"),
-    ({"plan": ["A"]}, "`plan` is no plan/1"),
+    ({"plan": {"steps": [{"tool": "A"}], "answers": []}}, "`plan` is not a plan/1: steps.0.id"),
+    ({"plan": ["A"]}, "`plan` is not a plan/1"),
     ({"plan": {"steps": [{"id": "a", "tool": "A", "inputs": {"x": 1}}], "answers": []}}, "steps.0.inputs.x"),
     ({"plan": {"steps": [{"id": "a", "tool": "A"}] * 1001, "answers": []}}, "at most 1000"),
     ({"indicators": {str(number): 1.0 for number in range(31)}}, "more than 30 indicators"),

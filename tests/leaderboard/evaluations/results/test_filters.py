@@ -37,7 +37,7 @@ def test_a_count_is_over_what_the_other_filters_leave_or_alone_over_all_rows():
     assert found.rows == ROWS[:2]
     assert counts(found.filters, "colour") == [("red", 2), ("blue", 1)]
     assert counts(found.filters, "shape") == [("round", 0), ("square", 1), ("a_star", 0), ("oval", 1)]
-    found = select(indexed=INDEX, chosen={"colour": "blue"}, count_alone=True)
+    found = select(indexed=INDEX, chosen={"colour": "blue"}, counts_all=True)
     assert found.rows == ROWS[1:2]
     assert counts(found.filters, "shape") == [("round", 0), ("square", 1), ("a_star", 1), ("oval", 1)]
     found = select(indexed=INDEX, chosen={"colour": "pink"})
@@ -75,8 +75,8 @@ def test_every_problem_names_its_parameter_and_what_it_can_be():
         found.checked()
     assert caught.value.errors == {
         "size": ["'huge' is none of: small, large."],
-        "since": ["'today' is no day such as 2026-11-20."],
-        "count": ["'²' is no whole number."],
+        "since": ["'today' is not a day such as 2026-11-20."],
+        "count": ["'²' is not a whole number."],
         "kind": ["'c' is none of: a, b."],
     }
     declared = [Parameter("suite", one_of(["a"]), is_required=True)]

@@ -93,5 +93,5 @@ def test_evaluations_are_filtered_and_every_problem_is_named(evaluation: Evaluat
         found("suite=none&planner=first")
     assert caught.value.errors == {
         "suite": ["'none' is none of: openagi."],
-        "planner": ["'first' is no whole number."],
+        "planner": ["'first' is not a whole number."],
     }
