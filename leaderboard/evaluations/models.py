@@ -1,8 +1,8 @@
 """Submissions, evaluations and the queue. Every change of state is a compare-and-set in PostgreSQL.
 
-Only `states.py`, which lists the allowed transitions, writes a `state`. Constraints and triggers refuse impossible
-states: final states never change, a live attempt holds a leased shard, a leased shard of a running evaluation has a
-live attempt, and a ranked submission stays public.
+Only `states.py`, which lists the allowed transitions, writes a `state`. The constraints below and the triggers of
+migration 0003 refuse impossible states: final states never change, a live attempt holds a leased shard, a leased shard
+of a running evaluation has a live attempt, and a ranked submission stays public.
 """
 
 import uuid
