@@ -18,9 +18,7 @@ from leaderboard.queue.stopping import enqueue_reconcile
 def queue_tasks(
     *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
 ) -> Evaluation:
-    """Queue an evaluation of these tasks, within the present transaction.
-
-    Raises DataRefusedError if their hidden data were published meanwhile; the transaction must be rolled back.
+    """Queue an evaluation of these tasks, within the current transaction.
 
     After: it is `queued` with its shards; a reconcile is requested after the commit.
 
@@ -28,8 +26,11 @@ def queue_tasks(
         submission: what is evaluated.
         suite: on what.
         conditions: under which.
-        keys: of the tasks that workers run, in order; hidden ones run in the order of their seed.
-        fields: what else is known of it.
+        keys: tasks that workers run, in order; hidden ones run in the order of their seed.
+        fields: further fields of the evaluation.
+
+    Raises:
+        DataRefusedError: the hidden data have been published; the transaction must be rolled back.
     """
     now = database_now()
     keys = in_asking_order(keys, suite=suite, of=conditions)

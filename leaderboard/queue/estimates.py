@@ -1,12 +1,12 @@
-"""When an evaluation probably begins and ends, as a range in minutes.
+"""Estimated start and end of an evaluation, as ranges in minutes.
 
-Ahead of an evaluation are its owner's own that come before it, and of each other user what their share brings to work
-meanwhile. What that work takes follows from the pace of the site's workers: what a shard took, and how many ran at
-once.
+The work ahead of an evaluation is the earlier work of the same user, plus what the fair share of every other user lets
+run meanwhile. Its duration follows from the recent throughput of the site's workers: seconds per shard, and shards that
+ran in parallel.
 
 Durations are heavy-tailed: the first shards of a suite load experts and run calls that later evaluations find in the
-store. Means of them predicted three to ten times the time that an evaluation took, so each duration counts at most
-`_CAP` times the median of its group.
+store. Plain means overestimated three to ten times, so each duration counts at most `_CAP` times the median of its
+group.
 """
 
 import math
@@ -39,8 +39,7 @@ UNDER_WAY = states.LEASABLE
 
 
 class Queue(NamedTuple):
-    """The work of the site's workers, without that of self-hosted ones: shards that are not done, and how many of them
-    a worker has now."""
+    """The unfinished work of the site's workers; self-hosted workers are excluded."""
 
     evaluations: int
     shards: int
@@ -48,26 +47,26 @@ class Queue(NamedTuple):
 
 
 def queue_now() -> Queue:
-    """The queue as it is now, in one query."""
+    """The current queue, in one query."""
     evaluations, leased = Count("evaluation", distinct=True), Count("pk", filter=Q(state=ShardState.LEASED))
     return Queue(**open_shards().aggregate(evaluations=evaluations, shards=Count("pk"), leased=leased))
 
 
 def open_shards() -> QuerySet[Shard]:
-    """Shards that the site's workers have not done yet."""
+    """Unfinished shards of the site's workers."""
     of_site = Shard.objects.filter(evaluation__state__in=UNDER_WAY, evaluation__own_worker_run__isnull=True)
     return of_site.exclude(state=ShardState.DONE)
 
 
 MEASURED = timedelta(days=7)
 FEWEST = 4
-"""Fewer measured shards give no estimate."""
+"""Measured shards that an estimate needs."""
 _NEWEST = 500
-"""The newest attempts are measured."""
+"""Number of recent attempts to measure."""
 _CAP = 5.0
 _PRIOR_SHARDS = 12
-"""The suite's pace weighs as much as so many shards of the planner itself, times the square of their coefficient of
-variation: what has an even pace of its own is soon foreseen by that alone (Bühlmann's credibility)."""
+"""Weight of the suite's pace in shards of the planner, times the square of their coefficient of variation: a planner
+with an even pace is soon predicted by its own shards (Bühlmann credibility)."""
 
 
 class Done(NamedTuple):
@@ -78,16 +77,16 @@ class Done(NamedTuple):
     suite: str
     planner: int | None = None
     is_executed: bool = True
-    """Whether its suite executes plans, or judges them."""
+    """Whether its suite executes plans rather than judging them."""
 
     @property
     def seconds(self) -> float:
-        """How long it took, above 0."""
+        """Duration, above 0."""
         return max(0.001, (self.end - self.begin).total_seconds())
 
 
 class Pace(NamedTuple):
-    """The mean seconds of so many shards."""
+    """Mean duration of shards."""
 
     seconds: float
     shards: int
@@ -97,21 +96,21 @@ class Pace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What workers did lately."""
+    """Recent throughput of the workers."""
 
     shards: int
     seconds: float
     """Mean per shard."""
     at_once: float
-    """Mean number of shards that ran at once, while any did."""
+    """Mean number of shards in parallel, while any ran."""
     by_suite: Mapping[str, Pace] = field(default_factory=dict)
     by_execution: Mapping[bool, Pace] = field(default_factory=dict)
-    """Of suites that execute plans, and of the others: for suites that were not measured."""
+    """By whether the suite executes plans: the fallback for suites without measurements."""
     by_planner: Mapping[tuple[str, int], Pace] = field(default_factory=dict)
     """By suite and planner."""
 
     def seconds_of(self, *, suite: str, is_executed: bool, planner: int | None = None) -> float:
-        """What a shard probably takes. A planner's own shards count the more the more there are."""
+        """Expected duration of a shard. The more shards of the planner itself, the higher their weight."""
         prior = self.by_suite.get(suite) or self.by_execution.get(is_executed)
         expected = self.seconds if prior is None else prior.seconds
         own = None if planner is None else self.by_planner.get((suite, planner))
@@ -123,21 +122,25 @@ class Throughput:
 
 def throughput(attempts: Iterable[Done]) -> Throughput | None:
     """The throughput of completed attempts; None if they are too few. Pure."""
-    found = sorted(attempts, key=lambda one: (one.begin, one.end))
-    if len(found) < FEWEST:
+    done = sorted(attempts, key=lambda attempt: (attempt.begin, attempt.end))
+    if len(done) < FEWEST:
         return None
     by_suite, by_execution = defaultdict[str, list[float]](list), defaultdict[bool, list[float]](list)
     by_planner = defaultdict[tuple[str, int], list[float]](list)
-    for one in found:
-        by_suite[one.suite].append(one.seconds)
-        by_execution[one.is_executed].append(one.seconds)
-        if one.planner is not None:
-            by_planner[one.suite, one.planner].append(one.seconds)
-    busy = _busy_seconds(found)
+    # Seconds during which at least one attempt ran.
+    busy, until = 0.0, done[0].begin
+    for attempt in done:
+        by_suite[attempt.suite].append(attempt.seconds)
+        by_execution[attempt.is_executed].append(attempt.seconds)
+        if attempt.planner is not None:
+            by_planner[attempt.suite, attempt.planner].append(attempt.seconds)
+        busy += max(0.0, (attempt.end - max(attempt.begin, until)).total_seconds())
+        until = max(until, attempt.end)
+    seconds = [attempt.seconds for attempt in done]
     return Throughput(
-        shards=len(found),
-        seconds=_pace([one.seconds for one in found]).seconds,
-        at_once=max(1.0, sum(one.seconds for one in found) / busy if busy else 1.0),
+        shards=len(done),
+        seconds=_pace(seconds).seconds,
+        at_once=max(1.0, sum(seconds) / busy if busy else 1.0),
         by_suite={suite: _pace(seconds) for suite, seconds in by_suite.items()},
         by_execution={kind: _pace(seconds) for kind, seconds in by_execution.items()},
         by_planner={key: _pace(seconds) for key, seconds in by_planner.items()},
@@ -145,7 +148,7 @@ def throughput(attempts: Iterable[Done]) -> Throughput | None:
 
 
 def recent_throughput() -> Throughput | None:
-    """What the site's workers did lately, in one query."""
+    """Recent throughput of the site's workers, in one query."""
     done = Attempt.objects.filter(state=AttemptState.COMPLETED, leased_at__gte=database_now() - MEASURED)
     of_site = done.filter(shard__evaluation__own_worker_run__isnull=True)
     of = "shard__evaluation"
@@ -158,28 +161,19 @@ def recent_throughput() -> Throughput | None:
     )
 
 
-def _busy_seconds(found: Sequence[Done]) -> float:
-    """For how long at least one of these ran; they are in the order of their beginnings."""
-    busy, until = 0.0, found[0].begin
-    for one in found:
-        busy += max(0.0, (one.end - max(one.begin, until)).total_seconds())
-        until = max(until, one.end)
-    return busy
-
-
 def _pace(seconds: Sequence[float]) -> Pace:
     most = _CAP * statistics.median(seconds)
-    capped = [min(one, most) for one in seconds]
+    capped = [min(duration, most) for duration in seconds]
     mean = statistics.fmean(capped)
-    # One shard says nothing about the variation.
+    # A single shard has no variation.
     variation = statistics.stdev(capped) / mean if len(capped) > 1 else 1.0
     return Pace(seconds=mean, shards=len(capped), variation=variation)
 
 
 _NARROWEST = 1.25
-"""Both ends of the range are at least this factor from its middle, however much was measured."""
+"""Smallest factor between the ends of a range and its middle."""
 _WIDENING = 1.5
-"""Divided by the root of the number of measured shards it is added to that factor: 2 for four shards."""
+"""Divided by the square root of the number of measured shards and added to that factor: 2 for four shards."""
 
 
 class Range(NamedTuple):
@@ -191,26 +185,29 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Waiting work, in seconds of one worker: of the same user ahead of the evaluation, of the evaluation itself, and
-    of each other user. Users have weights."""
+    """Waiting work, in seconds of one worker."""
 
     before: float
+    """Of the same user, ahead of the evaluation."""
     own: float
+    """Of the evaluation itself."""
     weight: float = 1.0
+    """The user's weight in the fair share."""
     others: Sequence[tuple[float, float]] = ()
+    """Work and weight of each other user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """When an evaluation probably begins and ends, from now; None: not known yet."""
+    """Estimated start and end of an evaluation, from now; None: unknown."""
 
     begins: Range | None = None
     ends: Range | None = None
     shards: int = 0
-    """That the range was measured from."""
+    """Number of measured shards."""
 
     def in_words(self) -> str:
-        """For pages, without a full stop."""
+        """Sentence for pages, without a full stop."""
         if self.begins is None or self.ends is None:
             return "Unknown: too little ran lately for an estimate"
         begins = "within a minute" if self.begins.high < 1 else f"in {_words(self.begins)}"
@@ -228,7 +225,7 @@ def _words(minutes: Range) -> str:
 
 
 def expectation(*, measured: Throughput | None, line: Line) -> Expectation:
-    """When the evaluation of this line begins and ends. Pure."""
+    """The estimate for the evaluation of this line. Pure."""
     if measured is None:
         return Expectation()
     begins = _range(_work_until(line.before, line=line), measured=measured)
@@ -237,7 +234,7 @@ def expectation(*, measured: Throughput | None, line: Line) -> Expectation:
 
 
 def _work_until(own: float, *, line: Line) -> float:
-    """The work of all users until so much of the user's own is done, by shares."""
+    """The work of all users until `own` seconds of the user's work are done, by fair share."""
     return own + sum(min(waiting, own * weight / line.weight) for waiting, weight in line.others)
 
 
@@ -248,7 +245,7 @@ def _range(work: float, *, measured: Throughput) -> Range:
 
 
 def expected_of_new(*, user: User, suite: Suite, priority: str = "normal") -> Expectation:
-    """The estimate for a submission of this suite, if it were made now."""
+    """The estimate for a new submission of this suite."""
     measured = recent_throughput()
     if measured is None:
         return Expectation()
@@ -260,7 +257,7 @@ def expected_of_new(*, user: User, suite: Suite, priority: str = "normal") -> Ex
 
 
 def expected(evaluation: Evaluation) -> Expectation | None:
-    """The estimate for an evaluation that waits or runs; None if it has ended, waits for its owner, or runs on a
+    """The estimate for a waiting or running evaluation; None if it has ended, waits for its owner, or runs on a
     self-hosted worker, whose pace is unknown."""
     if evaluation.state not in UNDER_WAY or hasattr(evaluation, "own_worker_run"):
         return None
@@ -277,8 +274,8 @@ def expected(evaluation: Evaluation) -> Expectation | None:
     per_shard = measured.seconds_of(suite=suite.slug, is_executed=suite.runs_experts, planner=planner)
     own = per_shard * open_shards().filter(evaluation=evaluation).count()
     line = _line(measured=measured, user=submission.submitted_by, ahead=ahead, own=own, without=evaluation.pk)
-    found = expectation(measured=measured, line=line)
-    return replace(found, begins=Range(0, 0)) if evaluation.state == EvaluationState.RUNNING else found
+    estimate = expectation(measured=measured, line=line)
+    return replace(estimate, begins=Range(0, 0)) if evaluation.state == EvaluationState.RUNNING else estimate
 
 
 def _line(*, measured: Throughput, user: User, ahead: Q, own: float, without: UUID | None = None) -> Line:

@@ -1,13 +1,11 @@
-"""Jobs: work for a user that waits for other machines or executes plans, outside of requests.
+"""Jobs: work for a user, outside of requests, that waits for other machines or executes plans.
 
-PostgreSQL is the source of truth; a web process that dies leaves no job behind.
+PostgreSQL is the source of truth. A job is started at most once. If it is not started in time, or its process dies, it
+fails at its deadline by the database's clock, when its owner or the sweep next reads it. Users take turns: of the
+waiting jobs of a kind, the next is that of the user whose last job started the longest ago.
 
-A job is started at most once. One that is not started in time, or whose process died, fails at its deadline by the
-database's clock, whoever looks first: its owner or the sweep. Users take turns: of the jobs of a kind the one whose
-owner's last start is the longest ago is next.
-
-Threads of the web processes run jobs (`Runner`), apart from those that answer requests: the queue's processes have no
-key that decrypts a secret header, and too few places to wait for strangers' machines.
+Threads of the web processes run jobs (`Runner`), apart from those that answer requests: queue processes lack the key
+that decrypts secret headers, and have too few slots to wait for remote machines.
 """
 
 import json
@@ -37,49 +35,49 @@ logger = logging.getLogger(__name__)
 
 PURPOSE = "request of a job"
 KEPT = timedelta(hours=1)
-"""How long a job that ended can be read."""
+"""How long a finished job can be read."""
 KEPT_PER_USER = 20
-"""Of the jobs of a kind that ended, the newest."""
+"""Finished jobs of a kind that are kept for each user."""
 WAITS = timedelta(minutes=5)
 """How long a job may wait to be started."""
 GRACE = timedelta(seconds=30)
-"""Between the time that a job may take and its deadline: to start its process, and to store its result."""
+"""Added to a job's time limit for its deadline: time to start its process and to store its result."""
 RETRY_SECONDS = 5
 _UNFINISHED = Q(state__in=[JobState.WAITING, JobState.RUNNING])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKind:
-    """What jobs of a kind do, and how many there may be."""
+    """A kind of job and its limits."""
 
     name: str
     noun: str
-    """In the plural, for sentences: "tests of endpoints"."""
+    """Plural noun for sentences: "tests of endpoints"."""
     run: Callable[[User, Any], JsonValue]
-    """Does the work for a user and what was asked for, and returns the result. Called in a thread of a web process
-    outside transactions. A `ProblemError` or `FieldErrors` is why it failed; its owner reads it."""
+    """Takes the user and the request, and returns the result. Called in a thread of a web process outside
+    transactions. The job's owner reads a `ProblemError` or `FieldErrors` that it raises."""
     seconds: float
-    """The longest that it may take."""
+    """Time limit."""
     at_once: int
-    """Running in one web process."""
+    """Most running jobs in one web process."""
     share: int
-    """Running for one user, in all processes."""
+    """Most running jobs of one user, in all processes."""
     unfinished: int
-    """Waiting and running for one user."""
+    """Most waiting and running jobs of one user."""
     keeps_request: bool = False
-    """Whether its request is needed after it ended."""
+    """Whether the request is kept after the job has ended."""
     ended: Callable[[Job, Any], None] | None = None
-    """Called with a job and its request in the transaction in which it ends, however it does."""
+    """Called with the job and its request, in the transaction in which the job is done or fails."""
 
 
 KINDS: dict[str, JobKind] = {}
 """By name; registered in `leaderboard.wiring`."""
 accepted: Hook[Job] = Hook()
-"""Called after the commit that accepts a job."""
+"""Called after a job is committed."""
 
 
 class TooManyJobsError(ProblemError):
-    """The user has as many unfinished jobs of a kind as a user may have; nothing was accepted."""
+    """The user has reached the limit of unfinished jobs of a kind."""
 
     status = 429
     code = "too_many_jobs"
@@ -96,9 +94,6 @@ def accept(*, kind: JobKind, owner: User, request: JsonValue) -> Job:
 
     Before: nothing.
     After: the job waits and is started soon after the commit; or `TooManyJobsError` was raised.
-
-    Raises:
-        TooManyJobsError: see there.
     """
     with transaction.atomic():
         lock_owner(owner)
@@ -107,9 +102,9 @@ def accept(*, kind: JobKind, owner: User, request: JsonValue) -> Job:
             raise TooManyJobsError(kind)
         old = mine.exclude(_UNFINISHED).order_by("-created").values("pk")[KEPT_PER_USER - 1 :]
         Job.objects.filter(pk__in=list(old.values_list("pk", flat=True))).delete()
-        sealed = encrypt(json.dumps(request), purpose=PURPOSE)
+        encrypted = encrypt(json.dumps(request), purpose=PURPOSE)
         job = Job.objects.create(
-            owner=owner, kind=kind.name, request=sealed, created=Now(), deadline=Now() + WAITS
+            owner=owner, kind=kind.name, request=encrypted, created=Now(), deadline=Now() + WAITS
         )  # fmt: skip
         job.refresh_from_db()
         transaction.on_commit(lambda: accepted.call(job), robust=True)
@@ -117,26 +112,26 @@ def accept(*, kind: JobKind, owner: User, request: JsonValue) -> Job:
 
 
 def find(*, owner: User, kind: str, job_id: UUID) -> Job | None:
-    """The owner's job of this kind as it is now; None if there is none, or no more."""
+    """The owner's job of this kind; None if there is none or it has expired."""
     mine = Job.objects.filter(owner=owner, kind=kind, pk=job_id)
     fail_abandoned(mine)
     return mine.filter(~old_jobs_condition()).first()
 
 
 def request_of(job: Job) -> Any:
-    """What was asked for.
+    """The decrypted request.
 
     Raises:
-        UnreadableSecretError: the site's key has changed since.
+        UnreadableSecretError: the site's key has changed.
     """
     return json.loads(decrypt(job.request, purpose=PURPOSE))
 
 
 def run_next(kind: JobKind) -> bool:
-    """Run the job of a kind whose turn it is. False if none may run now.
+    """Run the next job of a kind. False if none may run now.
 
     Before: nothing; many threads of many processes may call at once.
-    After: the job is done, or failed with its problem; or its deadline had passed, and somebody else has failed it.
+    After: the job is done, or failed with its problem; or its deadline had passed, and another caller has failed it.
     """
     job = claim(kind)
     if job is None:
@@ -146,11 +141,11 @@ def run_next(kind: JobKind) -> bool:
 
 
 def claim(kind: JobKind) -> Job | None:
-    """Mark the job of a kind whose turn it is as running; None if none may run now."""
+    """Mark the next job of a kind as running; None if none may run now."""
     with transaction.atomic():
-        # One at a time: otherwise two could start more of one user's than the share.
+        # Serialised: concurrent claims could exceed a user's share.
         lock_until_commit(Lock.JOBS, kind.name)
-        found = Job.objects.raw(
+        claimed = Job.objects.raw(
             "UPDATE queue_job SET state = 'running', started = statement_timestamp(),"
             " deadline = statement_timestamp() + %(lasting)s WHERE id = ("
             "  SELECT waiting.id FROM queue_job waiting WHERE waiting.kind = %(kind)s AND waiting.state = 'waiting'"
@@ -162,20 +157,20 @@ def claim(kind: JobKind) -> Job | None:
             ") RETURNING *",
             {"kind": kind.name, "share": kind.share, "lasting": timedelta(seconds=kind.seconds) + GRACE},
         )
-        return next(iter(found), None)
+        return next(iter(claimed), None)
 
 
 def run(job: Job, *, kind: JobKind) -> None:
-    """Run a job that this thread has claimed, and store how it ended."""
+    """Run a claimed job and store its result or problem."""
     facts: dict[str, Any]
     try:
         facts = {"state": JobState.DONE, "result": kind.run(job.owner, request_of(job))}
-    except Exception as error:  # noqa: BLE001 - whatever happens, its owner reads that it ended
+    except Exception as error:  # noqa: BLE001 - its owner sees every failure
         facts = {"state": JobState.FAILED, "problem": _problem_of(error)}
     with transaction.atomic():
         Job.objects.select_for_update().filter(pk=job.pk).first()
         if not _end(job, **facts):
-            logger.warning("%s ended after its deadline; its result is not kept", job)
+            logger.warning("%s ended after its deadline; its result is discarded", job)
 
 
 def _problem_of(error: Exception) -> dict[str, Any]:
@@ -198,7 +193,7 @@ def _interrupted() -> dict[str, Any]:
 
 
 def _end(job: Job, **facts: Any) -> bool:
-    """End a job, within the caller's transaction, which has locked it; False if it had ended before."""
+    """End a job that the caller's transaction has locked; False if it had ended already."""
     kind = KINDS.get(job.kind)
     if not Job.objects.filter(_UNFINISHED, pk=job.pk).update(finished=Now(), **facts):
         return False
@@ -207,7 +202,7 @@ def _end(job: Job, **facts: Any) -> bool:
         try:
             request = request_of(job)
         except UnreadableSecretError:
-            logger.exception("%s ended, and what follows from that cannot be done", job)
+            logger.exception("%s ended, but its request cannot be decrypted for the actions that follow", job)
         else:
             kind.ended(job, request)
     if kind is None or not kind.keeps_request:
@@ -216,7 +211,7 @@ def _end(job: Job, **facts: Any) -> bool:
 
 
 def fail_abandoned(jobs: "QuerySet[Job] | None" = None) -> int:
-    """Fail those of these jobs (None: all) whose deadline has passed, and return how many there were.
+    """Fail the jobs (None: all jobs) whose deadline has passed, and return their number.
 
     Before: nothing; several processes may call at once.
     After: each of them has failed as interrupted.
@@ -232,43 +227,42 @@ def fail_abandoned(jobs: "QuerySet[Job] | None" = None) -> int:
 
 
 def old_jobs_condition() -> Q:
-    """Jobs that ended too long ago to be read."""
+    """Jobs that have expired."""
     return Q(finished__lt=Now() - KEPT)
 
 
 def sweep() -> None:
-    """Fail abandoned jobs and delete those that ended long ago.
+    """Fail abandoned jobs and delete expired ones.
 
-    Called by web processes: what follows from the end of a job may need its request, which the queue cannot decrypt.
+    Called by web processes: `JobKind.ended` may need the request, which queue processes cannot decrypt.
 
     Before: nothing; several may run at once.
-    After: no job is past its deadline without an end, and none can be read for longer than `KEPT`.
+    After: no unfinished job is past its deadline, and no finished one is older than `KEPT`.
     """
     fail_abandoned()
     Job.objects.filter(old_jobs_condition()).delete()
 
 
 def has_waiting() -> bool:
-    """Whether any job waits to be started. One cheap query."""
+    """Whether any job waits to be started. One query."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT EXISTS (SELECT 1 FROM queue_job WHERE state = 'waiting')")
         return bool(cursor.fetchone()[0])
 
 
 POLL_SECONDS = 5.0
-"""How soon a job is noticed that another process accepted and cannot run."""
+"""How soon this process notices a job that another process accepted and cannot run."""
 SWEEP_SECONDS = 60.0
-"""Between sweeps of this process."""
 
 
 class Runner:
-    """Starts jobs of each kind, as many at once as the kind allows."""
+    """Starts jobs of each kind, up to the kind's limit."""
 
     def __init__(self, kinds: Mapping[str, JobKind], *, poll_seconds: float = POLL_SECONDS) -> None:
         """
         Args:
-            kinds: what it runs; may still grow.
-            poll_seconds: between looks at the database when nobody wakes it.
+            kinds: which jobs to run; the mapping may grow.
+            poll_seconds: how often to poll the database.
         """
         self._kinds, self._poll_seconds = kinds, poll_seconds
         self._woken, self._stopped = threading.Event(), threading.Event()
@@ -277,12 +271,12 @@ class Runner:
         self._thread = threading.Thread(target=self._dispatch, name="jobs", daemon=True)
 
     def start(self) -> None:
-        """Begin. Its threads end with the process; what they leave fails at its deadline."""
+        """Start. Threads end with the process; unfinished jobs fail at their deadline."""
         accepted.register(self.wake)
         self._thread.start()
 
     def stop(self) -> None:
-        """Start nothing more, and wait for what runs."""
+        """Start no more jobs, and wait for the running ones."""
         self._stopped.set()
         self._woken.set()
         self._thread.join()
@@ -292,11 +286,11 @@ class Runner:
             thread.join()
 
     def wake(self, job: Job | None = None) -> None:  # noqa: ARG002 - a callback of the hook
-        """Look for jobs now."""
+        """Poll for jobs now."""
         self._woken.set()
 
     def running(self, kind: str) -> int:
-        """How many of a kind this process runs now."""
+        """Number of running jobs of a kind in this process."""
         with self._lock:
             return sum(name == kind for name in self._running.values())
 
@@ -314,8 +308,8 @@ class Runner:
                 if has_waiting():
                     for kind in list(self._kinds.values()):
                         self._start_some(kind)
-            except Exception:  # whatever it is, the next look may succeed
-                logger.exception("jobs wait")
+            except Exception:  # the next poll may succeed
+                logger.exception("jobs could not be started")
             finally:
                 give_connection_back()
 
@@ -327,7 +321,7 @@ class Runner:
             try:
                 thread.start()
             except RuntimeError:
-                # The system has no more threads: the job fails at its deadline.
+                # Out of threads: the job fails at its deadline.
                 with self._lock:
                     del self._running[thread]
                 raise
@@ -336,7 +330,7 @@ class Runner:
         try:
             run(job, kind=kind)
         except DatabaseError:
-            logger.warning("%s ended, and the database does not take its result", job, exc_info=True)
+            logger.warning("%s ended, but its result could not be stored", job, exc_info=True)
         finally:
             give_connection_back()
             with self._lock:

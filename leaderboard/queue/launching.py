@@ -1,4 +1,4 @@
-"""The launcher that this installation starts its workers with, and the enrolment tokens that it gives them."""
+"""The configured launcher of workers, and the enrolment tokens that it issues."""
 
 import os
 from collections.abc import Callable
@@ -31,8 +31,8 @@ def launcher() -> Launcher:
 
 
 def local_launcher() -> LocalLauncher:
-    """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
-    to the server through the protocol alone, which knows hidden data."""
+    """Workers as processes on this machine. Their store is private and never served: public data reaches the server
+    only through the protocol, which protects hidden data."""
     memory = settings.LOCAL_WORKER_MEMORY
     if memory is None:
         memory = default_worker_memory(workers=settings.LOCAL_WORKERS)
@@ -50,7 +50,7 @@ def local_launcher() -> LocalLauncher:
 
 
 def no_launcher() -> NoLauncher:
-    """Nothing is started: the operator runs workers."""
+    """Starts nothing: the operator runs the workers."""
     return NoLauncher()
 
 
@@ -63,8 +63,8 @@ def kubernetes_launcher() -> "KubernetesLauncher":
     """
     from gpu_jobs.launchers.kubernetes.launcher import KubernetesLauncher
 
-    chosen, client = connected_cluster()
-    return KubernetesLauncher(client=client, settings=chosen, enrolments=PoolEnrolments(), needs=needs_by_id)
+    cluster, client = connected_cluster()
+    return KubernetesLauncher(client=client, settings=cluster, enrolments=PoolEnrolments(), needs=needs_by_id)
 
 
 def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
@@ -73,30 +73,30 @@ def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
     Raises:
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
-    # Only those who use it load the client.
+    # Imported here: only Kubernetes installations need the client.
     from gpu_jobs.launchers.kubernetes.client import ClusterClient, ClusterError, connect
     from gpu_jobs.launchers.kubernetes.settings import SettingsError, settings_from
 
     try:
-        chosen = settings_from(os.environ)
-        return chosen, ClusterClient(api=connect(chosen), namespace=chosen.namespace)
+        cluster = settings_from(os.environ)
+        return cluster, ClusterClient(api=connect(cluster), namespace=cluster.namespace)
     except (SettingsError, ClusterError) as error:
         raise ImproperlyConfigured(str(error)) from error
 
 
 def needs_by_id(evaluation_id: str) -> Needs:
-    """What an evaluation needs of its pool."""
+    """What an evaluation requires of its pool."""
     return needs_of(Evaluation.runs.select_related("suite", "submission__planner").get(pk=evaluation_id))
 
 
 LOCAL_VALID = timedelta(hours=24)
-"""A local worker ends by then, and the launcher starts another one if work is left."""
+"""A local worker ends by then, and the launcher starts another one if work remains."""
 POOL_VALID = timedelta(days=7)
-"""A pool's token is renewed when half of this is over. Workers open sessions with it every hour."""
+"""A pool's token is renewed after half of this time. Workers open a session with it every hour."""
 
 
 class LocalEnrolments:
-    """For local processes: they take all evaluations of the operator's workers, whatever their suites."""
+    """Tokens of local processes, which take all evaluations for operators' workers."""
 
     def mint(self, *, name: str) -> str:
         """See `Enrolments.mint`."""
@@ -108,7 +108,7 @@ class LocalEnrolments:
 
 
 class PoolEnrolments:
-    """For worker pools on Kubernetes, bound to what the pool takes."""
+    """Tokens of worker pools on Kubernetes, restricted to what the pool takes."""
 
     def is_fresh(self, *, pool: str, token: str) -> bool:
         """See `PoolEnrolments.is_fresh`."""

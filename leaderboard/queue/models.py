@@ -1,4 +1,4 @@
-"""What workers say while they work, and whose they are. Keyed by attempts and evaluations, which know nothing of it."""
+"""Worker logs, tokens and sessions, verifications, agents' turns, and jobs."""
 
 import uuid
 
@@ -10,26 +10,26 @@ from leaderboard.evaluations.models import Attempt, Evaluation
 
 
 class AttemptLog(models.Model):
-    """The log of one attempt, and how much of it has come."""
+    """The log of one attempt, and how much of it has arrived."""
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, primary_key=True, related_name="log")
     next_line = models.PositiveIntegerField(default=0)
-    """Number of the line that is expected next; all before it have come."""
+    """Number of the next expected line; all before it have arrived."""
     size = models.PositiveIntegerField(default=0)
-    """Characters kept."""
+    """Stored characters."""
     cut = models.BooleanField(default=False)
-    """Whether lines were dropped because there were too many."""
+    """Whether lines were dropped because the log was too long."""
 
     def __str__(self) -> str:
         return f"log of {self.attempt_id}"
 
 
 class LogChunk(models.Model):
-    """Lines that came in one call. Written once."""
+    """Lines of one call. Written once."""
 
     log = models.ForeignKey(AttemptLog, on_delete=models.CASCADE, related_name="chunks")
     first = models.PositiveIntegerField()
-    """Number of its first line."""
+    """Number of the first line."""
     lines = models.JSONField()
     """`[[seconds since 1970, level, text], ...]`"""
 
@@ -42,19 +42,19 @@ class LogChunk(models.Model):
 
 
 class WorkerToken(models.Model):
-    """A worker's enrolment token: it opens sessions (`WorkerSession`) and does nothing else. Only the hash of its text
-    is kept; the text has 256 random bits."""
+    """A worker's enrolment token, which only opens sessions (`WorkerSession`). Its text has 256 random bits; only the
+    hash is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="worker_tokens"
     )
-    """Null: the operator's, good for every evaluation but those that their owners run themselves."""
+    """Null: an operator's token, valid for every evaluation except those on self-hosted workers."""
     name = models.CharField(max_length=80)
     token_hash = models.CharField(max_length=64, unique=True)
     created = models.DateTimeField(auto_now_add=True)
     last_used = models.DateTimeField(null=True)
-    """When a worker last asked for tasks with it, to the minute."""
+    """When a worker last requested tasks with it, to the minute."""
     revoked_at = models.DateTimeField(null=True)
     evaluation = models.UUIDField(null=True)
     """The only evaluation that its workers may lease; null: any."""
@@ -63,14 +63,14 @@ class WorkerToken(models.Model):
     pool = models.SlugField(blank=True, default="", db_default="")
     """The worker pool whose evaluations its workers may lease; empty: any."""
     expires_at = models.DateTimeField(null=True)
-    """After this time it opens no session. Set for the tokens that launchers mint; null: valid until revoked."""
+    """After this time it opens no session. Set on tokens that launchers mint; null: valid until revoked."""
 
     def __str__(self) -> str:
         return self.name
 
 
 class WorkerSession(models.Model):
-    """A short-lived credential that leases shards, opened with an enrolment token. Only its hash is kept."""
+    """A short-lived credential that leases shards, opened with an enrolment token. Only its hash is stored."""
 
     token_hash = models.CharField(max_length=64, unique=True)
     enrolment = models.ForeignKey(WorkerToken, on_delete=models.CASCADE, null=True, related_name="sessions")
@@ -78,9 +78,9 @@ class WorkerSession(models.Model):
     enrolled_with = models.CharField(max_length=64)
     """Hash of the enrolment token: a session ends when PLANARENA_WORKER_TOKEN changes."""
     evaluation = models.UUIDField(null=True)
-    """The only evaluation that the worker asked for; null: all that its enrolment covers."""
+    """The only evaluation that the worker requested; null: all that its enrolment covers."""
     suites = models.JSONField(null=True)
-    """Slugs of the only suites that the worker asked for; null: all that its enrolment covers."""
+    """Slugs of the only suites that the worker requested; null: all that its enrolment covers."""
     created = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(db_index=True)
 
@@ -89,7 +89,7 @@ class WorkerSession(models.Model):
 
 
 class AttemptToken(models.Model):
-    """The enrolment of an attempt's worker. An attempt without one was leased with PLANARENA_WORKER_TOKEN."""
+    """The enrolment token of an attempt's worker. Without one, the attempt was leased with PLANARENA_WORKER_TOKEN."""
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, primary_key=True, related_name="leased_with")
     token = models.ForeignKey(WorkerToken, on_delete=models.PROTECT, related_name="attempts")
@@ -99,19 +99,19 @@ class AttemptToken(models.Model):
 
 
 class VerificationVerdict(models.TextChoices):
-    """What a verification came to."""
+    """Outcome of a verification."""
 
     OPEN = "open", "Under way"
     AGREES = "agrees", "Agrees"
     DISAGREES = "disagrees", "Does not agree"
     UNDECIDED = "undecided", "Needs more tasks"
-    """The owner's scores lean to the better side: another verification, of more tasks, has followed."""
+    """The owner's scores tend to be better: another verification, of more tasks, has followed."""
     IMPOSSIBLE = "impossible", "Could not be carried out"
-    """Tasks could not be run again for reasons that are not the planner's: nothing was compared."""
+    """Tasks could not be run again, through no fault of the planner: nothing was compared."""
 
 
 class Verification(models.Model):
-    """A random sample of the tasks of an evaluation that its owner ran, run again by a worker of the operator's."""
+    """A random sample of the tasks of a self-hosted evaluation, run again by an operator's worker."""
 
     evaluation = models.OneToOneField(
         Evaluation, on_delete=models.CASCADE, primary_key=True, related_name="verification"
@@ -120,7 +120,7 @@ class Verification(models.Model):
     tasks = models.JSONField()
     """Keys of the sampled tasks, in the suite's order."""
     ordered_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    """Who asked for it; null for the one that follows from the evaluation's end."""
+    """Null for the verification that starts when the evaluation completes."""
     verdict = models.CharField(max_length=20, choices=VerificationVerdict, default=VerificationVerdict.OPEN)
     detail = models.TextField(blank=True)
     """The verdict as a sentence."""
@@ -148,16 +148,16 @@ class Verification(models.Model):
 
 
 class OwnWorkerRun(models.Model):
-    """Marks an evaluation that its owner runs on their own worker: nobody else leases it, and it is not ranked unless
-    a verification agrees."""
+    """Marks an evaluation on its owner's self-hosted worker: no other worker leases it, and it is ranked only after a
+    verification agrees."""
 
     evaluation = models.OneToOneField(
         Evaluation, on_delete=models.CASCADE, primary_key=True, related_name="own_worker_run"
     )
     verified_by = models.OneToOneField(Verification, on_delete=models.RESTRICT, null=True, related_name="+")
-    """The verification that agreed: from then on the evaluation is ranked."""
+    """The verification that agreed; once set, the evaluation is ranked."""
     uploaded_bytes = models.BigIntegerField(default=0)
-    """Of the artefacts that its worker has sent and the site did not have."""
+    """Size of the artefacts that its worker added to the store."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -177,23 +177,23 @@ class AgentPresence(models.Model):
 
 
 class AgentTurn(models.Model):
-    """One turn: opened by a worker, handed to the agent, answered by it. Deleted when its evaluation ends."""
+    """One turn, opened by a worker and answered by the agent. Deleted when its evaluation ends."""
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="agent_turns")
     task = models.CharField(max_length=200)
-    """As planners are asked for it."""
+    """The task's name in requests to planners."""
     key = models.CharField(max_length=400)
-    """Of the turn: a worker that opens it again gets the answer that it has."""
+    """Idempotency key: a worker that opens the turn again gets the stored answer."""
     request = models.TextField()
     """A `TurnRequest` as JSON."""
     opened_at = models.DateTimeField(auto_now_add=True)
     handed_at = models.DateTimeField(null=True)
-    """When the agent last got it; null: it has not."""
+    """When it was last sent to the agent; null: never."""
     answered_at = models.DateTimeField(null=True)
     response = models.TextField(blank=True)
-    """A `TurnResponse` as JSON; empty until it is answered."""
+    """A `TurnResponse` as JSON; empty until answered."""
     end = models.TextField(blank=True)
-    """The message to the agent at the end of the task, if this was its last turn."""
+    """Message to the agent at the end of the task, if this was the last turn."""
     end_is_error = models.BooleanField(default=False)
 
     class Meta:
@@ -211,7 +211,7 @@ class AgentTurn(models.Model):
 
 
 class JobState(models.TextChoices):
-    """Where a job is. It only moves forward."""
+    """State of a job. It only moves forward."""
 
     WAITING = "waiting", "Waiting"
     RUNNING = "running", "Running"
@@ -228,16 +228,15 @@ class Job(models.Model):
     """Name of a `JobKind`."""
     state = models.CharField(max_length=10, choices=JobState, default=JobState.WAITING)
     request = models.TextField()
-    """JSON, encrypted: it may hold a secret header. Empty once the job has ended, unless its kind keeps it."""
+    """Encrypted JSON, which may hold a secret header. Empty once the job has ended, unless its kind keeps it."""
     result = models.JSONField(null=True)
-    """Of a job that is done."""
     problem = models.JSONField(null=True)
-    """Why it failed: `status`, `code`, `detail` and perhaps `errors`, as in a problem document."""
+    """Why it failed: `status`, `code`, `detail` and optionally `errors`, as in a problem document."""
     created = models.DateTimeField(default=timezone.now)
     started = models.DateTimeField(null=True)
     finished = models.DateTimeField(null=True)
     deadline = models.DateTimeField()
-    """When it fails unless it was started, or has ended, before; by the database's clock, like all times here."""
+    """When a waiting or running job fails; by the database's clock, like all times here."""
 
     class Meta:
         constraints = [

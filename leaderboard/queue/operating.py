@@ -1,4 +1,4 @@
-"""What only operators do with evaluations: have them queued again, and say which goes first."""
+"""Operators' actions on evaluations: requeue them and set their priority."""
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -17,11 +17,11 @@ LARGEST_PRIORITY = 1000
 
 
 def requeue(evaluation: Evaluation, *, by: User | None = None) -> int:
-    """Take an evaluation's tasks from their workers, to be leased again, and return how many workers had some.
+    """Take an evaluation's tasks from their workers, to be leased again, and return the number of these workers.
 
     Before: it is neither final nor `on_hold`.
-    After: none of its attempts is live, what waited after a failure is due at once, and the reconciler looks at it now.
-    Results that were posted stay. A try that is taken away counts, as that of any other worker that is lost.
+    After: none of its attempts is live, shards that waited for a retry are due at once, and a reconcile is requested.
+    Posted results stay. Each lost attempt counts as a try, as for any lost worker.
 
     Raises:
         NotPossibleError: it is in another state; nothing was changed.
@@ -30,7 +30,7 @@ def requeue(evaluation: Evaluation, *, by: User | None = None) -> int:
         current = lock_evaluation(evaluation.pk)
         if current.state in states.FINAL or current.state == EvaluationState.ON_HOLD:
             label = EvaluationState(current.state).label.lower()
-            raise NotPossibleError(f"The evaluation is {label!r}; only one that is under way can be queued again.")
+            raise NotPossibleError(f"The evaluation is {label!r}; only an active evaluation can be requeued.")
         live = Attempt.objects.filter(shard__evaluation=current, state=AttemptState.LIVE).order_by("pk")
         taken = sum(lose(attempt_id=attempt.pk, detail="an operator had its tasks leased again") for attempt in live)
         waiting = Shard.objects.filter(evaluation=current, state=ShardState.PENDING)
@@ -47,7 +47,7 @@ def requeue(evaluation: Evaluation, *, by: User | None = None) -> int:
 
 
 def prioritise(evaluation: Evaluation, *, priority: int, by: User | None = None) -> None:
-    """Say when an evaluation goes, among what is equally due by its users' shares: the higher one first.
+    """Set an evaluation's priority: among evaluations that fair share ranks equally, the highest goes first.
 
     Raises:
         ValueError: the priority is not in [-1000, 1000].
@@ -59,7 +59,7 @@ def prioritise(evaluation: Evaluation, *, priority: int, by: User | None = None)
         current = lock_evaluation(evaluation.pk)
         if current.state in states.FINAL:
             label = EvaluationState(current.state).label.lower()
-            raise NotPossibleError(f"The evaluation is {label!r}; it waits for nothing any more.")
+            raise NotPossibleError(f"The evaluation is {label!r}; it no longer waits.")
         Evaluation.runs.filter(pk=current.pk).update(priority=priority)
         record(
             by=by,

@@ -1,4 +1,4 @@
-"""Worker pools: which evaluations each may lease, as conditions on the database, and how many workers it needs now."""
+"""Worker pools: the evaluations that each may lease, as database conditions, and the number of workers it needs now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _TAG = "@"
 
 def pools() -> Sequence[Pool]:
     """The pools of this installation, in the operator's order."""
-    found: Sequence[Pool] = settings.WORKER_POOLS
-    return found
+    configured: Sequence[Pool] = settings.WORKER_POOLS
+    return configured
 
 
 def pool_named(name: str) -> Pool | None:
@@ -33,17 +33,17 @@ def pool_named(name: str) -> Pool | None:
 
 
 def tag_of(name: str) -> str:
-    """What `Attempt.pool` says of a worker of this pool. No slug of a suite begins like it."""
+    """The entry of `Attempt.pool` for a worker of this pool. Suites' slugs never start with `@`."""
     return f"{_TAG}{name}"
 
 
 def tagged(pool: Sequence[str]) -> str:
-    """The name of the pool that `Attempt.pool` names; empty if it lists suites."""
+    """The pool's name in `Attempt.pool`; empty if that lists suites."""
     return next((entry.removeprefix(_TAG) for entry in pool if entry.startswith(_TAG)), "")
 
 
 def tags_sharing(name: str) -> list[str]:
-    """The tags of all pools that may lease some of the same evaluations, this one included."""
+    """Tags of the pools that may lease some of the same evaluations, this one included."""
     own = pool_named(name)
     return [
         tag_of(name),
@@ -52,31 +52,31 @@ def tags_sharing(name: str) -> list[str]:
 
 
 def taken_by(name: str) -> Q:
-    """The evaluations that workers of the pool of this name may lease; none if there is no such pool."""
+    """Condition: evaluations that workers of the named pool may lease; matches none if the pool does not exist."""
     pool = pool_named(name)
     return Q(pk__in=[]) if pool is None else _runs(pool)
 
 
 def scaled_for(pool: Pool) -> Q:
-    """The evaluations that this pool is scaled for: those that it takes and no pool before it does."""
-    found = _runs(pool)
+    """Condition: evaluations that this pool is scaled for, which it takes and no earlier pool does."""
+    condition = _runs(pool)
     for other in pools():
         if other == pool:
             break
-        found &= ~_runs(other)
-    return found
+        condition &= ~_runs(other)
+    return condition
 
 
 def without_pool() -> Q:
-    """The evaluations that no pool takes."""
-    found = Q()
+    """Condition: evaluations that no pool takes."""
+    condition = Q()
     for pool in pools():
-        found &= ~_runs(pool)
-    return found
+        condition &= ~_runs(pool)
+    return condition
 
 
 def needs_of(evaluation: Evaluation) -> Needs:
-    """What an evaluation needs of its pool. Reads its suite and planner."""
+    """What an evaluation requires of its pool. Reads its suite and planner."""
     kind = kind_of(evaluation.submission.planner)
     return Needs(
         executed=evaluation.suite.runs_experts,
@@ -86,17 +86,17 @@ def needs_of(evaluation: Evaluation) -> Needs:
 
 
 def _runs(pool: Pool) -> Q:
-    """`Pool.runs` of the evaluation's needs."""
-    suites = {Takes.EXECUTED: _EXECUTED, Takes.JUDGED: ~_EXECUTED}
-    found = Q()
-    for takes, condition in suites.items():
-        if takes not in pool.takes:
-            found &= ~condition
+    """`Pool.runs` as a condition on evaluations."""
+    condition = Q()
+    if Takes.EXECUTED not in pool.takes:
+        condition &= ~_EXECUTED
+    if Takes.JUDGED not in pool.takes:
+        condition &= _EXECUTED
     if not pool.endpoints:
-        found &= ~Q(**{_KIND: _ENDPOINT_KINDS})
+        condition &= ~Q(**{_KIND: _ENDPOINT_KINDS})
     if Takes.MODELS not in pool.takes:
-        found &= ~Q(**{_KIND: MODEL_KINDS})
-    return found
+        condition &= ~Q(**{_KIND: MODEL_KINDS})
+    return condition
 
 
 _ALL = 2**31 - 1
@@ -106,18 +106,18 @@ _SHARD_KIND = "evaluation__submission__planner__kind__in"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What a pool needs at one moment."""
+    """Current demand for workers of a pool."""
 
     workers: int
-    """Shards that may be leased now and those that its workers hold; at most the pool's size."""
+    """Shards that may be leased now or are held by its workers; at most the pool's size."""
     models: int
-    """The same of planners whose model a model server loads."""
+    """The same for planners whose model a model server loads."""
     open_shards: int
-    """Shards that are not done, of the evaluations that it is scaled for."""
+    """Unfinished shards of the evaluations that it is scaled for."""
 
 
 def demand_of(pool: Pool) -> Demand:
-    """What a pool needs now, in two queries. A shard that waits for another try counts: it is due within a minute."""
+    """The demand for a pool, in two queries. Shards that wait for a retry count: they are due within a minute."""
     evaluations = _waiting_evaluations().filter(scaled_for(pool)).exclude(waits_for_agent())
     leasable = Q(
         state=ShardState.PENDING,
@@ -141,12 +141,12 @@ def demand_of(pool: Pool) -> Demand:
 
 
 def demands() -> dict[str, Demand]:
-    """What each pool of this installation needs now."""
+    """The demand for each pool of this installation."""
     return {pool.name: demand_of(pool) for pool in pools()}
 
 
 def evaluations_without_pool() -> int:
-    """How many evaluations wait although no pool takes them."""
+    """Number of waiting evaluations that no pool takes."""
     return _waiting_evaluations().filter(without_pool()).count() if pools() else 0
 
 

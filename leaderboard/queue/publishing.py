@@ -1,11 +1,11 @@
-"""aggregating -> completed: what is ready of a suite is completed and published together.
+"""aggregating -> completed: the ready evaluations of a suite are completed and published together.
 
-An evaluation whose scores are computed is ready: it is `aggregating` and has a summary. Whoever makes one ready then
-tries to be the publisher of its suite. There is one at a time: it completes all that are ready and publishes each of
-their boards once, in one transaction, and looks again after it. Who finds a publisher at work leaves, since its own
-evaluation was ready before that one looks for the last time. A publisher that is killed leaves evaluations that are
-still `aggregating`, and the sweep comes to these. So publishing costs hardly more for many evaluations of a board than
-for one, and one on a quiet site is published at once.
+An evaluation is ready when its scores are computed: it is `aggregating` and has a summary. The process that makes one
+ready then tries to become the publisher of its suite. A suite has one publisher at a time: in one transaction it
+completes all ready evaluations and publishes each of their boards once, and then checks again. A process that finds
+another publisher leaves, since its evaluation was ready before that publisher's last check. If a publisher is killed,
+its evaluations stay `aggregating`, and the sweep recovers them. So publishing many evaluations of a board costs hardly
+more than publishing one, and on a quiet site an evaluation is published at once.
 """
 
 import logging
@@ -38,47 +38,47 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What stands on boards has changed; their suite is locked (`board_of.lock_board`)."""
+    """Boards of a suite have changed; the suite is locked (`evaluations.models.lock_board`)."""
 
     completed: Sequence[UUID] = ()
-    """Evaluations that were completed just now."""
+    """Evaluations that were just completed."""
     boards: Sequence[Evaluation]
     """One evaluation of each board, with its suite and planner."""
 
 
 changed: Hook[Changed] = Hook()
-"""Called in the transaction that completes evaluations, or changes which of them may be ranked."""
+"""Called in the transaction that completes evaluations or changes which of them may be ranked."""
 
 _TOGETHER = 100
-"""So many evaluations are completed in one transaction."""
+"""Evaluations that are completed in one transaction."""
 
 
 def publish_again(evaluation: Evaluation) -> None:
-    """Publish the board of a completed evaluation, about which something has changed."""
+    """Publish the board of a completed evaluation that has changed."""
     with transaction.atomic():
         lock_board(evaluation.suite.slug)
         changed.call(Changed(boards=[evaluation]))
 
 
 def make_ready(*, evaluation: Evaluation, summary: dict[str, Any]) -> bool:
-    """Keep the scores of an evaluation. False if it is not `aggregating` in this attempt any more."""
-    still = Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.AGGREGATING, attempt=evaluation.attempt)
-    return bool(still.update(summary=summary))
+    """Store the scores of an evaluation. False if it is no longer `aggregating` in this attempt."""
+    current = Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.AGGREGATING, attempt=evaluation.attempt)
+    return bool(current.update(summary=summary))
 
 
 def published_or_not(submission: Submission) -> EvaluationReason:
-    """What a completed evaluation says of itself; whoever asks has locked its suite, so that it stays true."""
+    """The reason of a completed evaluation. The caller has locked its suite, so that it stays valid."""
     return EvaluationReason.PUBLISHED if is_public(submission) else EvaluationReason.NOT_PUBLIC
 
 
 def publish_ready(evaluation: Evaluation) -> None:
-    """Complete and publish what is ready of an evaluation's suite, this one at least.
+    """Complete and publish the ready evaluations of an evaluation's suite, at least this one.
 
     Before: the evaluation is ready.
     After: it is `completed` and on its board if it is public, or another process is about to do that.
 
     Raises:
-        Exception: whatever keeps this evaluation from being published; then nothing changed.
+        Exception: this evaluation cannot be published; nothing changed.
     """
     try:
         with span("publish"):
@@ -86,7 +86,7 @@ def publish_ready(evaluation: Evaluation) -> None:
                 pass
     except SoftTimeLimitExceeded:
         raise
-    except Exception:  # one that cannot be published must not keep all others from it
+    except Exception:  # one faulty evaluation must not block the others
         logger.exception("evaluations of %s could not be published together", evaluation.suite.slug)
         with transaction.atomic():
             if lock_for_publishing(evaluation.suite.slug):
@@ -94,16 +94,16 @@ def publish_ready(evaluation: Evaluation) -> None:
 
 
 def _publish_some(slug: str) -> bool:
-    """Publish what is ready, and say whether there may be more."""
+    """Publish ready evaluations, and return whether there may be more."""
     ready = _ready().filter(suite__slug=slug).order_by("state_since", "pk")
     if not ready.exists():
         return False
     with transaction.atomic():
         if not lock_for_publishing(slug):
             return False
-        # What somebody else is changing comes later: whoever holds the suite waits for nobody.
-        found = ready.select_for_update(no_key=True, skip_locked=True, of=("self",))
-        return _complete_together(list(found[:_TOGETHER]))
+        # Skip locked rows: the holder of the suite's lock waits for no other lock.
+        unlocked = ready.select_for_update(no_key=True, skip_locked=True, of=("self",))
+        return _complete_together(list(unlocked[:_TOGETHER]))
 
 
 def _ready() -> QuerySet[Evaluation]:
@@ -112,7 +112,7 @@ def _ready() -> QuerySet[Evaluation]:
 
 
 def _complete_together(evaluations: Sequence[Evaluation]) -> bool:
-    """Complete evaluations and publish each of their boards once; the suite is locked. False if nothing was to do."""
+    """Complete evaluations and publish each of their boards once; the suite is locked. False if none was completed."""
     boards: dict[tuple[int, Conditions], Evaluation] = {}
     completed = []
     for evaluation in evaluations:

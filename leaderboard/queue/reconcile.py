@@ -1,7 +1,7 @@
 """Level-triggered reconciliation: read the state of an evaluation and take one step towards its end.
 
-`decisions.decide` is pure; `reconcile` looks, decides and acts. Every step is an idempotent
-transaction of its own that two processes may take at once, so that a process may be killed at any instruction.
+`reconcile` reads, decides (`decisions.decide`, which is pure) and acts. Every step is an idempotent transaction that
+two processes may attempt at once, so that a process may be killed at any instruction.
 """
 
 import logging
@@ -35,29 +35,30 @@ from leaderboard.evaluations.states import note_progress
 from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.queue import steps, verification
 from leaderboard.queue.agents.turns import waiting_for_agent_among
-from leaderboard.queue.decisions import AttemptView, Do, Step, View, decide
+from leaderboard.queue.decisions import Action, AttemptView, Step, View, decide
 from leaderboard.queue.launching import launcher
 from leaderboard.queue.workers.own import own_among
 
-_CLOCKS_DIFFER = timedelta(seconds=20)
-"""Between a machine of the cluster and PostgreSQL, at most."""
-_LATELY = timedelta(minutes=10)
-"""An evaluation of which a worker held a shard so recently is worked on: a slow planner has time slices."""
+logger = logging.getLogger(__name__)
+
+_CLOCK_SKEW = timedelta(seconds=20)
+"""Largest difference between the clocks of a cluster node and PostgreSQL."""
+_RECENT = timedelta(minutes=10)
+"""An evaluation whose last attempt ended within this time is active: slow planners have time slices."""
 
 
 def lacks_worker(evaluation: Evaluation) -> bool:
-    """Whether an evaluation without a live attempt has done nothing for minutes but wait for a worker of the site. Only
-    asked where its time is over."""
+    """Whether an evaluation without live attempts is past its deadline after minutes of waiting only for a worker of
+    the site."""
     now = evaluation.now  # type: ignore[attr-defined]  # annotated by `_evaluations`
     if evaluation.state_deadline is None or evaluation.state_deadline > now:
         return False
-    lately = Attempt.objects.filter(shard__evaluation=evaluation, ended_at__gte=now - _LATELY)
-    return not awaited_of([evaluation.pk]) and not lately.exists()
+    recent = Attempt.objects.filter(shard__evaluation=evaluation, ended_at__gte=now - _RECENT)
+    return not awaited_of([evaluation.pk]) and not recent.exists()
 
 
 def awaited_of(evaluation_ids: Sequence[UUID]) -> Mapping[UUID, EvaluationReason]:
-    """Those of these evaluations for which no worker of the site is to be started, and what they wait for instead. Two
-    queries, however many they are."""
+    """The evaluations that wait for something other than a worker of the site, with what they wait for. Two queries."""
     if not evaluation_ids:
         return {}
     agents = dict.fromkeys(waiting_for_agent_among(evaluation_ids), EvaluationReason.WAITING_FOR_AGENT)
@@ -65,32 +66,33 @@ def awaited_of(evaluation_ids: Sequence[UUID]) -> Mapping[UUID, EvaluationReason
 
 
 def worker_runs(evaluation: Evaluation, *, launching: Launcher) -> bool:
-    """Whether the launcher knows of a living worker. After a failed launch it is asked again, which corrects what the
-    owner reads: workers are shared, and one may have started for another evaluation."""
+    """Whether the launcher knows of a live worker. After a failed launch, False: launching again corrects the reason
+    that the owner reads, since a shared worker may have started for another evaluation."""
     if not evaluation.launch_handle or evaluation.reason == EvaluationReason.LAUNCH_FAILED:
         return False
     return launching.alive(handle=evaluation.launch_handle).alive is True
 
 
 def has_lost(liveness: Liveness, *, leased_at: datetime) -> bool:
-    """Whether a worker has lost what it leased at this time: it is gone, or was started again since. Pure."""
+    """Whether a worker has lost what it leased at this time: it is gone or has restarted. Pure."""
     if liveness.alive is False:
         return True
-    return liveness.started_at is not None and leased_at + _CLOCKS_DIFFER < liveness.started_at
-
-
-logger = logging.getLogger(__name__)
+    return liveness.started_at is not None and leased_at + _CLOCK_SKEW < liveness.started_at
 
 
 def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID, View]:
-    """Read where evaluations stand, and ask the launcher about their workers. The queries are as many for many.
+    """Take snapshots of evaluations, and ask the launcher about their workers. A constant number of queries.
 
     Args:
         evaluations: read by `_evaluations`.
         launching: what starts workers here.
     """
     active = [evaluation for evaluation in evaluations if evaluation.state in states.LAUNCHED]
-    shards = _shards_of(active)
+    shards: dict[UUID, Mapping[str, Any]] = {}
+    if active:
+        with connection.cursor() as cursor:
+            cursor.execute(_OPEN_SHARDS, [settings.SHARD_TRIES, [evaluation.pk for evaluation in active]])
+            shards = {row[0]: dict(zip(_NO_SHARDS, row[1:], strict=True)) for row in cursor.fetchall()}
     with_worker = {evaluation.pk for evaluation in active if worker_runs(evaluation, launching=launching)}
     awaited = awaited_of([pk for pk, counts in shards.items() if counts["pending"] and pk not in with_worker])
     attempts = _attempts_of([pk for pk, counts in shards.items() if counts["leased"]], launching=launching)
@@ -122,7 +124,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
 
 
 def _evaluations() -> QuerySet[Evaluation]:
-    """Evaluations with all that steps read of them, and the time at which they were read, by the database's clock."""
+    """Evaluations with the relations that steps read, annotated with the database's time."""
     return Evaluation.runs.select_related("suite", "own_worker_run").annotate(now=Now())
 
 
@@ -134,44 +136,34 @@ SELECT evaluation_id, count(*), count(*) FILTER (WHERE shard.state = 'pending'),
 FROM evaluations_shard shard JOIN evaluations_evaluation evaluation ON evaluation.id = evaluation_id
 WHERE shard.state IN ('pending', 'leased') AND evaluation_id = ANY(%s) GROUP BY evaluation_id
 """
-"""In SQL of its own: Django took longer to write it than PostgreSQL to answer it."""
-
-
-def _shards_of(evaluations: Sequence[Evaluation]) -> dict[UUID, Mapping[str, Any]]:
-    """What a view says of shards, by evaluation; those without any open shard are left out."""
-    if not evaluations:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_OPEN_SHARDS, [settings.SHARD_TRIES, [evaluation.pk for evaluation in evaluations]])
-        return {row[0]: dict(zip(_NO_SHARDS, row[1:], strict=True)) for row in cursor.fetchall()}
+"""Raw SQL: Django took longer to compile the query than PostgreSQL to execute it."""
 
 
 def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UUID, list[AttemptView]]:
-    """The live attempts of each evaluation; only those with a leased shard can have any."""
-    found: dict[UUID, list[AttemptView]] = defaultdict(list)
+    """The live attempts of evaluations with a leased shard."""
+    views: dict[UUID, list[AttemptView]] = defaultdict(list)
     if not evaluations:
-        return found
+        return views
     live = Attempt.objects.filter(shard__evaluation__in=evaluations, state=AttemptState.LIVE).order_by("leased_at")
     for attempt in live.select_related("shard"):
         liveness = launching.alive(handle=attempt.worker)
-        dead = liveness.reason if has_lost(liveness, leased_at=attempt.leased_at) else ""
         view = AttemptView(
             id=attempt.pk,
             expires_at=attempt.expires_at,
-            worker_dead=dead,
+            worker_dead=liveness.reason if has_lost(liveness, leased_at=attempt.leased_at) else "",
             disrupted=liveness.disrupted,
             stalls_at=attempt.stalls_at,
         )
-        found[attempt.shard.evaluation_id].append(view)
-    return found
+        views[attempt.shard.evaluation_id].append(view)
+    return views
 
 
 def reconcile(evaluation_id: UUID) -> bool:
-    """Take an evaluation a step further, and say whether there may be another step to do at once.
+    """Take one step of an evaluation, and return whether another may be due at once.
 
     Before: nothing; the evaluation may be in any state, and another process may be doing the same.
-    After: a step was done by this process, or by another, or none was due; a launch has asked for a worker, and what is
-    aggregated was summarised.
+    After: this process or another took a step, or none was due. A launch has requested a worker, and an aggregated
+    evaluation was summarised.
     """
     evaluation = _evaluations().filter(pk=evaluation_id).first()
     if evaluation is None:
@@ -182,52 +174,54 @@ def reconcile(evaluation_id: UUID) -> bool:
 
 
 def refill(evaluation_id: UUID, *, launching: Launcher) -> None:
-    """Ask the launcher for a worker in the place of one that is gone, if the evaluation wants any; where workers are
-    a pool, also if others do.
+    """Replace a lost worker if the evaluation needs one or, where workers are pooled, if any evaluation does.
 
-    A pool that has other workers counts as running, so that `decide` would not ask for it.
+    `decide` would not replace it: a pool with other workers counts as running.
     """
-    wanting = _evaluations().filter(state__in=states.LEASABLE)
-    evaluation = wanting.filter(pk=evaluation_id).first()
+    leasable = _evaluations().filter(state__in=states.LEASABLE)
+    evaluation = leasable.filter(pk=evaluation_id).first()
     if evaluation is None and isinstance(launching, PoolsWorkers):
-        # The planner that ended its worker may have failed its own evaluation by that.
-        evaluation = wanting.filter(own_worker_run__isnull=True).order_by("created").first()
+        # A planner that kills its worker may have failed its own evaluation.
+        evaluation = leasable.filter(own_worker_run__isnull=True).order_by("created").first()
     if evaluation is not None:
         awaited = awaited_of([evaluation.pk]).get(evaluation.pk)
         steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=awaited)
 
 
 def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
-    match step.do:
-        case Do.NOTHING:
+    match step.action:
+        case Action.NOTHING:
             return False
-        case Do.LAUNCH:
+        case Action.LAUNCH:
             return _launch(evaluation, launching=launching)
-        case Do.ENSURE_WORKER:
+        case Action.ENSURE_WORKER:
             return steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=step.awaited)
-        case Do.LOSE_ATTEMPTS:
+        case Action.LOSE_ATTEMPTS:
             return steps.lose_attempts(step.attempts)
-        case Do.GIVE_UP_SHARDS:
+        case Action.GIVE_UP_SHARDS:
             return steps.give_up_shards(evaluation=evaluation, shard_ids=step.shards)
-        case Do.SETTLE_CANARY:
+        case Action.SETTLE_CANARY:
             return steps.settle_canary(evaluation)
-        case Do.WAIT_LONGER:
+        case Action.WAIT_LONGER:
             note_progress(evaluation.pk)
             return True
-        case Do.AGGREGATE:
-            return _aggregate(evaluation)
-        case Do.SUMMARISE:
+        case Action.AGGREGATE:
+            if not steps.aggregate(evaluation):
+                return False
+            evaluation.state, evaluation.reason = EvaluationState.AGGREGATING, EvaluationReason.AGGREGATING
             return _summarise(evaluation)
-        case Do.FAIL:
+        case Action.SUMMARISE:
+            return _summarise(evaluation)
+        case Action.FAIL:
             return steps.fail_overdue(evaluation)
-        case Do.ABANDON:
+        case Action.ABANDON:
             return steps.abandon(evaluation)
-        case Do.SETTLE_VERIFICATION:
-            return steps.settle_verification(evaluation)
+        case Action.SETTLE_VERIFICATION:
+            return verification.settle(evaluation.pk)
 
 
 def _launch(evaluation: Evaluation, *, launching: Launcher) -> bool:
-    """Launch an evaluation and see at once that it has a worker, unless it has no shard that waits for one."""
+    """Launch an evaluation and request a worker, unless no shard waits for one."""
     if not steps.launch(evaluation):
         return False
     if not Shard.objects.filter(evaluation=evaluation, state=ShardState.PENDING).exists():
@@ -237,98 +231,74 @@ def _launch(evaluation: Evaluation, *, launching: Launcher) -> bool:
     return steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=awaited)
 
 
-def _aggregate(evaluation: Evaluation) -> bool:
-    """Take an evaluation whose shards are done to its end: nothing that a look would find lies between the steps."""
-    if not steps.aggregate(evaluation):
-        return False
-    evaluation.state, evaluation.reason = EvaluationState.AGGREGATING, EvaluationReason.AGGREGATING
-    return _summarise(evaluation)
-
-
 def _summarise(evaluation: Evaluation) -> bool:
-    # Only a verification has a step after that.
+    # Only verifications have a next step.
     return steps.summarise(evaluation) and evaluation.verifies_id is not None
 
 
-_LOOKED_AT_TOGETHER = 100
+_BATCH = 100
 _STEPS_TOGETHER = 5
 SWEEP = "sweep"
 """Name of the lease that a sweep holds."""
 SWEEP_BUDGET = timedelta(seconds=15)
-"""How long a sweep begins another evaluation. One of few processes has no time for anything else meanwhile."""
+"""After this time a sweep starts no further evaluation: it blocks one of few processes."""
 
 
 def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
-    """Reconcile every evaluation that has not ended, or whose verdict is not drawn, and return how many there were.
+    """Reconcile every unfinished evaluation and every verification without a verdict, and return their number.
 
-    Only one sweep works at a time; another one leaves with 0, and one whose lease was taken over ends early. Where
-    there are more evaluations than the budget suffices for, the next sweep begins somewhere else, so that all of them
-    have their turn. An error in one of them is logged and keeps none of the others from moving on.
+    Only one sweep runs at a time: a second one returns 0, and one that has lost its lease ends early. Each sweep starts
+    at a random evaluation, so that all are reached even if the budget is too small for one pass. An error in one
+    evaluation is logged and does not affect the others.
     """
     with exclusive(SWEEP, lasting=timedelta(seconds=settings.SWEEP_LEASE_SECONDS)) as hold:
         if hold is None:
             return 0
-        waiting = _not_ended()
-        turn = random.randrange(len(waiting)) if waiting else 0  # noqa: S311 - no secret
+        # By state: an index covers the open states, however many evaluations have ended.
+        open_states = [state.value for state in EvaluationState if state not in states.FINAL]
+        unfinished = Evaluation.runs.filter(state__in=open_states).order_by("created").values_list("pk", flat=True)
+        waiting = [*unfinished, *verification.unsettled()]
+        first = random.randrange(len(waiting)) if waiting else 0  # noqa: S311 - no secret
         until = time.monotonic() + budget.total_seconds()
-        turns = [*waiting[turn:], *waiting[:turn]]
+        order = [*waiting[first:], *waiting[:first]]
         launching = launcher()
-        _tend(launching)
-        for start in range(0, len(turns), _LOOKED_AT_TOGETHER):
-            for evaluation, step in _steps_of(turns[start : start + _LOOKED_AT_TOGETHER], launching=launching):
+        if isinstance(launching, TendsPools):
+            live = Attempt.objects.filter(state=AttemptState.LIVE).order_by()
+            launching.tend(busy=set(live.values_list("worker", flat=True)))
+        for start in range(0, len(order), _BATCH):
+            for evaluation, step in _steps_of(order[start : start + _BATCH], launching=launching):
                 if time.monotonic() >= until:
-                    logger.warning("the sweep came to about %d of %d evaluations", start, len(waiting))
+                    logger.warning("the sweep reached about %d of %d evaluations", start, len(waiting))
                     return len(waiting)
                 if not hold.renew():
                     return len(waiting)
-                _act_for_sweep(step=step, evaluation=evaluation, launching=launching)
+                try:
+                    if _act(step=step, evaluation=evaluation, launching=launching):
+                        reconcile_some(evaluation.pk)
+                except SoftTimeLimitExceeded:
+                    raise
+                except Exception:  # the sweep is the last resort of all evaluations
+                    logger.exception("reconciling evaluation %s failed", evaluation.pk)
         return len(waiting)
 
 
-def _tend(launching: Launcher) -> None:
-    """Do what pools need that somebody else scales."""
-    if isinstance(launching, TendsPools):
-        live = Attempt.objects.filter(state=AttemptState.LIVE).order_by()
-        launching.tend(busy=set(live.values_list("worker", flat=True)))
-
-
 def _steps_of(evaluation_ids: Sequence[UUID], *, launching: Launcher) -> list[tuple[Evaluation, Step]]:
-    """Those of the evaluations for which there is something to do, and what. Most of a long queue only waits."""
+    """The evaluations for which a step is due, and that step."""
     known = _evaluations().in_bulk(evaluation_ids)
     evaluations = [known[pk] for pk in evaluation_ids if pk in known]
     try:
         views = look(evaluations=evaluations, launching=launching)
     except SoftTimeLimitExceeded:
         raise
-    except Exception:  # whatever is wrong with one of them, the others have their turn
+    except Exception:  # an error of one evaluation must not affect the others
         if len(evaluations) == 1:
-            logger.exception("looking at evaluation %s failed", evaluation_ids[0])
+            logger.exception("reading evaluation %s failed", evaluation_ids[0])
             return []
         return [step for pk in evaluation_ids for step in _steps_of([pk], launching=launching)]
     steps_of = [(evaluation, decide(views[evaluation.pk])) for evaluation in evaluations]
-    return [(evaluation, step) for evaluation, step in steps_of if step.do is not Do.NOTHING]
-
-
-def _act_for_sweep(*, step: Step, evaluation: Evaluation, launching: Launcher) -> None:
-    try:
-        if _act(step=step, evaluation=evaluation, launching=launching):
-            reconcile_some(evaluation.pk)
-    except SoftTimeLimitExceeded:
-        raise
-    except Exception:  # the sweep is the last resort of all evaluations
-        logger.exception("reconciling evaluation %s failed", evaluation.pk)
+    return [(evaluation, step) for evaluation, step in steps_of if step.action is not Action.NOTHING]
 
 
 def reconcile_some(evaluation_id: UUID) -> bool:
-    """Take an evaluation as far as it goes at once, and say whether there may be more to do.
-
-    Bounded, because others wait.
-    """
+    """Take up to `_STEPS_TOGETHER` steps of an evaluation, and return whether more may be due."""
     return all(reconcile(evaluation_id) for _ in range(_STEPS_TOGETHER))
-
-
-def _not_ended() -> Sequence[UUID]:
-    # By the states that are meant and not by the others: an index has those, however many evaluations have ended.
-    open_states = [state.value for state in EvaluationState if state not in states.FINAL]
-    not_ended = Evaluation.runs.filter(state__in=open_states).order_by("created").values_list("pk", flat=True)
-    return [*not_ended, *verification.unsettled()]

@@ -1,4 +1,4 @@
-"""Shards and the results of their tasks, as the site itself writes them. The caller has locked the evaluation."""
+"""Shards, and the results that the site itself writes. The caller has locked the evaluation."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def remaining_tasks(shard: Shard) -> list[str]:
 
 
 def add_shards(*, evaluation: Evaluation, shards: Sequence[Sequence[str]]) -> None:
-    """Add shards with these tasks after the ones that there are."""
+    """Append shards with these tasks."""
     now = database_now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
@@ -33,7 +33,7 @@ def add_shards(*, evaluation: Evaluation, shards: Sequence[Sequence[str]]) -> No
 
 
 def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason: Reason, text: str) -> int:
-    """End a shard that no worker holds any more, and return how many of its tasks had no result.
+    """End a shard that no worker holds, and return the number of its tasks without a result.
 
     Before: the shard is locked, and has no live attempt.
     After: it is `done`, and these tasks have ended as `outcome`.
@@ -44,7 +44,7 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
     records = [
         record_of_fault(task=task, suite=evaluation.suite.slug, outcome=outcome, reason=reason) for task in tasks
     ]
-    # What never ran has none.
+    # A task that never ran has no causes.
     ran = outcome is not Outcome.NOT_RUN
     causes = find_causes_of(evaluation=evaluation, records=records) if ran else [[] for _ in tasks]
     TaskResult.objects.bulk_create(
@@ -56,10 +56,10 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
                 reason=reason,
                 reason_text=text,
                 score=score,
-                causes=found,
+                causes=causes_of_task,
                 updated=timezone.now(),
             )
-            for task, found in zip(tasks, causes, strict=True)
+            for task, causes_of_task in zip(tasks, causes, strict=True)
         ],
         ignore_conflicts=True,
     )
@@ -69,10 +69,10 @@ def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason:
 
 
 def end_waiting_shards(*, evaluation: Evaluation, reason: Reason, text: str) -> int:
-    """End every shard that waits for a worker, and return how many tasks are thereby `not_run`.
+    """End every waiting shard, and return the number of tasks that become `not_run`.
 
-    After: no worker may take a shard of this evaluation; what workers hold at present goes on. Once that has ended too,
-    the evaluation waits for its owner.
+    After: no worker may lease a shard of this evaluation; leased shards go on. Once they have ended too, the evaluation
+    waits for its owner.
     """
     waiting = Shard.objects.select_for_update().filter(evaluation=evaluation, state=ShardState.PENDING)
     ended = [

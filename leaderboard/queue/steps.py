@@ -1,4 +1,4 @@
-"""The steps that the reconciler takes: each a compare-and-set in one transaction that says whether it did anything."""
+"""The steps of the reconciler: each is a compare-and-set in one transaction and returns whether it changed anything."""
 
 import logging
 from collections.abc import Sequence
@@ -37,13 +37,13 @@ logger = logging.getLogger(__name__)
 
 
 class LostAttempt(NamedTuple):
-    """An attempt whose worker is gone, or is late."""
+    """An attempt whose worker is gone or missed a deadline."""
 
     attempt: UUID
     why: str = ""
-    """What the launcher knows, as part of a sentence; empty: only the attempt's deadlines tell."""
+    """The launcher's reason, as part of a sentence; empty if the attempt only missed a deadline."""
     disrupted: bool = False
-    """Whether the cluster took the worker away."""
+    """Whether the cluster evicted the worker."""
 
 
 def launch(evaluation: Evaluation) -> bool:
@@ -52,17 +52,17 @@ def launch(evaluation: Evaluation) -> bool:
 
 
 def ensure_worker(*, evaluation: Evaluation, launching: Launcher, awaited: EvaluationReason | None) -> bool:
-    """See that a worker runs, and keep its handle. Launchers adopt what they started before, so that a process that
-    is killed between the two lines leaves nothing behind that the next step does not find.
+    """Make sure that a worker runs, and store its handle. Launchers adopt running workers, so that the next step
+    recovers if this process is killed between the two.
 
     Args:
-        evaluation: for which.
+        evaluation: the evaluation.
         launching: what starts workers here.
-        awaited: what it waits for instead (`liveness.awaited_of`); None: nothing.
+        awaited: what the evaluation waits for instead (`reconcile.awaited_of`); None: nothing.
     """
     state = EvaluationState(evaluation.state)
     if awaited is not None:
-        _say_what_it_waits_for(evaluation, awaited)
+        _explain_waiting(evaluation, awaited)
         return False
     try:
         with span("launch worker"):
@@ -73,34 +73,34 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher, awaited: Evalu
         return False
     if handle != evaluation.launch_handle:
         Evaluation.runs.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
-    _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_WORKER)
+    _explain_waiting(evaluation, EvaluationReason.WAITING_FOR_WORKER)
     return False
 
 
-def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> None:
-    # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
+def _explain_waiting(evaluation: Evaluation, reason: EvaluationReason) -> None:
+    # Every sweep calls this for every waiting evaluation: an unchanged reason needs no transaction.
     if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
         explain(evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
 
 
 def lose_attempts(attempts: Sequence[LostAttempt]) -> bool:
-    """Take shards from workers that are gone, or make no progress."""
+    """Take shards from workers that are gone or make no progress."""
     lost = [
-        lose(attempt_id=one.attempt, detail=one.why, loss=Loss.DISRUPTED if one.disrupted else Loss.ENDED)
-        if one.why
-        else lose_overdue(one.attempt)
-        for one in attempts
+        lose(attempt_id=attempt, detail=why, loss=Loss.DISRUPTED if disrupted else Loss.ENDED)
+        if why
+        else lose_overdue(attempt)
+        for attempt, why, disrupted in attempts
     ]
     return any(lost)
 
 
 def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
-    """End shards that were tried too often: their open tasks become `infra_fault`, which the owner can resume."""
-    did = False
+    """End shards that are out of tries: their open tasks become `infra_fault`, which the owner can resume."""
+    changed = False
     for shard_id in shard_ids:
         with transaction.atomic():
             if lock_evaluation(evaluation.pk).state not in LEASABLE:
-                return did
+                return changed
             shard = Shard.objects.select_for_update().filter(pk=shard_id, state=ShardState.PENDING).first()
             if shard is None:
                 continue
@@ -112,12 +112,12 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
                 reason=Reason.WORKER_LOST,
                 text=text,
             )
-            did = True
-    return did
+            changed = True
+    return changed
 
 
 def settle_canary(evaluation: Evaluation) -> bool:
-    """Act on what the canary came to, where that was not done when its worker said that it was."""
+    """Act on the results of the canary, unless that was done when its worker completed it."""
     with transaction.atomic():
         return canary.act_on_canaries(lock_evaluation(evaluation.pk))
 
@@ -128,28 +128,34 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 
 def summarise(evaluation: Evaluation) -> bool:
-    """aggregating -> completed, published in the same transaction by this process or by another one that publishes, or
-    sent to verification; or -> on_hold if there are `unfinished.OPEN_FAULTS`, of a verification -> failed."""
+    """aggregating -> completed, with publication or the start of a verification in the same transaction; with open
+    faults (`states.OPEN_FAULTS`) -> on_hold, or -> failed for a verification."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
-    if faults := [one for one in results if is_open_fault(outcome=one.outcome, reason=one.reason)]:
-        # Nobody resumes a verification: another one is asked for.
-        again = evaluation.verifies_id is not None
+    if faults := [result for result in results if is_open_fault(outcome=result.outcome, reason=result.reason)]:
+        reasons = {fault.reason for fault in faults}
+        if evaluation.verifies_id is not None:
+            # A verification is never resumed; a new one may be requested.
+            reason = EvaluationReason.NOT_RUN_AGAIN
+        elif reasons <= AWAY and len(faults) >= UNREACHABLE_TASKS:
+            reason = EvaluationReason.PLANNER_UNAVAILABLE
+        elif reasons == {Reason.WORKER_LOST}:
+            reason = EvaluationReason.WORKERS_LOST
+        else:
+            reason = EvaluationReason.INFRA_FAULTS
+        # The first fault explains most: tasks that were not run because of it say less.
+        detail = min(faults, key=lambda fault: fault.pk).reason_text[:1000]
         return advance(
             evaluation,
-            target=EvaluationState.FAILED if again else EvaluationState.ON_HOLD,
-            reason=EvaluationReason.NOT_RUN_AGAIN if again else _why_it_waits(faults),
-            facts={
-                "count": len(faults),
-                "total": evaluation.tasks_total,
-                "detail": _first_said(faults)[:1000],
-            },
+            target=EvaluationState.FAILED if evaluation.verifies_id is not None else EvaluationState.ON_HOLD,
+            reason=reason,
+            facts={"count": len(faults), "total": evaluation.tasks_total, "detail": detail},
         )
     try:
         return _summarise(evaluation=evaluation, results=results)
     except SoftTimeLimitExceeded:
-        # It says nothing about these scores: the process had no more time.
+        # The process ran out of time; the scores may be fine.
         raise
-    except Exception as error:  # whatever it is, its owner must not be left without an answer
+    except Exception as error:  # the owner must see that it is retried
         logger.exception("the scores of evaluation %s could not be computed", evaluation.pk)
         explain(
             evaluation.pk,
@@ -158,19 +164,6 @@ def summarise(evaluation: Evaluation) -> bool:
             detail=type(error).__name__,
         )
         return False
-
-
-def _why_it_waits(faults: Sequence[TaskResult]) -> EvaluationReason:
-    """Why an evaluation with these infrastructure faults waits for its owner. Pure."""
-    reasons = {fault.reason for fault in faults}
-    if reasons <= AWAY and len(faults) >= UNREACHABLE_TASKS:
-        return EvaluationReason.PLANNER_UNAVAILABLE
-    return EvaluationReason.WORKERS_LOST if reasons == {Reason.WORKER_LOST} else EvaluationReason.INFRA_FAULTS
-
-
-def _first_said(faults: Sequence[TaskResult]) -> str:
-    """The sentence of the fault that came first: those of tasks that were not run thereupon say less."""
-    return min(faults, key=lambda fault: fault.pk).reason_text
 
 
 def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
@@ -188,11 +181,17 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
         return Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
     is_sampled = own and evaluation.is_submitted
     sample = verification.draw(evaluation=evaluation, results=results) if is_sampled else ()
+    if evaluation.verifies_id is not None:
+        reason = EvaluationReason.RUN_AGAIN
+    elif evaluation.member_of_id is not None:
+        reason = EvaluationReason.MEMBER_MEASURED
+    else:
+        reason = EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
     with transaction.atomic():
         done = advance(
             evaluation,
             target=EvaluationState.COMPLETED,
-            reason=_reason_of_end(evaluation=evaluation, sample=sample),
+            reason=reason,
             facts={"count": len(sample)},
             summary=summary,
         )
@@ -201,22 +200,8 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     return done
 
 
-def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str]) -> EvaluationReason:
-    """Why an evaluation has ended that is not published now. `sample`: the tasks to be run again."""
-    if evaluation.verifies_id is not None:
-        return EvaluationReason.RUN_AGAIN
-    if evaluation.member_of_id is not None:
-        return EvaluationReason.MEMBER_MEASURED
-    return EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
-
-
-def settle_verification(evaluation: Evaluation) -> bool:
-    """Compare what a verification measured, or say why it measured nothing."""
-    return verification.settle(evaluation.pk)
-
-
 def fail_overdue(evaluation: Evaluation) -> bool:
-    """End an evaluation whose state lasted too long."""
+    """Fail an evaluation whose deadline has passed."""
     state = EvaluationState(evaluation.state)
     lasts = DEADLINES[state]
     if lasts is None:
@@ -239,7 +224,7 @@ def fail_overdue(evaluation: Evaluation) -> bool:
 
 
 def abandon(evaluation: Evaluation) -> bool:
-    """on_hold -> cancelled, since its owner did nothing."""
+    """on_hold -> cancelled, since the owner did not act."""
     lasts = DEADLINES[EvaluationState.ON_HOLD]
     return advance(
         evaluation,

@@ -1,4 +1,4 @@
-"""Celery tasks. They carry ids only; everything they do is decided from the database."""
+"""Celery tasks. Messages carry ids only; all decisions are made from the database."""
 
 from uuid import UUID
 
@@ -9,10 +9,10 @@ from leaderboard.queue.launching import launcher
 
 @task
 def reconcile_evaluation(evaluation_id: str) -> None:
-    """Take an evaluation further.
+    """Reconcile an evaluation.
 
-    Before: nothing; the evaluation may be in any state, and the message may come twice or late.
-    After: it went as far as it can go at once; if that was not far enough, another message asks for more.
+    Before: nothing; the evaluation may be in any state, and the message may be delivered twice or late.
+    After: a bounded number of steps was taken; if more may be due, another message was sent.
     """
     if reconcile.reconcile_some(UUID(evaluation_id)):
         reconcile_evaluation.apply_async(args=(evaluation_id,))
@@ -20,32 +20,32 @@ def reconcile_evaluation(evaluation_id: str) -> None:
 
 @task
 def sweep() -> None:
-    """Look at every evaluation that has not ended.
+    """Reconcile every unfinished evaluation.
 
     Before: nothing; several sweeps may run at once.
-    After: each of them was reconciled once, so that whatever a lost message, a killed process or a passed deadline
-    left behind has moved on.
+    After: each of them was reconciled, so that evaluations affected by a lost message, a killed process or a deadline
+    have moved on.
     """
     reconcile.sweep()
 
 
 @task
 def stop_workers(evaluation_id: str) -> None:
-    """Stop the workers of an evaluation that is over.
+    """Stop the workers of an evaluation that has ended.
 
-    Before: nothing; the evaluation may be in any state, and the message may come twice or late.
-    After: if it is over, whatever worked for it was told to stop.
+    Before: nothing; the evaluation may be in any state, and the message may be delivered twice or late.
+    After: if it has ended, its workers were asked to stop.
     """
     stopping.stop_workers(evaluation_id=UUID(evaluation_id), launching=launcher())
 
 
 @task
 def replace_worker(worker: str, evaluation_id: str) -> None:
-    """Stop a worker that hangs, and see that there is another one in the place of one that hangs or has ended.
+    """Stop a worker that hangs, and replace one that hangs or has ended.
 
-    Before: nothing; the worker may have moved on, and the message may come twice or late.
-    After: if it still ran without a lease, it was told to stop; unless it has moved on, the launcher has been asked for
-    a worker again.
+    Before: nothing; the worker may have moved on, and the message may be delivered twice or late.
+    After: if it ran without a lease, it was asked to stop; unless it has moved on, a new worker was requested from the
+    launcher.
     """
     launching = launcher()
     ended = launching.alive(handle=worker).alive is False

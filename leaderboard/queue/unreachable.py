@@ -1,4 +1,4 @@
-"""Planners that cannot be reached: after some tasks in a row nobody asks them any more, and their owner decides."""
+"""Unreachable planners: after several such tasks in a row the remaining ones are not run, and the owner decides."""
 
 from collections.abc import Sequence
 
@@ -12,34 +12,34 @@ from leaderboard.evaluations.states import OPEN_FAULTS
 from leaderboard.queue.shards import end_waiting_shards
 
 AWAY = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE})
-"""Faults of tasks whose planner could not be reached or fetched. It may be there again later."""
+"""Faults of tasks whose planner could not be reached or downloaded; it may be available again later."""
 
 
 def leave_to_owner(*, evaluation: Evaluation, reason: Reason, why: str) -> int:
-    """End what waits for a worker without asking the planner, and return how many tasks that leaves to the owner.
+    """End the waiting shards without running them, and return the number of their tasks.
 
-    Before: the evaluation is locked.
-    After: as `end_waiting_shards`. `why` is what the planner's last task said.
+    Before: the evaluation is locked; `why` is the reason text of the planner's last task.
+    After: as `end_waiting_shards`.
     """
     return end_waiting_shards(evaluation=evaluation, reason=reason, text=f"Not asked: {why}"[:2000])
 
 
 def count_against_planner(evaluation: Evaluation) -> int:
-    """Let the open faults of an evaluation count as faults of its planner, and return how many there are.
+    """Count the open faults of an evaluation as faults of its planner, and return their number.
 
     Before: the evaluation is locked.
     After: they are `planner_fault` with a score of 0, marked as accepted, and have causes.
     """
     faults = list(TaskResult.objects.filter(OPEN_FAULTS, evaluation=evaluation).select_related("task"))
-    never_asked = [fault for fault in faults if fault.outcome == Outcome.NOT_RUN]
+    not_run = [fault for fault in faults if fault.outcome == Outcome.NOT_RUN]
     records = [
         record_of_fault(
-            task=one.task, suite=evaluation.suite.slug, outcome=Outcome.PLANNER_FAULT, reason=Reason(one.reason)
+            task=fault.task, suite=evaluation.suite.slug, outcome=Outcome.PLANNER_FAULT, reason=Reason(fault.reason)
         )
-        for one in never_asked
+        for fault in not_run
     ]
-    for one, causes in zip(never_asked, find_causes_of(evaluation=evaluation, records=records), strict=True):
-        one.causes = causes
+    for fault, causes in zip(not_run, find_causes_of(evaluation=evaluation, records=records), strict=True):
+        fault.causes = causes
     now = timezone.now()
     for fault in faults:
         fault.outcome, fault.score, fault.accepted, fault.updated = Outcome.PLANNER_FAULT, FAULT_SCORE, True, now
@@ -48,18 +48,18 @@ def count_against_planner(evaluation: Evaluation) -> int:
 
 
 def is_reached(records: Sequence[ResultRecord]) -> bool:
-    """Whether the results that came in last, in this order, say that their planner can be reached. Pure."""
+    """Whether the planner was reachable in one of the latest results, given in order of arrival. Pure."""
     return any(record.reason not in AWAY for record in records[-UNREACHABLE_TASKS:])
 
 
 def stop_if_unreachable(evaluation: Evaluation) -> bool:
-    """Stop asking a planner whose last tasks could not reach it. False if it goes on.
+    """Stop evaluating a planner that the last tasks could not reach. False if it goes on.
 
     Before: the evaluation is locked; a worker has just completed a shard.
     """
     if evaluation.leasable_shards is not None:
         return False
-    # In the order in which they came in. What the site wrote itself has no attempt.
+    # In order of arrival. Results that the site itself wrote have no attempt.
     from_workers = TaskResult.objects.filter(evaluation=evaluation, attempt__isnull=False).order_by("-pk")
     last = list(from_workers.values_list("reason", "reason_text")[:UNREACHABLE_TASKS])
     if len(last) < UNREACHABLE_TASKS or any(reason not in AWAY for reason, _ in last):

@@ -1,13 +1,13 @@
-"""Verifying what researchers' own workers measured: a random sample of the tasks is run again, and compared.
+"""Verification of results of self-hosted workers: a random sample of the tasks is run again and compared.
 
-    own evaluation completed -> sample drawn -> further evaluation (`verifies` the own one), leased by the operator's
-    workers only -> it ends, in whatever way -> compared -> the own evaluation is ranked, or says why it is not; or a
-    larger sample is drawn, if the first one leans to the owner's side
+    self-hosted evaluation completed -> sample drawn -> second evaluation (`verifies` the first), leased by operators'
+    workers only -> it ends -> compared -> the first evaluation is ranked, or explains why not; or a larger sample is
+    drawn, if the first sample favours the owner
 
-The further evaluation is like any other to the queue; lists, boards, quotas and mails leave it out. The sample is drawn
-when all results are in, so that nobody can know before which tasks will be run again. Who asks again after a failure
-that is not the planner's gets the same sample: an owner who takes their planner away when they see the tasks gains
-nothing by it. Only staff get another sample.
+The queue treats the second evaluation like any other; lists, boards, quotas and emails exclude it. The sample is drawn
+when all results have arrived, so that nobody knows earlier which tasks will be run again. A request after a failure
+that was not the planner's gets the same sample, so that owners gain nothing by making the planner unavailable when they
+see the tasks. Only staff get a new sample.
 """
 
 import secrets
@@ -40,23 +40,23 @@ from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVer
 from leaderboard.queue.publishing import publish_again
 
 MOST_IN_A_DAY = 3
-"""How often a verification of one evaluation may be asked for in 24 hours; the one that comes by itself is none."""
+"""Requested verifications of one evaluation in 24 hours; the automatic one does not count."""
 CLOSER_LOOK = 3
-"""How many times as many tasks are run again where the first sample leans to the owner's side."""
+"""Factor by which the sample grows if the first one favours the owner."""
 DISTRUST = timedelta(days=30)
-"""For how long all tasks are run again of a user whose results were found wrong."""
+"""How long all tasks of a user are run again after results were contradicted."""
 _COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _WHY_IMPOSSIBLE: Mapping[str, str] = {
     EvaluationReason.CANARY_FAILED: "the planner answered neither canary task.",
     EvaluationReason.NO_WORKER: "no worker of this site took the tasks.",
     EvaluationReason.STALLED: "no task finished within the time limit.",
 }
-"""Reasons for which the further evaluation ended without results, as the end of a sentence."""
+"""Why the second evaluation ended without results, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What a verification came to."""
+    """Outcome of a verification."""
 
     verdict: VerificationVerdict
     detail: str
@@ -67,17 +67,17 @@ class Ending:
 def draw(*, evaluation: Evaluation, results: Sequence[TaskResult], closer: bool = False) -> list[str]:
     """Keys of a random sample of the tasks that ended with a plan or a fault of the planner.
 
-    Those with a score come first: the canary is one of the first tasks, and a planner that answered it to its owner
-    has to answer it here. What the owner accepted as the planner's fault is left out: nobody claims a result for it.
+    Scored tasks come first: the canary is among the first tasks, and a planner that answered it for its owner has to
+    answer it here. Faults that the owner accepted are excluded: they claim no result.
 
     Args:
-        evaluation: the owner's.
+        evaluation: the self-hosted evaluation.
         results: of all its tasks.
         closer: draw `CLOSER_LOOK` times as many.
     """
     possible = _comparable(results)
     size = _size(evaluation=evaluation, possible=len(possible), closer=closer)
-    # Not from a seed: who could compute the sample would forge the other tasks.
+    # Not from a seed: a predictable sample would allow forging the other tasks.
     chosen = secrets.SystemRandom().sample(possible, k=size)
     chosen.sort(key=lambda row: (row.outcome != Outcome.SCORED, row.task.position))
     return [row.task.key for row in chosen]
@@ -88,32 +88,27 @@ def _comparable(results: Sequence[TaskResult]) -> list[TaskResult]:
 
 
 def _size(*, evaluation: Evaluation, possible: int, closer: bool) -> int:
-    """How many of the possible tasks are sampled."""
-    if _is_distrusted(evaluation.submission.submitted_by_id):
-        return possible
-    return min(possible, settings.VERIFY_TASKS * (CLOSER_LOOK if closer else 1))
+    """Size of the sample.
 
-
-def _is_distrusted(owner_id: int) -> bool:
-    """Whether something that this user measured was found wrong a short while ago, and nobody has confirmed it since.
-
-    Of such a user all tasks are run again: submitting forged results so often that one sample overlooks them must not
-    be a way to the board.
+    All tasks if results of this user were contradicted recently and not confirmed since: repeated submissions of forged
+    results must not reach the board because one sample misses them.
     """
     wrong = Verification.objects.filter(
         verdict=VerificationVerdict.DISAGREES,
         settled_at__gte=timezone.now() - DISTRUST,
-        evaluation__submission__submitted_by=owner_id,
+        evaluation__submission__submitted_by=evaluation.submission.submitted_by_id,
         evaluation__verifies__own_worker_run__verified_by=None,
     )
-    return wrong.exists()
+    if wrong.exists():
+        return possible
+    return min(possible, settings.VERIFY_TASKS * (CLOSER_LOOK if closer else 1))
 
 
 def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | None = None) -> Evaluation:
-    """Queue the further evaluation that runs these tasks again.
+    """Queue the second evaluation, which runs these tasks again.
 
     Before: within the transaction that completed the evaluation, or has locked it; no verification of it is open.
-    After: the further evaluation is `queued` with its shards, under the conditions of the first one.
+    After: the second evaluation is `queued` with its shards, under the conditions of the first one.
     """
     again = queue_tasks(
         submission=evaluation.submission,
@@ -129,10 +124,10 @@ def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | No
 
 
 def order(*, user: User, evaluation: Evaluation) -> Evaluation:
-    """Ask for a verification: as the owner if there was none or it could not be carried out, as staff at any time.
+    """Request a verification: owners may if there was none or it could not be carried out, staff at any time.
 
-    Before: nothing; several may ask at once.
-    After: exactly one verification is open, and the evaluation says so.
+    Before: nothing; several requests may be concurrent.
+    After: exactly one verification is open, and the evaluation's reason says so.
 
     Raises:
         NotPossibleError: it is not possible now; nothing was changed.
@@ -141,18 +136,22 @@ def order(*, user: User, evaluation: Evaluation) -> Evaluation:
         current = lock_evaluation(evaluation.pk)
         if why := why_not(user=user, evaluation=current):
             raise NotPossibleError(why)
-        tasks = _sample_for(user=user, evaluation=current)
+        latest = latest_of(current)
+        if latest is not None and not is_operator(user):
+            tasks = list(latest.tasks)
+        else:
+            tasks = draw(evaluation=current, results=_results(current))
         if not tasks:
             raise NotPossibleError("No task of this evaluation ended with a result that could be compared.")
         again = begin(evaluation=current, tasks=tasks, ordered_by=user)
         if not _is_verified(current):
-            _say_awaiting(current, count=len(tasks))
+            _explain_awaiting(current, count=len(tasks))
     return again
 
 
 def why_not(*, user: User, evaluation: Evaluation) -> str:
-    """Why this user may not ask for a verification of this evaluation now, as a sentence; empty if they may."""
-    # Of an evaluation that was read with it, or that was locked, this is as it stands.
+    """Why this user may not request a verification of this evaluation now, as a sentence; empty if they may."""
+    # Current if the evaluation was read with it or is locked.
     run = getattr(evaluation, "own_worker_run", None)
     if evaluation.verifies_id is not None or run is None:
         return "Only evaluations on a self-hosted worker can be verified."
@@ -168,24 +167,17 @@ def why_not(*, user: User, evaluation: Evaluation) -> str:
     if latest is not None and latest.verdict == VerificationVerdict.DISAGREES:
         return "The verification did not confirm the results. Only operators can request another one."
     since = timezone.now() - timedelta(days=1)
-    asked = Verification.objects.filter(
+    requests = Verification.objects.filter(
         evaluation__verifies=evaluation, ordered_by__isnull=False, created__gte=since
     ).count()
-    if asked >= MOST_IN_A_DAY:
-        return f"{MOST_IN_A_DAY} verifications of this evaluation were asked for in the last 24 hours: try again later."
+    if requests >= MOST_IN_A_DAY:
+        return f"{MOST_IN_A_DAY} verifications of this evaluation were requested in the last 24 hours: try again later."
     return ""
 
 
 def latest_of(evaluation: Evaluation) -> Verification | None:
     """The newest verification of an evaluation."""
     return Verification.objects.filter(evaluation__verifies=evaluation).order_by("-created", "-pk").first()
-
-
-def _sample_for(*, user: User, evaluation: Evaluation) -> list[str]:
-    latest = latest_of(evaluation)
-    if latest is not None and not is_operator(user):
-        return list(latest.tasks)
-    return draw(evaluation=evaluation, results=_results(evaluation))
 
 
 def _results(evaluation: Evaluation) -> list[TaskResult]:
@@ -197,56 +189,61 @@ def _is_verified(evaluation: Evaluation) -> bool:
 
 
 def open_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
-    """Those of these further evaluations that wait for their verdict."""
-    found = Verification.objects.filter(pk__in=evaluation_ids, verdict=VerificationVerdict.OPEN)
-    return frozenset(found.values_list("pk", flat=True))
+    """The second evaluations among these that have no verdict."""
+    verifications = Verification.objects.filter(pk__in=evaluation_ids, verdict=VerificationVerdict.OPEN)
+    return frozenset(verifications.values_list("pk", flat=True))
 
 
 def unsettled() -> list[UUID]:
-    """The further evaluations that have ended and whose consequences were not drawn yet."""
+    """Second evaluations that have ended and have no verdict yet."""
     ended = [state.value for state in states.FINAL]
-    found = Verification.objects.filter(verdict=VerificationVerdict.OPEN, evaluation__state__in=ended)
-    return list(found.order_by("created").values_list("pk", flat=True))
+    verifications = Verification.objects.filter(verdict=VerificationVerdict.OPEN, evaluation__state__in=ended)
+    return list(verifications.order_by("created").values_list("pk", flat=True))
 
 
 def settle(evaluation_id: UUID) -> bool:
-    """Draw the consequences of a further evaluation that has ended.
+    """Decide a verification whose evaluation has ended, and apply the verdict.
 
     Before: nothing is assumed; another process may have been faster.
-    After: its verdict stands, the evaluation that it verifies says so and is on the board or not, and its owner is
-    told, all in one transaction (True); or there was nothing to do and nothing changed (False).
+    After: the verdict is set, the verified evaluation shows it and is ranked or not, and its owner is notified, all in
+    one transaction (True); or there was nothing to do and nothing changed (False).
     """
     related = "evaluation__verifies__suite", "evaluation__submission__planner"
-    found = Verification.objects.select_related(*related).filter(pk=evaluation_id).first()
-    if found is None or found.verdict != VerificationVerdict.OPEN or found.evaluation.state not in states.FINAL:
+    undecided = Verification.objects.filter(pk=evaluation_id, verdict=VerificationVerdict.OPEN)
+    verification = undecided.select_related(*related).first()
+    if verification is None or verification.evaluation.state not in states.FINAL:
         return False
-    # Both evaluations are final, so that nothing changes what is read here.
-    ending = _ending(found)
-    own = _own_of(found)
+    # Both evaluations are final: what is read here does not change.
+    ending = _ending(verification)
+    own = _own_of(verification)
     with transaction.atomic():
         lock_evaluation(own.pk)
-        changed = Verification.objects.filter(pk=found.pk, verdict=VerificationVerdict.OPEN).update(
+        changed = Verification.objects.filter(pk=verification.pk, verdict=VerificationVerdict.OPEN).update(
             verdict=ending.verdict, detail=ending.detail, comparison=ending.comparison, settled_at=timezone.now()
         )
         if changed:
-            _draw_consequences(own=own, verification=found, ending=ending)
+            _apply(ending, own=own, verification=verification)
     return bool(changed)
 
 
 def _own_of(verification: Verification) -> Evaluation:
-    """The evaluation that is verified."""
+    """The verified evaluation."""
     own = verification.evaluation.verifies
     assert own is not None
     return own
 
 
-def _draw_consequences(*, own: Evaluation, verification: Verification, ending: Ending) -> None:
+def _apply(ending: Ending, *, own: Evaluation, verification: Verification) -> None:
     was_verified = _is_verified(own)
     if ending.verdict == VerificationVerdict.UNDECIDED:
-        _look_closer(own=own, verification=verification)
+        # A new sample, larger than the first.
+        tasks = draw(evaluation=own, results=_results(own), closer=True)
+        begin(evaluation=own, tasks=tasks, ordered_by=verification.ordered_by)
+        if not was_verified:
+            _explain_awaiting(own, count=len(tasks))
         return
     if ending.verdict == VerificationVerdict.IMPOSSIBLE and was_verified:
-        # Staff had a verified one run again: a failure that is not the planner's takes nothing back.
+        # Staff repeated a verification: a failure that is not the planner's does not revoke the first one.
         return
     agrees = ending.verdict == VerificationVerdict.AGREES
     OwnWorkerRun.objects.filter(evaluation=own).update(verified_by=verification if agrees else None)
@@ -256,15 +253,7 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
     tell_verdict(evaluation_id=own.pk, agrees=agrees)
 
 
-def _look_closer(*, own: Evaluation, verification: Verification) -> None:
-    """Queue a larger sample, drawn anew."""
-    tasks = draw(evaluation=own, results=_results(own), closer=True)
-    begin(evaluation=own, tasks=tasks, ordered_by=verification.ordered_by)
-    if not _is_verified(own):
-        _say_awaiting(own, count=len(tasks))
-
-
-def _say_awaiting(own: Evaluation, *, count: int) -> None:
+def _explain_awaiting(own: Evaluation, *, count: int) -> None:
     explain(own.pk, source=EvaluationState.COMPLETED, reason=EvaluationReason.AWAITING_VERIFICATION, count=count)
 
 
@@ -278,17 +267,21 @@ _REASONS: Mapping[str, EvaluationReason] = {
 def _ending(verification: Verification) -> Ending:
     again = verification.evaluation
     if again.state != EvaluationState.COMPLETED:
-        return _impossible(_why_impossible(again))
+        if again.reason == EvaluationReason.NOT_RUN_AGAIN:
+            return _impossible(again.reason_text[:1000])
+        return _impossible(_WHY_IMPOSSIBLE.get(again.reason, "this site could not run it."))
     own = _measured(evaluation=_own_of(verification), tasks=verification.tasks)
     theirs = _measured(evaluation=again, tasks=verification.tasks)
     if lost := [task for task in verification.tasks if task not in own or task not in theirs]:
-        return _impossible(f"the records of {len(lost)} tasks are not in the store any more.")
+        return _impossible(f"the records of {len(lost)} tasks are no longer in the store.")
     comparison = comparing.compare(
         own=[own[task] for task in verification.tasks],
         again=[theirs[task] for task in verification.tasks],
         repeatable=kind_of(again.submission.planner).repeatable,
     )
-    if comparison.leans and _more_tasks_than(verification):
+    evaluation = _own_of(verification)
+    largest = _size(evaluation=evaluation, possible=len(_comparable(_results(evaluation))), closer=True)
+    if comparison.leans and largest > len(verification.tasks):
         verdict, detail = VerificationVerdict.UNDECIDED, comparing.leaning(comparison)
     else:
         verdict = VerificationVerdict.AGREES if comparison.agrees else VerificationVerdict.DISAGREES
@@ -296,31 +289,18 @@ def _ending(verification: Verification) -> Ending:
     return Ending(verdict=verdict, detail=detail, comparison=comparison.as_json())
 
 
-def _more_tasks_than(verification: Verification) -> bool:
-    """Whether a closer look would have more tasks than this one had."""
-    own = _own_of(verification)
-    possible = len(_comparable(_results(own)))
-    return _size(evaluation=own, possible=possible, closer=True) > len(verification.tasks)
-
-
 def _impossible(detail: str) -> Ending:
     return Ending(verdict=VerificationVerdict.IMPOSSIBLE, detail=detail)
 
 
-def _why_impossible(again: Evaluation) -> str:
-    if again.reason == EvaluationReason.NOT_RUN_AGAIN:
-        return again.reason_text[:1000]
-    return _WHY_IMPOSSIBLE.get(again.reason, "this site could not run it.")
-
-
 def _measured(*, evaluation: Evaluation, tasks: Sequence[str]) -> dict[str, comparing.Measured]:
-    """What the stored records of these tasks say; those that are gone are left out."""
+    """The stored records of these tasks; tasks without a record are left out."""
     store = server_store(split=evaluation.split)
     ranked_by = primary_metric(evaluation.suite)["key"]
     rows = TaskResult.objects.filter(evaluation=evaluation, task__key__in=tasks, outcome__in=list(_COMPARABLE))
-    found = {}
+    results = {}
     for task, digest in rows.values_list("task__key", "record_digest"):
         record = read_record(store=store, digest=digest)
         if record is not None:
-            found[task] = comparing.measured(record=record, ranked_by=ranked_by)
-    return found
+            results[task] = comparing.measured(record=record, ranked_by=ranked_by)
+    return results

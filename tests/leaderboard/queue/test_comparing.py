@@ -140,7 +140,7 @@ def test_one_forged_score_with_the_right_plan_is_enough():
     comparison = of(eights(differing=8, better=0.1), eights())
     assert not comparison.agrees
     assert sentence(comparison) == (
-        "1 of 20 tasks that were run again came out otherwise: 0 (the same plan scored differently)."
+        "1 of 20 tasks that were run again gave other results: 0 (the same plan scored differently)."
     )
     assert [task["contradicts"] for task in comparison.as_json()["tasks"]] == [True, *[False] * 19]
 
@@ -149,7 +149,7 @@ def test_a_few_samples_that_another_device_scores_otherwise_are_no_fraud():
     comparison = of(eights(differing=5, better=-0.4), eights())
     assert comparison.agrees
     assert sentence(comparison) == (
-        "the results agreed on 20 of 20 tasks that were run again (5 of 160 samples differ, as rounding may make them)."
+        "the results agreed on 20 of 20 tasks that were run again (5 of 160 samples differ, within rounding)."
     )
     assert not any(task["contradicts"] for task in comparison.as_json()["tasks"])
     assert not of(eights(differing=6, better=-0.4), eights()).agrees

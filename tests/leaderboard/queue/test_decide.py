@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.queue.decisions import AttemptView, Do, View, decide
+from leaderboard.queue.decisions import AttemptView, Action, View, decide
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SOON = NOW + timedelta(minutes=1)
@@ -26,29 +26,29 @@ def attempt(**changes) -> AttemptView:
 
 WAITING = {"open_shards": 2, "pending_shards": 2}
 DECISIONS = [
-    *((state, {"deadline": PAST, "pending_shards": 1}, Do.NOTHING) for state in sorted(states.FINAL)),
-    ("queued", {}, Do.LAUNCH),
-    *((state, {"deadline": PAST, "open_shards": 1}, Do.FAIL) for state in ("queued", "running", "aggregating")),
+    *((state, {"deadline": PAST, "pending_shards": 1}, Action.NOTHING) for state in sorted(states.FINAL)),
+    ("queued", {}, Action.LAUNCH),
+    *((state, {"deadline": PAST, "open_shards": 1}, Action.FAIL) for state in ("queued", "running", "aggregating")),
     # Waiting for a worker never fails, however long it lasts.
-    ("launching", {"deadline": None, **WAITING}, Do.ENSURE_WORKER),
-    ("launching", {"deadline": None, **WAITING, "worker_runs": True}, Do.NOTHING),
-    ("running", {"deadline": PAST, **WAITING, "lacks_worker": True}, Do.WAIT_LONGER),
-    ("running", {**WAITING, "lacks_worker": True}, Do.ENSURE_WORKER),
-    ("running", {"deadline": PAST, **WAITING}, Do.FAIL),
-    ("on_hold", {}, Do.NOTHING),
-    ("on_hold", {"deadline": PAST}, Do.ABANDON),
-    ("aggregating", {}, Do.SUMMARISE),
+    ("launching", {"deadline": None, **WAITING}, Action.ENSURE_WORKER),
+    ("launching", {"deadline": None, **WAITING, "worker_runs": True}, Action.NOTHING),
+    ("running", {"deadline": PAST, **WAITING, "lacks_worker": True}, Action.WAIT_LONGER),
+    ("running", {**WAITING, "lacks_worker": True}, Action.ENSURE_WORKER),
+    ("running", {"deadline": PAST, **WAITING}, Action.FAIL),
+    ("on_hold", {}, Action.NOTHING),
+    ("on_hold", {"deadline": PAST}, Action.ABANDON),
+    ("aggregating", {}, Action.SUMMARISE),
     *(
         (state, fields, do)
         for state in sorted(states.LAUNCHED)
         for fields, do in (
-            ({"open_shards": 2, "pending_shards": 1}, Do.ENSURE_WORKER),
-            ({"open_shards": 2, "pending_shards": 1, "worker_runs": True}, Do.NOTHING),
-            ({"open_shards": 1, "live_attempts": (attempt(),)}, Do.NOTHING),
+            ({"open_shards": 2, "pending_shards": 1}, Action.ENSURE_WORKER),
+            ({"open_shards": 2, "pending_shards": 1, "worker_runs": True}, Action.NOTHING),
+            ({"open_shards": 1, "live_attempts": (attempt(),)}, Action.NOTHING),
             # Settled before anything else is started.
-            ({**WAITING, "canary_ended": True}, Do.SETTLE_CANARY),
+            ({**WAITING, "canary_ended": True}, Action.SETTLE_CANARY),
             # All shards are done.
-            ({"deadline": PAST}, Do.AGGREGATE),
+            ({"deadline": PAST}, Action.AGGREGATE),
         )
     ),
 ]
@@ -56,20 +56,20 @@ DECISIONS = [
 
 
 def test_what_is_done():
-    wrong = [(row, found) for row in DECISIONS if (found := decide(view(row[0], **row[1])).do) is not row[2]]
+    wrong = [(row, found) for row in DECISIONS if (found := decide(view(row[0], **row[1])).action) is not row[2]]
     assert wrong == []
 
 
 @pytest.mark.parametrize("gone", [{"expires_at": NOW}, {"worker_dead": "its process ended"}, {"stalls_at": NOW}])
 def test_a_worker_that_is_gone_loses_its_attempt(gone):
     step = decide(view("running", open_shards=1, live_attempts=(attempt(), attempt(id=UUID(int=2), **gone))))
-    assert step.do is Do.LOSE_ATTEMPTS
+    assert step.action is Action.LOSE_ATTEMPTS
     assert [(lost.attempt, lost.why) for lost in step.attempts] == [(UUID(int=2), gone.get("worker_dead", ""))]
 
 
 def test_shards_that_were_tried_too_often_are_given_up_before_anything_is_started_for_them():
     step = decide(view("running", open_shards=1, pending_shards=1, exhausted_shards=(7,)))
-    assert (step.do, step.shards) == (Do.GIVE_UP_SHARDS, (7,))
+    assert (step.action, step.shards) == (Action.GIVE_UP_SHARDS, (7,))
 
 
 @given(
@@ -83,4 +83,4 @@ def test_past_its_deadline_nothing_that_has_not_ended_is_ever_left_alone(state, 
     attempts = (attempt(expires_at=PAST if expired else SOON),) if open_shards > pending else ()
     shards = {"open_shards": open_shards, "pending_shards": min(pending, open_shards)}
     step = decide(view(state, deadline=PAST, **shards, worker_runs=worker, live_attempts=attempts))
-    assert step.do is not Do.NOTHING
+    assert step.action is not Action.NOTHING

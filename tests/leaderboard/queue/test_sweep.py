@@ -25,7 +25,7 @@ from leaderboard.evaluations.models import (
 from leaderboard.evaluations.states import advance
 from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.queue import reconcile, steps
-from leaderboard.queue.decisions import Do, Step
+from leaderboard.queue.decisions import Action, Step
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
@@ -167,7 +167,7 @@ def test_a_worker_that_was_heard_of_again_keeps_its_tasks(launcher):
     lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
     expire(lease)
     found = looked_at(lease.evaluation, launcher=launcher)
-    assert found[1].do is Do.LOSE_ATTEMPTS
+    assert found[1].action is Action.LOSE_ATTEMPTS
     leases.heartbeat(lease.attempt.pk)
     assert not acted(found, launcher=launcher)
     assert Attempt.objects.get().state == AttemptState.LIVE
@@ -177,7 +177,7 @@ def test_an_evaluation_of_which_a_task_has_just_ended_does_not_fail(launcher):
     lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
     let_time_pass(lease.evaluation)
     found = looked_at(lease.evaluation, launcher=launcher)
-    assert found[1].do is Do.FAIL
+    assert found[1].action is Action.FAIL
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
     deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
     assert not acted(found, launcher=launcher)
@@ -209,7 +209,7 @@ def test_shards_of_what_has_ended_meanwhile_are_not_given_up(launcher):
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     Shard.objects.update(tries=99)
     found = looked_at(evaluation, launcher=launcher)
-    assert found[1].do is Do.GIVE_UP_SHARDS
+    assert found[1].action is Action.GIVE_UP_SHARDS
     assert advance(evaluation, target=EvaluationState.FAILED, reason=EvaluationReason.STALLED, facts={"hours": 6})
     assert not acted(found, launcher=launcher)
     assert Shard.objects.filter(state=ShardState.DONE).count() == 0

@@ -148,7 +148,7 @@ def test_forged_scores_are_found(suite):
     run(rerun_of(own))
     own.refresh_from_db()
     assert (own.state, own.reason) == ("completed", "verification_failed")
-    assert "20 of 20 tasks that were run again came out otherwise" in own.reason_text
+    assert "20 of 20 tasks that were run again gave other results" in own.reason_text
     assert "(the same plan scored differently)" in own.reason_text
     assert ranked(suite) == []
     assert [subject.split()[-3:] for subject in mails()] == [["was", "not", "verified"]]
@@ -257,7 +257,7 @@ def test_records_that_are_gone_are_no_fault_of_the_owner_s(suite, settings, tmp_
     # Records that are equal to the last byte would be one object.
     run(again, answer=honest(suite, planner=PlannerCall(seconds=2.0)))
     assert reason(own) == "not_verifiable"
-    assert "the records of 20 tasks are not in the store any more" in own.reason_text
+    assert "the records of 20 tasks are no longer in the store" in own.reason_text
 
 
 # --- Asking for another one -------------------------------------------------------------------------------------------
