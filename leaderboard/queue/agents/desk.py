@@ -1,4 +1,4 @@
-"""The rows of an evaluation's turns as the desk of its agent. Waiting costs a query now and then, and no thread."""
+"""The turns of an evaluation as the `Desk` of its agent. Waiting polls the database and occupies no thread."""
 
 import asyncio
 import time
@@ -20,14 +20,14 @@ from leaderboard.queue.agents.turns import note_presence
 from leaderboard.queue.models import AgentTurn
 
 WAIT_SECONDS = 25.0
-"""For which a call waits at most: many clients and proxies give up after 30."""
+"""Longest wait of a call: many clients and proxies give up after 30 seconds."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 _NO_WORKER = f"No worker is free yet. Your call is recorded: call {NEXT_TASK}, which gives the task with its result."
 T = TypeVar("T")
 
 
 async def in_database(function: Callable[[], T]) -> T:
-    """Run a function that asks the database in a thread, and give its connection back: no request of Django's ends."""
+    """Run a function with queries in a thread, and close its connection, as no Django request ends to do so."""
 
     def run() -> T:
         try:
@@ -35,8 +35,8 @@ async def in_database(function: Callable[[], T]) -> T:
         finally:
             connection.close()
 
-    found: T = await sync_to_async(run, thread_sensitive=False)()
-    return found
+    result: T = await sync_to_async(run, thread_sensitive=False)()
+    return result
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class DatabaseDesk:
     evaluation_id: UUID
     wait_seconds: float = WAIT_SECONDS
     _rows: dict[str, AgentTurn] = field(default_factory=dict)
-    """By the keys of their requests."""
+    """By key of the request."""
 
     async def hand_out(self) -> TurnRequest | Nothing:
         """See `Desk`."""
@@ -59,13 +59,13 @@ class DatabaseDesk:
     async def open_turn(self) -> TurnRequest | None:
         """See `Desk`."""
 
-        def found() -> AgentTurn | str | None:
+        def unanswered() -> AgentTurn | str | None:
             held = turns.held_turn(self.evaluation_id)
             if held is None:
                 return "none"
             return held if held.answered_at is None else None
 
-        row = await self._wait(found)
+        row = await self._wait(unanswered)
         return self._noted(row) if isinstance(row, AgentTurn) else None
 
     async def answer(self, *, request: TurnRequest, response: TurnResponse) -> bool:
@@ -92,9 +92,9 @@ class DatabaseDesk:
         return await in_database(counted)
 
     def _over(self) -> str:
-        """Why no task follows, as a sentence; empty as long as some may."""
+        """Why no task follows, as a sentence; empty while some may."""
         state = Evaluation.runs.values_list("state", flat=True).get(pk=self.evaluation_id)
-        if state in {one.value for one in FINAL}:
+        if state in {final.value for final in FINAL}:
             return f"All tasks are done: the evaluation is {state}. There is nothing left to do."
         open_shards = Shard.objects.filter(evaluation=self.evaluation_id).exclude(state=ShardState.DONE)
         if not open_shards.exists():
@@ -106,11 +106,11 @@ class DatabaseDesk:
         self._rows[request.key] = row
         return request
 
-    async def _wait(self, found: Callable[[], AgentTurn | str | None]) -> AgentTurn | str | None:
-        """What `found` gives once it gives anything; None if nothing came in time. The agent is here meanwhile."""
+    async def _wait(self, query: Callable[[], AgentTurn | str | None]) -> AgentTurn | str | None:
+        """The first result of `query`; None if there is none in time. The agent counts as present meanwhile."""
         until, pause = time.monotonic() + self.wait_seconds, _FIRST_PAUSE
         while True:
-            value = await in_database(found)
+            value = await in_database(query)
             if value or time.monotonic() >= until:
                 if time.monotonic() >= until - self.wait_seconds / 2:
                     await in_database(lambda: note_presence(self.evaluation_id))

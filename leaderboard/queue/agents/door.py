@@ -1,9 +1,9 @@
 """`/mcp/`: the Model Context Protocol over streamable HTTP, as an ASGI application beside Django's.
 
-The head of a request decides who calls and for which evaluation, before its body is read.
+The caller and the evaluation are determined from the request's headers, before its body is read.
 
-Every request stands alone: the SDK's server is made for it, knows whose it is, and goes with it. So any web process may
-answer any request, and nothing needs to start or stop with the process.
+Requests are stateless: each has its own instance of the SDK's server. So any web process may answer any request, and
+nothing needs to start or stop with the process.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
-from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
@@ -45,7 +44,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """The agent that calls."""
+    """The calling agent."""
 
     evaluation_id: UUID
     tools: dict[str, AgentTool]
@@ -60,46 +59,40 @@ class RefusedError(Exception):
 
 
 def agent_of(scope: AsgiScope) -> Agent:
-    """The agent that sends a request. Asks the database.
+    """The agent that sends a request. Queries the database.
 
     Raises:
-        RefusedError: nobody may send it so; says why.
+        RefusedError: the request is not allowed.
     """
     try:
         request = ASGIRequest(scope, BytesIO())
         request.get_host()
     except (DisallowedHost, UnicodeDecodeError):
         raise _refused(HTTPStatus.BAD_REQUEST, "wrong_host", "This site does not answer to this host name.") from None
-    _check_origin(request)
+    # Pages of other sites, also those that use DNS rebinding, send their own origin.
+    if origin := request.headers.get("Origin", ""):
+        own = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
+        if origin not in own or not urlsplit(origin).netloc:
+            raise _refused(HTTPStatus.FORBIDDEN, "wrong_origin", "Pages of other sites may not call this address.")
     user_id = _check_token(request)
     if seconds := seconds_to_wait(request, scope="agents"):
         detail = f"Too many calls: try again in {seconds} seconds."
         raise RefusedError(Refusal(HTTPStatus.TOO_MANY_REQUESTS, "throttled", detail, seconds))
-    evaluation = _evaluation(user_id=user_id, wanted=_wanted(scope))
+    evaluation = _evaluation(user_id=user_id, evaluation_id=_evaluation_id(scope))
     note_presence(evaluation.pk)
     catalogue = suite_of(evaluation.suite.slug).catalogue
     return Agent(evaluation_id=evaluation.pk, tools=dict(agent_tools(offered_tools(catalogue))))
 
 
-def _check_origin(request: ASGIRequest) -> None:
-    """Pages of other sites, and those that rebind their names to this one, send their own origin."""
-    origin = request.headers.get("Origin", "")
-    if not origin:
-        return
-    own = {f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS}
-    if origin not in own or not urlsplit(origin).netloc:
-        raise _refused(HTTPStatus.FORBIDDEN, "wrong_origin", "Pages of other sites may not call this address.")
-
-
 def _check_token(request: ASGIRequest) -> int:
     try:
-        found = ApiTokenAuthentication().authenticate(Request(request))
+        credentials = ApiTokenAuthentication().authenticate(Request(request))
     except AuthenticationFailed:
-        found = None
-    if found is None:
+        credentials = None
+    if credentials is None:
         detail = "Send a personal token: Authorization: Bearer pa_..."
         raise _refused(HTTPStatus.UNAUTHORIZED, "not_authenticated", detail)
-    user, token = found
+    user, token = credentials
     if Scope.SUBMIT not in (granted := scopes_of(token)):
         has = ", ".join(granted) or "none"
         detail = f"This needs a token with the scope 'submit'; yours has: {has}."
@@ -108,32 +101,32 @@ def _check_token(request: ASGIRequest) -> int:
     return int(user.pk)
 
 
-def _wanted(scope: AsgiScope) -> UUID | None:
-    named = parse_qs(scope.get("query_string", b"").decode("latin1")).get("evaluation", [])
-    if not named:
+def _evaluation_id(scope: AsgiScope) -> UUID | None:
+    values = parse_qs(scope.get("query_string", b"").decode("latin1")).get("evaluation", [])
+    if not values:
         return None
     try:
-        return UUID(named[0])
+        return UUID(values[0])
     except ValueError:
         raise _no_evaluation("The address names no evaluation: give its id, as in /mcp/?evaluation=ID.") from None
 
 
-def _evaluation(*, user_id: int, wanted: UUID | None) -> Evaluation:
-    """The evaluation that is named; else the only one of the user's agents that has not ended, or the last that did."""
+def _evaluation(*, user_id: int, evaluation_id: UUID | None) -> Evaluation:
+    """The evaluation with this id; without one, the only unfinished one of the user's agents, or the last finished."""
     mine = Evaluation.runs.select_related("suite").filter(
         submission__submitted_by=user_id, submission__planner__kind__in=AGENTS
     )
-    if wanted is not None:
-        found = mine.filter(pk=wanted).first()
-        if found is None:
+    if evaluation_id is not None:
+        evaluation = mine.filter(pk=evaluation_id).first()
+        if evaluation is None:
             raise _no_evaluation("You have no agent-driven evaluation with this id.")
-        return found
-    under_way = list(mine.exclude(state__in=[state.value for state in FINAL]).order_by("created")[: _MOST_NAMED + 1])
-    if len(under_way) > 1:
-        named = ", ".join(f"{one.pk} ({one.suite.slug})" for one in under_way[:_MOST_NAMED])
+        return evaluation
+    unfinished = list(mine.exclude(state__in=[state.value for state in FINAL]).order_by("created")[: _MOST_NAMED + 1])
+    if len(unfinished) > 1:
+        named = ", ".join(f"{evaluation.pk} ({evaluation.suite.slug})" for evaluation in unfinished[:_MOST_NAMED])
         detail = f"You have several agent-driven evaluations: name one, as in /mcp/?evaluation=ID. There are: {named}."
         raise _refused(HTTPStatus.CONFLICT, "several_evaluations", detail)
-    last = under_way[0] if under_way else mine.order_by("-finished", "-created").first()
+    last = unfinished[0] if unfinished else mine.order_by("-finished", "-created").first()
     if last is None:
         raise _no_evaluation("You have no agent-driven evaluation: submit a planner of the kind 'agent' first.")
     return last
@@ -155,7 +148,7 @@ _ONLY_POST = Refusal(
 
 
 async def agents(scope: AsgiScope, receive: Receive, send: Send) -> None:
-    """One request of an agent. Its credentials are checked before its body is read."""
+    """ASGI application for agents' requests. Credentials are checked before the body is read."""
     if scope["method"] != "POST":
         await refuse(_ONLY_POST, scope=scope, send=send)
         return
@@ -164,20 +157,31 @@ async def agents(scope: AsgiScope, receive: Receive, send: Send) -> None:
     except RefusedError as error:
         await refuse(error.refusal, scope=scope, send=send)
         return
-    # Before the SDK, which answers 500 where the sender of a body goes away, or is cut off at a limit.
+    # Read before the SDK does: it answers 500 if the sender disconnects or exceeds a limit.
     body = await _received(receive)
     if body is None:
         return
-    # JSON answers: nothing of this server streams, and proxies buffer event streams.
+    desk = DatabaseDesk(agent.evaluation_id)
+
+    async def tools() -> Mapping[str, AgentTool]:
+        return agent.tools
+
+    async def call_tool(name: str, arguments: Mapping[str, object]) -> ToolResult:
+        return await call(desk=desk, tools=agent.tools, name=name, arguments=arguments)
+
+    # JSON responses: this server does not stream, and proxies buffer event streams.
     manager = StreamableHTTPSessionManager(
-        app=_server(agent), stateless=True, json_response=True, max_request_body_size=LARGEST_BODY
+        app=mcp_server(tools=tools, call=call_tool),
+        stateless=True,
+        json_response=True,
+        max_request_body_size=LARGEST_BODY,
     )
     async with manager.run():
         await manager.handle_request(scope, _Replayed(body), send)  # type: ignore[arg-type]  # Starlette's types of the same
 
 
 async def _received(receive: Receive) -> bytes | None:
-    """The whole body, which `BoundedBodies` bounds; None: it did not come."""
+    """The whole body, whose size `BoundedBodies` limits; None if the client disconnected."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -189,7 +193,7 @@ async def _received(receive: Receive) -> bytes | None:
 
 
 class _Replayed:
-    """Receives a body that has come, and then nothing more."""
+    """An ASGI `receive` with a body that was read before."""
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body
@@ -199,15 +203,3 @@ class _Replayed:
             await asyncio.Event().wait()
         body, self._body = self._body, None
         return {"type": "http.request", "body": body, "more_body": False}
-
-
-def _server(agent: Agent) -> Server[Any]:
-    desk = DatabaseDesk(agent.evaluation_id)
-
-    async def listed() -> Mapping[str, AgentTool]:
-        return agent.tools
-
-    async def called(name: str, arguments: Mapping[str, object]) -> ToolResult:
-        return await call(desk=desk, tools=agent.tools, name=name, arguments=arguments)
-
-    return mcp_server(tools=listed, call=called)

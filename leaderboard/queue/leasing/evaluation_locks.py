@@ -1,7 +1,7 @@
 """Locks of the rows of an evaluation, held until the end of the transaction.
 
-A transaction that changes several rows of an evaluation locks the evaluation first, then its shards and attempts. Since
-all use this order, no two transactions wait for each other.
+A transaction that changes several rows of an evaluation locks the evaluation first, then its shards and attempts. This
+order prevents deadlocks.
 """
 
 from uuid import UUID
@@ -13,11 +13,11 @@ from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.platform.problems import ProblemError
 
 NEEDED_OF_A_LEASE = "suite", "submission__planner__secret"
-"""What is read with an evaluation."""
+"""Relations that are read with an evaluation."""
 
 
 class AttemptEndedError(ProblemError):
-    """The attempt is not live any more; nothing was changed. `state` says how it ended."""
+    """The attempt is no longer live; nothing was changed. `state` is its final state."""
 
     def __init__(self, state: AttemptState) -> None:
         self.state = state
@@ -26,15 +26,15 @@ class AttemptEndedError(ProblemError):
 
 
 def lock_evaluation(evaluation_id: UUID) -> Evaluation:
-    """The evaluation, locked until the end of the transaction: before any of its shards and attempts."""
-    found = Evaluation.runs.select_related(*NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
-    return found.get(pk=evaluation_id)
+    """The evaluation, locked until the end of the transaction, before any of its shards and attempts."""
+    locked = Evaluation.runs.select_related(*NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
+    return locked.get(pk=evaluation_id)
 
 
 def locked_attempt(attempt_id: UUID) -> Attempt:
-    """The attempt, locked after its evaluation until the end of the transaction: it stays live while it is changed.
+    """The live attempt, locked after its evaluation until the end of the transaction.
 
-    Its log is read with it, and not locked.
+    Its log is read with it, but not locked.
 
     Raises:
         AttemptEndedError: it is not live.
@@ -49,10 +49,10 @@ def locked_attempt(attempt_id: UUID) -> Attempt:
 
 def _locked(attempt: UUID) -> QuerySet[Attempt]:
     needed = (f"shard__evaluation__{name}" for name in NEEDED_OF_A_LEASE)
-    # PostgreSQL locks in the order of `of`, and returns the locked rows as they are after the wait.
+    # PostgreSQL locks in the order of `of`, and returns the rows as of the end of the wait.
     in_order = "shard__evaluation", "shard", "self"
-    found = Attempt.objects.select_related(*needed, "log").filter(pk=attempt)
-    return found.select_for_update(no_key=True, of=in_order).order_by()
+    attempts = Attempt.objects.select_related(*needed, "log").filter(pk=attempt)
+    return attempts.select_for_update(no_key=True, of=in_order).order_by()
 
 
 _LOCKED = CompiledQuery(_locked, attempt=UUID)

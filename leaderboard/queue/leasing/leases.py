@@ -1,6 +1,6 @@
-"""Leases of shards: given to workers, kept by heartbeats, ended with the attempt or lost with the worker.
+"""Leases of shards: granted to workers, renewed by heartbeats, ended with the attempt or lost with the worker.
 
-An evaluation whose tasks end or hang one worker after the other stops (`stop_after_losses`).
+An evaluation stops when its tasks have killed or hung too many workers (`stop_after_losses`).
 """
 
 from collections.abc import Sequence
@@ -50,10 +50,10 @@ from leaderboard.queue.stopping import enqueue_reconcile, enqueue_replacement, e
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
 _RELEASES_FORGIVEN = 200
-"""Attempts at a shard after which one that is given back counts. No cluster takes away so many workers; a worker of
-somebody's own that leases and gives back would make rows and logs without end."""
+"""Attempts at a shard after which a released one counts as a try. No cluster evicts so many workers; without a limit, a
+self-hosted worker that leases and releases could create unlimited rows and logs."""
 _SET_ASIDE_WAIT = timedelta(seconds=5)
-"""What waits is leased before the shard that made way for it."""
+"""Waiting shards are leased before the shard that gave way to them."""
 
 
 class IncompleteError(ProblemError):
@@ -78,18 +78,18 @@ def lease(
     token: str = "",
     pool: Sequence[str] = (),
 ) -> Lease | None:
-    """Lease the shard that is due next among those in `scope`, or None if there is none.
+    """Lease the next due shard in `scope`; None if there is none.
 
-    Fair order: the user who has had the fewest leases for their weight, then priority, then the oldest evaluation, then
-    the shard's number.
+    Fair order: the user with the fewest leases relative to their weight, then priority, then the oldest evaluation,
+    then the shard's number.
 
     Before: nothing; many workers may call at once.
     After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
 
     Args:
-        token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
-            one, and gets the lease that it holds already.
-        pool: suites of which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
+        token: the token that the worker proposes for the attempt. A worker whose response was lost repeats the request
+            with the same token, and gets the lease that it already holds.
+        pool: suites for which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
     """
     evaluations = LeaseFilter(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
     take = partial(lease_next, worker=worker, evaluations=evaluations)
@@ -101,19 +101,18 @@ def lease(
             raise
     held = _held(token, scope=scope)
     if held is not None and held.attempt.state != AttemptState.LIVE:
-        # Its lease with this token is over: it needs another token.
+        # The lease with this token has ended: it needs another token.
         return take(token="")
     return held
 
 
 def is_work_left(*, evaluation_id: UUID, suites: Sequence[str] | None = None, scope: Q | None = None) -> bool:
-    """Whether an evaluation in `scope` has shards that are not done, also those that nobody may lease now: others hold
-    them, they wait for another try, or for what the canary comes to."""
+    """Whether an evaluation in `scope` has unfinished shards, including those that may not be leased now."""
     return LeaseFilter(suites=suites, evaluation_id=evaluation_id, scope=scope).unfinished().exists()
 
 
 def _held(token: str, *, scope: Q | None) -> Lease | None:
-    """The lease that was given with this token, unless its evaluation is out of the worker's scope."""
+    """The lease granted with this token, unless its evaluation is out of the worker's scope."""
     related = "shard__evaluation__suite", "shard__evaluation__submission__planner"
     attempt = Attempt.objects.select_related(*related).filter(token_hash=hash_token(token)).first()
     if attempt is None:
@@ -125,15 +124,15 @@ def _held(token: str, *, scope: Q | None) -> Lease | None:
 
 
 def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
-    """Keep an attempt alive for another lease. It gets no further time for progress (`evaluations/deadlines.py`).
+    """Renew the lease of an attempt. Its deadline for progress does not change (`evaluations/deadlines.py`).
 
     Args:
-        attempt_id: which.
-        phase: what its worker says that it does.
+        attempt_id: the attempt.
+        phase: the phase that its worker reports.
 
     Raises:
-        AttemptEndedError: it is not live, or its time without progress has passed, then it is `lost` now; or its time
-            slice is over and other work waits, then its shard waits for its next turn.
+        AttemptEndedError: it is not live; or it has made no progress in time and is now `lost`; or its time slice is
+            over while other work waits, and its shard waits for the next turn.
     """
     attempt = None if phase is None else Attempt.objects.annotate(now=Now()).filter(pk=attempt_id).first()
     if phase is not None and attempt is not None:
@@ -150,7 +149,7 @@ def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
 
 
 def set_aside(attempt_id: UUID) -> bool:
-    """End an attempt whose worker is to go on with other users' work.
+    """End an attempt whose worker gives way to other users' work.
 
     Before: nothing; the attempt may have ended meanwhile.
     After: it is `failed`, which does not count as a try. Its shard can be leased again with the tasks that have no
@@ -168,8 +167,7 @@ def set_aside(attempt_id: UUID) -> bool:
             target=AttemptState.FAILED,
             reason=f"{GivenUp.RELEASED}: its planner kept the worker for {held} seconds, and other users' tasks waited",
         )
-        given_back_for_ever = attempt.number > _RELEASES_FORGIVEN
-        _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=given_back_for_ever)
+        _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=attempt.number > _RELEASES_FORGIVEN)
         Evaluation.runs.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
         explain(evaluation_id, reason=EvaluationReason.SET_ASIDE, seconds=held)
         enqueue_reconcile(evaluation_id)
@@ -177,11 +175,12 @@ def set_aside(attempt_id: UUID) -> bool:
 
 
 def complete(attempt_id: UUID) -> None:
-    """End an attempt all of whose tasks have results.
+    """Complete an attempt whose tasks all have results.
 
     Before: the attempt is live.
-    After: it is `completed`, its shard is `done`, and the reconciler is told. A canary that met an `infra_fault` is not
-    done but waits for another try; one that is done has opened the other shards, or ended the evaluation.
+    After: it is `completed`, its shard is `done`, and a reconcile is requested if needed. A canary with an
+    `infra_fault` is not done but waits for a retry; one that is done has opened the other shards or ended the
+    evaluation.
 
     Raises:
         AttemptEndedError: it is not live.
@@ -192,54 +191,40 @@ def complete(attempt_id: UUID) -> None:
 
 
 def complete_locked(attempt: Attempt, *, delivered: Sequence[ResultRecord] = ()) -> None:
-    """`complete` for an attempt that came from `locked_attempt`.
+    """`complete` for an attempt from `locked_attempt`.
 
     Args:
-        attempt: which.
-        delivered: results that this transaction has kept and not told anybody yet; what they say is not looked up
-            again.
+        attempt: the attempt.
+        delivered: results that this transaction has stored and not announced yet, which saves reading them again.
 
     Raises:
         IncompleteError: a task has no result; nothing changed.
     """
-    if not _are_all(attempt.shard, delivered) and (missing := remaining_tasks(attempt.shard)):
+    has_all = {record.task for record in delivered} >= set(attempt.shard.task_keys)
+    if not has_all and (missing := remaining_tasks(attempt.shard)):
         raise IncompleteError(missing)
+    shard, evaluation = attempt.shard, attempt.shard.evaluation
     _note_proven(attempt)
-    if canary.ran_into_infra_fault(attempt.shard):
-        _try_canary_again(attempt, delivered=delivered)
-    else:
-        others_open = complete_shard(attempt=attempt, results=new_results(delivered))
-        _follow_up(attempt.shard, delivered=delivered, others_open=others_open)
-
-
-def _try_canary_again(attempt: Attempt, *, delivered: Sequence[ResultRecord]) -> None:
-    shard = attempt.shard
-    end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
-    note_new_results(evaluation_id=shard.evaluation_id, records=delivered)
-    rest = canary.rest_after_fault(shard)
-    canary.forget_faults(shard)
-    _free_shard(shard, wait=max(rest, _wait_after(shard)), counts=True)
-    enqueue_reconcile(shard.evaluation_id)
-
-
-def _follow_up(shard: Shard, *, delivered: Sequence[ResultRecord], others_open: bool) -> None:
-    """Act on what a shard that is done means for its evaluation."""
-    evaluation = shard.evaluation
+    if canary.ran_into_infra_fault(shard):
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+        note_new_results(evaluation_id=shard.evaluation_id, records=delivered)
+        rest = canary.rest_after_fault(shard)
+        canary.forget_faults(shard)
+        _free_shard(shard, wait=max(rest, _wait_after(shard)), counts=True)
+        enqueue_reconcile(shard.evaluation_id)
+        return
+    others_open = complete_shard(attempt=attempt, results=new_results(delivered))
     acted = canary.act_on_canaries(evaluation)
-    # Its own results are the last that came in: these alone may say that the planner can be reached.
-    if not acted and not (_are_all(shard, delivered) and unreachable.is_reached(delivered)):
+    # The shard's own results are the latest: if they show that the planner is reachable, no query is needed.
+    if not acted and not (has_all and unreachable.is_reached(delivered)):
         acted = unreachable.stop_if_unreachable(evaluation)
     # While shards are open, the periodic sweep is soon enough.
     if acted or not others_open:
         enqueue_reconcile(evaluation.pk)
 
 
-def _are_all(shard: Shard, delivered: Sequence[ResultRecord]) -> bool:
-    return {record.task for record in delivered} >= set(shard.task_keys)
-
-
 def _note_proven(attempt: Attempt) -> None:
-    """Note that the planner of an attempt that is complete answers within its time, if it does."""
+    """Mark the planner of a completed attempt as proven if it answers in time."""
     planner = attempt.shard.evaluation.submission.planner
     if planner.proven or attempt.is_by_own_worker or not kind_of(planner).has_canary:
         return
@@ -252,14 +237,14 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
     """End an attempt that its worker cannot finish.
 
     Before: the attempt is live.
-    After: it is `failed`; its shard can be leased again, at once if the worker was told to stop, else after a while.
+    After: it is `failed`; its shard can be leased again, at once if the worker was stopped, else after a pause.
 
     Raises:
         AttemptEndedError: it is not live.
     """
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
-        # Everybody reads it on the evaluation's page, and it may be the text of any error.
+        # The evaluation's page is public, and the detail may be the text of any error.
         planner = attempt.shard.evaluation.submission.planner
         detail = Redactor(secrets=known_secrets(), addresses=[planner.endpoint_url])(keepable_text(detail))
         end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
@@ -268,12 +253,12 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
             GivenUp.REFUSED: _REFUSED_WAIT,
             GivenUp.FAILED: _wait_after(attempt.shard),
         }[how]
-        given_back_for_ever = how is GivenUp.RELEASED and attempt.number > _RELEASES_FORGIVEN
-        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED or given_back_for_ever)
+        counts = how is GivenUp.FAILED or (how is GivenUp.RELEASED and attempt.number > _RELEASES_FORGIVEN)
+        _free_shard(attempt.shard, wait=wait, counts=counts)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
             if not refused and attempt.shard.evaluation.split == HIDDEN:
-                # As with its log: the message of any error could tell about hidden data.
+                # Like the log, an error message could reveal hidden data.
                 detail = "its log, which staff may read, says why"
             explain(
                 attempt.shard.evaluation_id,
@@ -288,11 +273,11 @@ def lose(*, attempt_id: UUID, detail: str, loss: Loss = Loss.TAKEN) -> bool:
 
     Before: nothing; the attempt may have ended meanwhile.
     After: it is `lost` and its shard can be leased at once, with the tasks that have no result (True); or it had
-    ended and nothing changed (False). What the tasks themselves may have caused (`ATTRIBUTABLE`) has consequences: a
-    canary is not tried again, and an evaluation that loses too many workers waits for its owner.
+    ended and nothing changed (False). After a loss that the tasks may have caused (`ATTRIBUTABLE`) a canary is not
+    retried, and an evaluation that has lost too many workers waits for its owner.
 
     Args:
-        attempt_id: which.
+        attempt_id: the attempt.
         detail: why, as part of a sentence.
         loss: how its worker was lost.
     """
@@ -305,28 +290,28 @@ def lose(*, attempt_id: UUID, detail: str, loss: Loss = Loss.TAKEN) -> bool:
 
 
 def lose_overdue(attempt_id: UUID) -> bool:
-    """`lose`, if at this moment the attempt's lease has passed, or its time without progress: whoever decided that
-    may have looked before the last heartbeat or result came. False if nothing changed."""
+    """`lose` an attempt if its lease or its deadline for progress has passed. Checked under the lock: a heartbeat or a
+    result may have arrived since the caller's decision. False if nothing changed."""
     with transaction.atomic():
         try:
             attempt = locked_attempt(attempt_id)
         except AttemptEndedError:
             return False
         now = database_now()
-        # Who fell silent before the deadline may have made progress that the site did not hear of.
+        # A worker that lost contact before the deadline may have made progress that did not arrive.
         if attempt.stalls_at is not None and attempt.stalls_at <= min(now, attempt.expires_at):
             detail = deadlines.stalled_in_words(phase=attempt.phase, allowed=attempt.allowances)
             _lose(attempt, detail=detail, loss=Loss.STALLED)
         elif attempt.expires_at <= now:
             loss = Loss.DISRUPTED if others_fell_silent(attempt, now=now) else Loss.SILENT
-            _lose(attempt, detail="it was not heard of any more", loss=loss)
+            _lose(attempt, detail="it lost contact with the site", loss=loss)
         else:
             return False
     return True
 
 
 def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
-    """End an attempt that came from `locked_attempt`, and draw the consequences."""
+    """End an attempt from `locked_attempt` as lost."""
     shard, evaluation = attempt.shard, attempt.shard.evaluation
     end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail, loss=loss)
     explain(evaluation.pk, reason=EvaluationReason.WORKER_LOST, detail=detail)
@@ -343,41 +328,41 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
 
 
 def others_fell_silent(attempt: Attempt, *, now: datetime) -> bool:
-    """Whether other evaluations lost contact with their workers at about the time at which this attempt did.
+    """Whether other evaluations lost contact with their workers at about the same time.
 
-    Then the site or its network was away, and the tasks have not caused it. Researchers' own workers say nothing: they
-    are switched off whenever it suits their owners.
+    Then the site or its network was down, and the tasks are not the cause. Self-hosted workers do not count: their
+    owners may switch them off at any time.
     """
     since = now - timedelta(seconds=2 * settings.LEASE_SECONDS)
     silent_now = Q(state=AttemptState.LIVE, expires_at__lte=now)
-    silent_lately = Q(state=AttemptState.LOST, loss__in=[Loss.SILENT, Loss.DISRUPTED], ended_at__gte=since)
+    recently_silent = Q(state=AttemptState.LOST, loss__in=[Loss.SILENT, Loss.DISRUPTED], ended_at__gte=since)
     others = Attempt.objects.exclude(shard__evaluation=attempt.shard.evaluation_id).exclude(
         worker__startswith=OWN_WORKER
     )
-    # Another evaluation's attempt of the same worker is not another worker.
-    return others.filter(silent_now | silent_lately).exclude(worker=attempt.worker).exists()
+    # Other attempts of the same worker are no evidence.
+    return others.filter(silent_now | recently_silent).exclude(worker=attempt.worker).exists()
 
 
 def lost_workers(evaluation: Evaluation) -> int:
-    """How many workers were lost with tasks of this evaluation, in a way that the tasks may have caused.
+    """Number of workers that were lost with tasks of this evaluation, for reasons that the tasks may have caused.
 
-    Those that fell silent together count once: a site that was away for longer than a lease has lost contact with all
-    workers, and those are of this evaluation alone if no other was running.
+    Workers that lost contact together count once: a site that was down for longer than a lease has lost contact with
+    all workers, and all of them are this evaluation's if no other was running.
     """
     lost = Attempt.objects.filter(shard__evaluation=evaluation, state=AttemptState.LOST, loss__in=ATTRIBUTABLE)
-    found = list(lost.exclude(worker__startswith=OWN_WORKER).order_by("ended_at").values_list("loss", "ended_at"))
-    silent = [at for loss, at in found if loss == Loss.SILENT and at is not None]
+    losses = list(lost.exclude(worker__startswith=OWN_WORKER).order_by("ended_at").values_list("loss", "ended_at"))
+    silent = [at for loss, at in losses if loss == Loss.SILENT and at is not None]
     together = timedelta(seconds=settings.LEASE_SECONDS)
     repeated = sum(after - before <= together for before, after in pairwise(silent))
-    return len(found) - repeated
+    return len(losses) - repeated
 
 
 def stop_after_losses(evaluation: Evaluation, *, why: str) -> bool:
     """Stop an evaluation that has lost too many workers. False if it goes on.
 
-    Before: the evaluation is locked; it has just lost one, because of `why`, part of a sentence.
-    After: its waiting tasks are `infra_fault`, and once the others have ended it waits for its owner. If that resumes
-    it, a single further loss stops it again.
+    Before: the evaluation is locked and has just lost a worker; `why` is the reason, as part of a sentence.
+    After: its waiting tasks are `infra_fault`, and once the others have ended it waits for its owner. After a resume, a
+    single further loss stops it again.
     """
     lost = lost_workers(evaluation)
     if lost < settings.LOST_WORKERS:
@@ -388,22 +373,23 @@ def stop_after_losses(evaluation: Evaluation, *, why: str) -> bool:
 
 
 def cancel_attempts(evaluation_id: UUID) -> None:
-    """End every live attempt of an evaluation that was cancelled or failed, and have its workers stopped."""
+    """Cancel the live attempts of an evaluation that was cancelled or failed, and request a stop of its workers."""
     enqueue_stop(evaluation_id)
     end_attempts_of(evaluation_id=evaluation_id, target=AttemptState.CANCELLED)
 
 
 def _free_shard(shard: Shard, *, wait: timedelta, counts: bool) -> None:
-    """Let a leased shard be leased again after `wait`; this try is forgotten unless it counts."""
-    tries = shard.tries if counts else shard.tries - 1
-    _move_leased(shard, target=ShardState.PENDING, available_at=Now() + wait, tries_after=tries)
+    """Return the shard of a live, locked attempt to the queue after `wait`; `counts`: whether this was a try."""
+    moved = move_shard(
+        shard_id=shard.pk,
+        source=ShardState.LEASED,
+        target=ShardState.PENDING,
+        tries=shard.tries,
+        available_at=Now() + wait,
+        tries_after=shard.tries if counts else shard.tries - 1,
+    )
+    assert moved, f"shard {shard} had a live attempt and was not leased"
 
 
 def _wait_after(shard: Shard) -> timedelta:
     return min(timedelta(seconds=2**shard.tries), _LONGEST_WAIT)
-
-
-def _move_leased(shard: Shard, *, target: ShardState, **fields: Any) -> None:
-    """Move the shard of a live attempt, which is locked: only that attempt can have leased it."""
-    moved = move_shard(shard_id=shard.pk, source=ShardState.LEASED, target=target, tries=shard.tries, **fields)
-    assert moved, f"shard {shard} had a live attempt and was not leased"

@@ -1,4 +1,4 @@
-"""Leasing the next shard in fair order (`turns.py`) that no other worker is taking at this moment."""
+"""Leasing the next free shard in fair order (`turns.py`)."""
 
 import hashlib
 import secrets
@@ -22,9 +22,9 @@ from leaderboard.queue.leasing.turns import ALL_SHARDS, LeaseFilter, Pick, turn
 from leaderboard.queue.shards import remaining_tasks
 
 _LOOKS = 5
-"""How often a worker looks for another shard when others were faster."""
+"""Searches for a shard when other workers were faster."""
 _PASSED_OVER = 32
-"""How many evaluations a worker tries to lock without waiting, in fair order, before it waits for the first."""
+"""Evaluations that a worker tries to lock without waiting, in fair order, before it waits for the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ class Lease:
 
 
 def hash_token(token: str) -> str:
-    """What is stored of an attempt's token; the token has 256 random bits, so that no salt is needed."""
+    """Stored digest of a token. Tokens have 256 random bits, so that no salt is needed."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def lease_next(*, worker: str, evaluations: LeaseFilter, token: str) -> Lease | None:
-    """Lease the next shard, past evaluations that other transactions hold; wait for one only if there is no other.
+    """Lease the next shard. Skips locked evaluations, and waits for one only if there is no other.
 
     Args:
         worker: its name.
-        evaluations: that it may work on.
-        token: of the new attempt; empty: one is made.
+        evaluations: from which it may lease.
+        token: of the new attempt; empty: a random one.
 
     Raises:
-        IntegrityError: there is an attempt with this token.
+        IntegrityError: an attempt has this token.
     """
 
     def first(pick: Pick) -> tuple[list[UUID], Lease | None]:
@@ -76,9 +76,10 @@ def lease_next(*, worker: str, evaluations: LeaseFilter, token: str) -> Lease | 
 
 
 def _lease_of(evaluation_id: UUID, *, worker: str, token: str, pool: Sequence[str]) -> Lease | None:
-    """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is seen
-    here. None if no shard is free."""
-    shard = _next_shard(evaluation_id)
+    """Lease the next shard of a locked evaluation; None if no shard is free. Because of the lock, a cancellation either
+    sees this attempt or is seen here."""
+    # Reads the evaluation as well: an earlier statement has locked it.
+    shard = _NEXT_SHARD.first(evaluation=evaluation_id, tries=settings.SHARD_TRIES)
     if shard is None:
         return None
     evaluation, submission = shard.evaluation, shard.evaluation.submission
@@ -108,15 +109,9 @@ def _lease_of(evaluation_id: UUID, *, worker: str, token: str, pool: Sequence[st
     if evaluation.state != EvaluationState.RUNNING:
         advance(evaluation, target=EvaluationState.RUNNING, reason=reason)
     elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, reason}:
-        # An earlier worker's problem is over.
+        # The reason is an earlier worker's.
         explain(evaluation.pk, reason=reason)
     return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
-
-
-def _next_shard(evaluation_id: UUID) -> Shard | None:
-    """The next shard that may be leased now, locked, with the time and the number of its attempts. Its evaluation is
-    read with it as it is now: an earlier statement has locked it."""
-    return _NEXT_SHARD.first(evaluation=evaluation_id, tries=settings.SHARD_TRIES)
 
 
 def _due_shards(evaluation: UUID, tries: int) -> QuerySet[Shard]:

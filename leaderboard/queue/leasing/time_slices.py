@@ -1,8 +1,8 @@
-"""Time slices: when a planner gives its worker to somebody else's work. Pure: knows no database.
+"""Time slices: when a planner's worker gives way to other users' work. Pure: no database.
 
-A planner that hangs cannot be told from one that is slow. So foreign planners have time slices: an attempt that has
-held its worker for a slice is set aside if another user's work waits, and its evaluation counts as slow from then on.
-While other work waits, slow evaluations have one worker (of several); among each other their slices double each time.
+A hanging planner cannot be distinguished from a slow one. So submitted planners have time slices: an attempt that has
+held its worker for a slice is set aside if another user's work waits, and its evaluation then counts as slow. While
+other work waits, slow evaluations share one worker (of several); among themselves their slices double each time.
 """
 
 from collections import Counter
@@ -19,14 +19,14 @@ _MOST_DOUBLINGS = 5
 
 
 class Standing(IntEnum):
-    """What is known of how long an evaluation's planner holds a worker. Lower values go first."""
+    """How quickly an evaluation's planner is known to answer. Lower values go first."""
 
     PROVEN = 0
-    """It comes with the site, or it or another planner of its user has answered tasks before."""
+    """It is bundled with the site, or it or another planner of its user has answered tasks before."""
     NEW = 1
-    """Nothing is known yet."""
+    """Unknown."""
     SLOW = 2
-    """It was set aside in this evaluation; or it is new, and another planner of its user was set aside lately."""
+    """It was set aside in this evaluation; or it is new, and another planner of its user was set aside recently."""
 
 
 class Holding(NamedTuple):
@@ -39,26 +39,26 @@ class Holding(NamedTuple):
     times_set_aside: int = 0
     """Of its evaluation."""
     is_sliced: bool = True
-    """Whether its planner is foreign and decides how long the present phase takes."""
+    """Whether a submitted planner determines the duration of the current phase."""
 
 
 class Waiting(NamedTuple):
-    """A user with shards of evaluations of one standing that no worker has taken."""
+    """A user with unleased shards of evaluations of one standing."""
 
     user: int
     standing: Standing
 
 
 def lease_tiers(*, others: Sequence[Standing], lately_set_aside: bool) -> Mapping[Standing, int]:
-    """In which tier evaluations are leased, by standing; fair share orders each tier. Every tier is served in the end,
-    so that no worker idles.
+    """The tier in which evaluations are leased, by standing; fair share orders each tier. A worker goes on to the next
+    tier rather than idle.
 
     Args:
-        others: the standings of what the other workers hold.
-        lately_set_aside: whether any attempt was set aside within the last minutes. Only where this worker is alone.
+        others: the standings of the planners that the other workers run.
+        lately_set_aside: whether any attempt was set aside within the last minutes. Used only if this worker is alone.
     """
-    # The last worker is for proven planners. A single worker tries others too, but not one that hangs after another.
-    proven_only = all(one is not Standing.PROVEN for one in others) if others else lately_set_aside
+    # The last worker is for proven planners. A single worker runs others too, unless one hung recently.
+    proven_only = all(other is not Standing.PROVEN for other in others) if others else lately_set_aside
     has_slow = Standing.SLOW in others
     return {
         Standing.PROVEN: 0,
@@ -70,28 +70,34 @@ def lease_tiers(*, others: Sequence[Standing], lately_set_aside: bool) -> Mappin
 def set_aside(
     *, holdings: Sequence[Holding], waiting: Sequence[Waiting], workers: int, slice_seconds: float
 ) -> frozenset[UUID]:
-    """The attempts that leave their workers to what waits: at most one for each entry of `waiting`.
+    """The attempts that give way to waiting work: at most one for each entry of `waiting`.
 
     Args:
-        holdings: what all workers that share their work hold.
-        waiting: what none of them has taken although it could.
-        workers: how many these workers are.
-        slice_seconds: for which every attempt may hold its worker.
+        holdings: attempts of all workers of the pool.
+        waiting: work that any of these workers could lease.
+        workers: number of these workers.
+        slice_seconds: how long an attempt may always hold its worker.
     """
     held = Counter(holding.user for holding in holdings)
     slow = [holding for holding in holdings if holding.standing is Standing.SLOW]
-    # Slow planners would never get to their first answer if whatever else waits came before all of them.
-    kept = max(slow, key=lambda one: one.held_seconds).attempt if slow and workers > 1 else None
+    # One slow planner is protected: otherwise none would reach its first answer while other work waits.
+    protected = max(slow, key=lambda holding: holding.held_seconds).attempt if slow and workers > 1 else None
     chosen: set[UUID] = set()
-    for one in sorted(waiting, key=lambda evaluation: evaluation.standing):
-        giving = [
+    for user in sorted(waiting, key=lambda entry: entry.standing):
+        candidates = [
             holding
             for holding in holdings
             if holding.attempt not in chosen
-            and _gives_way(holding, to=one, held=held, is_kept=holding.attempt == kept, slice_seconds=slice_seconds)
+            and _gives_way(
+                holding,
+                to=user,
+                held=held,
+                is_protected=holding.attempt == protected,
+                slice_seconds=slice_seconds,
+            )
         ]
-        if giving:
-            first = max(giving, key=lambda one: (one.attempt != kept, one.standing, one.held_seconds))
+        if candidates:
+            first = max(candidates, key=lambda entry: (entry.attempt != protected, entry.standing, entry.held_seconds))
             chosen.add(first.attempt)
     return frozenset(chosen)
 
@@ -101,10 +107,12 @@ def patience(*, times_set_aside: int, slice_seconds: float) -> float:
     return float(slice_seconds * 2 ** min(times_set_aside, _MOST_DOUBLINGS))
 
 
-def _gives_way(holding: Holding, *, to: Waiting, held: Mapping[int, int], is_kept: bool, slice_seconds: float) -> bool:
+def _gives_way(
+    holding: Holding, *, to: Waiting, held: Mapping[int, int], is_protected: bool, slice_seconds: float
+) -> bool:
     if not holding.is_sliced or holding.user == to.user or holding.held_seconds < slice_seconds:
         return False
     if to.standing is Standing.SLOW:
         enough = patience(times_set_aside=holding.times_set_aside, slice_seconds=slice_seconds)
         return holding.held_seconds >= enough and held[to.user] < held[holding.user]
-    return not is_kept or not held[to.user]
+    return not is_protected or not held[to.user]

@@ -1,16 +1,16 @@
-"""Fair order of leases: by leases relative to weight of users and teams, then the operator's priority, then age.
+"""Fair order of leases: by leases relative to the weights of users and teams, then the operators' priority, then age.
 
-New and slow planners may have to wait for others before that (`time_slices.py`). Among the evaluations of one user the
-user's own priority comes before age; it never moves another user's evaluation.
+New and slow planners may have to wait for others first (`time_slices.py`). Among the evaluations of one user, the
+user's own priority comes before age; it does not affect other users.
 
-One statement orders the evaluations and can also lock the first free one. What may be leased (`due`) and how long
-planners hold workers (`standing`) are Django's queries, compiled once for each kind of worker; the order is written
-here. Nothing but the lock outlives the statement: a connection pool in transaction mode may stand between. The
-statement sees leases of ended transactions only. Workers that ask at the same moment find the first evaluation locked
-and take the next one; `next_shard.py` looks for a free shard after the lock.
+One statement orders the evaluations and can also lock the first free one. The due evaluations (`due`) and the standing
+of planners (`standing`) are Django queries, compiled once for each kind of worker; the order is written here. Only the
+lock outlives the statement, so that connection pools in transaction mode work. The statement sees committed leases
+only. Workers that ask concurrently find the first evaluation locked and take the next one; `next_shard.py` looks for a
+free shard after the lock.
 
-A site that ends eighty shards a second has fifty thousand leases within the time of fair shares. So each process counts
-older leases every few seconds, and the statement counts the newer ones: new leases count at once, in all processes.
+A site that completes eighty shards a second has fifty thousand leases in the window of fair shares. So each process
+counts older leases every few seconds, and the statement counts newer ones: new leases count at once, in all processes.
 """
 
 import re
@@ -44,22 +44,22 @@ ALL_SHARDS = 2**31 - 1
 _MOST_KINDS = 256
 _OLDEST = -1e18
 _SETTLED_SECONDS = 5
-"""The transaction of an older lease has ended, so that all processes see it."""
+"""Older leases are committed, so that all processes see them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseFilter:
-    """Evaluations that a worker may work on."""
+    """Evaluations from which a worker may lease."""
 
     suites: Sequence[str] | None = None
     evaluation_id: UUID | None = None
     scope: Q | None = None
-    """A condition on evaluations."""
+    """Condition on evaluations."""
     pool: Sequence[str] = ()
-    """Suites that the worker shares among all users (`Attempt.pool`)."""
+    """Suites for which the worker serves all users (`Attempt.pool`)."""
 
     def due(self) -> QuerySet[Evaluation]:
-        """Those with a shard that may be leased now, in no order."""
+        """Evaluations with a shard that may be leased now, unordered."""
         leasable = Coalesce(OuterRef("leasable_shards"), ALL_SHARDS)
         shards = Shard.objects.filter(
             evaluation=OuterRef("pk"),
@@ -76,7 +76,7 @@ class LeaseFilter:
         return self._narrowed(due)
 
     def unfinished(self) -> QuerySet[Evaluation]:
-        """Those with a shard that is not done, even if none may be leased now, in no order."""
+        """Evaluations with an unfinished shard, even if none may be leased now, unordered."""
         open_shards = Shard.objects.filter(evaluation=OuterRef("pk")).exclude(state=ShardState.DONE)
         ended = [state.value for state in states.FINAL]
         evaluations = Evaluation.runs.filter(Exists(open_shards), self.scope or Q()).exclude(state__in=ended)
@@ -89,7 +89,7 @@ class LeaseFilter:
 
 
 class Pick(StrEnum):
-    """Evaluations that are ordered among those that are due."""
+    """Due evaluations to order."""
 
     FIRST_OF_EACH_USER = """
     SELECT DISTINCT ON (user_id) *, 1 AS place FROM tiered
@@ -102,18 +102,18 @@ class Pick(StrEnum):
 
 
 class Turn(NamedTuple):
-    """Evaluations in the order in which they are leased."""
+    """Evaluations in lease order."""
 
     locked: UUID | None
-    """The first one that no other transaction has locked: now locked until the end of this transaction."""
+    """The first one that no other transaction had locked; locked until the end of this transaction."""
     ordered: list[UUID]
 
 
 def next_evaluations(evaluations: LeaseFilter, *, most: int) -> list[UUID]:
-    """Evaluations in fair order, at most so many; locks nothing.
+    """At most `most` evaluations in fair order; locks nothing.
 
-    A user's leases are the live ones and those of the last while. Live ones alone would say nothing where workers are
-    fewer than users: nobody has any at the moment when a worker asks.
+    Live and recent leases of a user count. Live ones alone would not suffice with fewer workers than users: nobody has
+    one when a worker asks.
     """
     return turn(evaluations, pick=Pick.EVERY, most=most).ordered
 
@@ -121,13 +121,13 @@ def next_evaluations(evaluations: LeaseFilter, *, most: int) -> list[UUID]:
 def turn(evaluations: LeaseFilter, *, pick: Pick, most: int, lock: bool = False) -> Turn:
     """Evaluations in fair order.
 
-    Workers that ask at the same moment do not see each other's leases yet. A worker that finds the first evaluation of
-    `FIRST_OF_EACH_USER` taken goes on with another user's, so that nobody is served twice for that.
+    Concurrent workers do not see each other's leases. With `FIRST_OF_EACH_USER`, a worker that finds the first
+    evaluation locked goes on with another user's, so that no user is served twice.
 
     Args:
-        evaluations: which ones. A pool that is empty has no time slices.
+        evaluations: the candidates. An empty pool has no time slices.
         pick: orders every evaluation, or the first of each user.
-        most: how many.
+        most: largest number of evaluations.
         lock: whether to lock the first free one as `lock_evaluation` does; needs a transaction.
     """
     suites = None if evaluations.suites is None else tuple(evaluations.suites)
@@ -138,27 +138,23 @@ def turn(evaluations: LeaseFilter, *, pick: Pick, most: int, lock: bool = False)
     parameters = {**compiled.parameters, **_counted(), "most": most}
     with connection.cursor() as cursor:
         row = one_row(cursor, sql=compiled.sql, parameters=parameters, joined_as_written=lock)
-    assert row is not None, "it answers one row"
+    assert row is not None, "the statement returns one row"
     return Turn(*row)
 
 
 class _Sql(NamedTuple):
-    """A part of the statement, and its parameters in order."""
+    """SQL with named parameters."""
 
     sql: str
     parameters: dict[str, Any]
 
 
 _NOTHING = _Sql("", {})
-"""Of a worker that may lease nothing, such as one whose pool was removed."""
+"""For workers that may lease nothing, such as one whose pool was removed."""
 _compiled: SharedCache[Hashable, _Sql] = SharedCache(maxsize=_MOST_KINDS)
 
 
-def _forget_statements(**_: Any) -> None:
-    _compiled.clear()
-
-
-setting_changed.connect(_forget_statements, dispatch_uid="lease order")
+setting_changed.connect(lambda **_: _compiled.clear(), weak=False, dispatch_uid="lease order")
 
 
 def _compile(evaluations: LeaseFilter, *, pick: Pick, lock: bool) -> _Sql:
@@ -172,8 +168,8 @@ def _compile(evaluations: LeaseFilter, *, pick: Pick, lock: bool) -> _Sql:
         return _NOTHING
     if slices:
         parts["held"] = _part(standings_held(evaluations.pool), name="held")
-        lately = _part(Evaluation.runs.filter(LATELY).order_by().values_list("pk"), name="lately")
-        parts["lately"] = lately._replace(sql=f"EXISTS({lately.sql})")
+        recent = _part(Evaluation.runs.filter(LATELY).order_by().values_list("pk"), name="lately")
+        parts["lately"] = recent._replace(sql=f"EXISTS({recent.sql})")
     else:
         parts |= {"held": _Sql("SELECT 0 WHERE false", {}), "lately": _Sql("false", {})}
     sql = _STATEMENT.format(
@@ -190,7 +186,7 @@ def _compile(evaluations: LeaseFilter, *, pick: Pick, lock: bool) -> _Sql:
 
 
 def _part(query: QuerySet[Any, Any], *, name: str) -> _Sql:
-    """A query as a part of the statement, with names for its parameters."""
+    """A query with named parameters."""
     sql, values = query.query.sql_with_params()
     parameters = {f"{name}_{number}": value for number, value in enumerate(values)}
     names = iter(parameters)
@@ -198,15 +194,14 @@ def _part(query: QuerySet[Any, Any], *, name: str) -> _Sql:
 
 
 def tiers(*, slices: bool) -> list[int]:
-    """`lease_tiers` of everything that can be known, as the statement looks it up: by whether there are other workers,
-    whether one of these holds a proven planner's task, whether one a slow planner's, whether any was set aside lately,
-    and by standing."""
-    found: list[int] = []
-    for others, proven, slow, lately in product((False, True), repeat=4):
-        named = [Standing.PROVEN] * proven + [Standing.SLOW] * slow
-        by_standing = lease_tiers(others=(named or [Standing.NEW]) if others else (), lately_set_aside=lately)
-        found.extend(by_standing[one] if slices else 0 for one in Standing)
-    return found
+    """Table of `lease_tiers` for the statement, indexed by: whether there are other workers, whether one of these holds
+    a task of a proven planner, whether one of a slow planner, whether any was set aside recently, and the standing."""
+    table: list[int] = []
+    for others, proven, slow, recent in product((False, True), repeat=4):
+        held = [Standing.PROVEN] * proven + [Standing.SLOW] * slow
+        by_standing = lease_tiers(others=(held or [Standing.NEW]) if others else (), lately_set_aside=recent)
+        table.extend(by_standing[standing] if slices else 0 for standing in Standing)
+    return table
 
 
 _STATEMENT = """
@@ -254,7 +249,7 @@ SELECT (SELECT id FROM locked), ARRAY(SELECT id FROM ordered ORDER BY turn)
 """
 
 _COUNTS = "state = 'live' OR leased_at >= STATEMENT_TIMESTAMP() - %(share_seconds)s * interval '1 second'"
-"""A condition on attempts: their leases count."""
+"""Condition on the attempts whose leases count."""
 _SUMS = """
 SELECT STATEMENT_TIMESTAMP() - %(settled)s * interval '1 second', (
     SELECT coalesce(jsonb_agg(counted), '[]') FROM (
@@ -271,7 +266,7 @@ class _Sums(NamedTuple):
     """Leases by user and team, counted by this process."""
 
     until: datetime
-    """By the database's clock: leases before this are in the sums."""
+    """Leases before this time, by the database's clock, are included."""
     sums: str
     """`[{"user_id", "team_id", "leases"}]`"""
     at: float
@@ -279,18 +274,18 @@ class _Sums(NamedTuple):
 
 
 _sums: list[_Sums] = []
-"""The last count, if there was one."""
+"""The last count, or empty."""
 _sums_lock = Lock()
 
 
 def forget_sums() -> None:
-    """Count older leases again."""
+    """Drop the counts of older leases."""
     with _sums_lock:
         _sums.clear()
 
 
 def _counted() -> dict[str, Any]:
-    """Parameters of the statement: the sums, and the time from which it counts leases itself."""
+    """Parameters of the statement: the sums, and the time from which the statement counts leases."""
     if not settings.FAIR_SHARE_RECOUNT_SECONDS:
         return {"counted": "[]"}
     with _sums_lock:

@@ -1,4 +1,4 @@
-"""What the workers that share their work hold and what waits for them: the facts that `time_slices` decides on."""
+"""Queries for `time_slices`: what the workers of a pool hold, and what waits for them."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -28,24 +28,24 @@ from leaderboard.queue.pools import tagged, tags_sharing, taken_by
 EVERY_SUITE = "*"
 """In a pool: its workers lease evaluations of all suites."""
 _SUSPECT = timedelta(minutes=10)
-"""For so long after an attempt was set aside, further new planners of its user count as slow."""
+"""How long after an attempt was set aside new planners of its user count as slow."""
 _PAUSE = timedelta(minutes=3)
 _UNSERVED = timedelta(seconds=3)
-"""What waits for so long has not been taken by an idle worker, which asks every two seconds at least."""
+"""A shard that waits longer than this found no idle worker: those ask at least every two seconds."""
 _PRESENT = timedelta(seconds=15)
-"""A worker whose last attempt ended so recently is about to ask for the next one."""
+"""A worker whose last attempt ended within this time is about to ask for the next one."""
 _RECENT = timedelta(minutes=10)
 _FOREIGN = tuple(name for name, kind in KINDS.items() if kind.has_canary)
 
 
 LATELY = Q(set_aside_at__gte=Now() - _PAUSE)
-"""Evaluations of which an attempt was set aside so recently that a single worker prefers proven planners. Then, of
-users who have had equally much, the newest of the new planners is first: where some hang, those entered next may hang
-too, and later planners should not wait for one after another."""
+"""Evaluations with an attempt set aside so recently that a single worker prefers proven planners. Among users with
+equal shares, the newest of the new planners then goes first: when planners hang, those submitted next to them may hang
+too, and later planners should not wait for all of them."""
 
 
 def must_give_way(attempt: Attempt) -> bool:
-    """Whether a live attempt, read with `now`, has used up its time slice and is to leave its worker to others."""
+    """Whether a live attempt, annotated with `now`, has used up its time slice and has to give way."""
     if not settings.SLICE_SECONDS or not attempt.pool or attempt.phase not in SLICED_PHASES:
         return False
     if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:  # type: ignore[attr-defined]  # annotated by the caller
@@ -53,30 +53,32 @@ def must_give_way(attempt: Attempt) -> bool:
     suspected = tuple(suspects())
     if not (waiting := _waiting(attempt.pool, suspects=suspected)):
         return False
-    given = set_aside(
+    # The second bound is for the index.
+    just_ended = Q(ended_at__gte=Now() - _PRESENT, leased_at__gte=Now() - _RECENT)
+    present = _in_pool(attempt.pool).filter(Q(state=AttemptState.LIVE) | just_ended)
+    return attempt.pk in set_aside(
         holdings=_holdings(attempt.pool, suspects=suspected),
         waiting=waiting,
-        workers=_workers(attempt.pool),
+        workers=present.values("worker").distinct().count(),
         slice_seconds=settings.SLICE_SECONDS,
     )
-    return attempt.pk in given
 
 
 def suspects() -> QuerySet[Evaluation, int]:
-    """Users of whom a planner was set aside lately."""
-    lately = Evaluation.runs.filter(set_aside_at__gte=Now() - _SUSPECT)
-    return lately.order_by().values_list("submission__submitted_by", flat=True).distinct()
+    """Users with a planner that was set aside recently."""
+    recent = Evaluation.runs.filter(set_aside_at__gte=Now() - _SUSPECT)
+    return recent.order_by().values_list("submission__submitted_by", flat=True).distinct()
 
 
 def standings_held(pool: Sequence[str]) -> QuerySet[Attempt, int]:
-    """The standings of what other workers of this pool hold. Leases made at this moment may be missing: then
-    two workers take new planners at once, and a time slice later one of them is free again."""
+    """The standings of the planners that other workers of this pool run. Concurrent leases may be missing: then two
+    workers take new planners at once, and one of them is free again after a time slice."""
     held = _live(pool).annotate(standing=standing("shard__evaluation__", suspects=suspects()))
     return held.values_list("standing", flat=True)
 
 
 def standing(prefix: str = "", *, suspects: Sequence[int] | QuerySet[Evaluation, int]) -> Case:
-    """The `Standing` of an evaluation, by the users of whom a planner was set aside lately."""
+    """The `Standing` of an evaluation; `suspects` are the users with a planner that was set aside recently."""
     planner = f"{prefix}submission__planner__"
     of_user = Planner.objects.filter(owner=OuterRef(f"{prefix}submission__submitted_by"), proven=True)
     return Case(
@@ -91,7 +93,7 @@ def standing(prefix: str = "", *, suspects: Sequence[int] | QuerySet[Evaluation,
 
 
 def _in_pool(pool: Sequence[str]) -> QuerySet[Attempt]:
-    """Attempts on workers that could have taken some of the same work."""
+    """Attempts on workers that may lease some of the same work."""
     named = tags_sharing(pool_name) if (pool_name := tagged(pool)) else pool
     shared = ~Q(pool=[]) if EVERY_SUITE in pool else Q(pool__overlap=[*named, EVERY_SUITE])
     return Attempt.objects.filter(shared).order_by()
@@ -99,13 +101,6 @@ def _in_pool(pool: Sequence[str]) -> QuerySet[Attempt]:
 
 def _live(pool: Sequence[str]) -> QuerySet[Attempt]:
     return _in_pool(pool).filter(state=AttemptState.LIVE)
-
-
-def _workers(pool: Sequence[str]) -> int:
-    # The second bound is there for the index.
-    just_ended = Q(ended_at__gte=Now() - _PRESENT, leased_at__gte=Now() - _RECENT)
-    present = Q(state=AttemptState.LIVE) | just_ended
-    return _in_pool(pool).filter(present).values("worker").distinct().count()
 
 
 def _holdings(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Holding]:
@@ -130,7 +125,7 @@ def _holdings(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Holding]:
 
 
 def _waiting(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Waiting]:
-    """Users with due shards that nobody has taken, once for each standing."""
+    """Users with due, unleased shards, once for each standing."""
     leasable = Coalesce(OuterRef("leasable_shards"), 2**31 - 1)
     unserved = Shard.objects.filter(
         evaluation=OuterRef("pk"),

@@ -12,7 +12,7 @@ from leaderboard.queue.workers.tokens import revoke_worker_token
 
 @admin.register(WorkerToken, site=site)
 class WorkerTokenAdmin(ReadOnlyAdmin):
-    """Tokens of the operator's workers (no owner) and of researchers' own."""
+    """Tokens of operators' workers (without an owner) and of self-hosted workers."""
 
     exclude = ("token_hash",)
     list_display = ("name", "owner", "suite", "evaluation", "created", "last_used", "expires_at", "revoked_at")
@@ -24,17 +24,17 @@ class WorkerTokenAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Revoke")
     def revoke(self, request: HttpRequest, tokens: QuerySet[WorkerToken]) -> None:
-        """End the tokens; what is leased with them is leased again."""
+        """Revoke the tokens; their leased shards can be leased again."""
         for token in tokens.select_related("owner"):
             if revoke_worker_token(owner=token.owner, token_id=token.pk, by=user_of(request)):
-                messages.success(request, f"{token.name}: revoked. What was leased with it is leased again.")
+                messages.success(request, f"{token.name}: revoked. Its tasks can be leased again.")
             else:
-                messages.warning(request, f"{token.name}: was revoked before.")
+                messages.warning(request, f"{token.name}: already revoked.")
 
 
 @admin.register(Job, site=site)
 class JobAdmin(ReadOnlyAdmin):
-    """What users' jobs wait for. Requests and results are shown to their owners only."""
+    """Users' jobs. Only their owners see requests and results."""
 
     exclude = ("request", "result")
     list_display = ("created", "kind", "owner", "state", "started", "finished", "deadline")

@@ -1,4 +1,4 @@
-"""The API about workers, for people: their own workers' tokens, and the log of an evaluation."""
+"""The users' API of workers: worker tokens, and the log of an evaluation."""
 
 from typing import Any
 from uuid import UUID
@@ -26,14 +26,14 @@ from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_
 
 @example({"name": "desktop"})
 class WorkerTokenInput(Input):
-    """A worker token to make."""
+    """A worker token to create."""
 
-    name = serializers.CharField(max_length=80, help_text="What it is for, such as the name of a machine.")
+    name = serializers.CharField(max_length=80, help_text="Its use, such as the name of a machine.")
 
 
 @example({"id": ROW_ID, "name": "desktop", "created": WHEN, "last_used": None})
 class WorkerTokenOutput(Output):
-    """A worker token. Its text is shown once, when it is made."""
+    """A worker token. Its text is shown once, when it is created."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -43,7 +43,7 @@ class WorkerTokenOutput(Output):
 
 @example({"id": ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40})
 class NewWorkerTokenOutput(Output):
-    """A worker token that was just made."""
+    """A new worker token."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -51,7 +51,7 @@ class NewWorkerTokenOutput(Output):
 
 
 class WorkerTokensView(LoggedInView):
-    """Tokens of one's own workers: they lease only evaluations that one submitted for them (`own_worker`)."""
+    """Tokens of the user's self-hosted workers, which lease only the user's evaluations submitted with `own_worker`."""
 
     throttle_scope = "tokens"
     bodies = {"POST": WorkerTokenInput}
@@ -62,16 +62,16 @@ class WorkerTokensView(LoggedInView):
 
     @extend_schema(responses={201: NewWorkerTokenOutput})
     def post(self, request: Request) -> Response:
-        made = create_worker_token(owner=user_of(request), **self.read(request))
-        return Response(NewWorkerTokenOutput(made).data, status=status.HTTP_201_CREATED)
+        token = create_worker_token(owner=user_of(request), **self.read(request))
+        return Response(NewWorkerTokenOutput(token).data, status=status.HTTP_201_CREATED)
 
 
 class WorkerTokenView(LoggedInView):
-    """One of one's own worker tokens."""
+    """One of the user's worker tokens."""
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
-        """Revoke it: what is leased with it goes back to be leased again."""
+        """Revoke it. Its leased shards can be leased again."""
         if not revoke_worker_token(owner=user_of(request), token_id=token_id):
             raise NotFound("You have no such worker token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -91,7 +91,7 @@ class LineOutput(Output):
     "lines": [{"at": WHEN, "level": "INFO", "text": "asking the planner for 8 plans"}],
 })  # fmt: skip
 class AttemptOutput(Output):
-    """One try at a shard, with what its worker said."""
+    """One attempt at a shard, with its worker's log."""
 
     id = serializers.UUIDField()
     shard = serializers.IntegerField()
@@ -101,7 +101,7 @@ class AttemptOutput(Output):
     reason = serializers.CharField()
     leased_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
-    cut = serializers.BooleanField(help_text="Whether there were more lines than are kept.")
+    cut = serializers.BooleanField(help_text="Whether the log was truncated.")
     lines = LineOutput(many=True)
 
     def to_representation(self, instance: Attempt) -> dict[str, Any]:
@@ -116,8 +116,7 @@ class LogPages(Pages):
 
 
 class LogView(ListView[Attempt]):
-    """What the workers said, attempt by attempt, the newest first, at most 20 a page. For the evaluation's owner and
-    staff."""
+    """The workers' logs, newest attempt first, at most 20 attempts a page. For the evaluation's owner and staff."""
 
     pagination_class = LogPages
     serializer_class = AttemptOutput

@@ -1,4 +1,4 @@
-"""Jobs in the API: accepted with 202 and an address, where the owner reads how far they are."""
+"""Jobs in the API: accepted with 202 and an address for their status."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -18,14 +18,14 @@ from leaderboard.queue import jobs
 from leaderboard.queue.models import Job, JobState
 
 POLL_SECONDS = 1
-"""`Retry-After` of a job that has not ended."""
+"""`Retry-After` of unfinished jobs."""
 JOB_EXAMPLE: dict[str, Any] = {
     "id": ROW_ID, "state": "done", "created": WHEN, "started": WHEN, "finished": LATER, "problem": None,
 }  # fmt: skip
 
 
 class JobOutput(Output):
-    """How far a job is. Subclasses add `result`."""
+    """Status of a job. Subclasses add `result`."""
 
     id = serializers.UUIDField()
     state = serializers.ChoiceField(
@@ -33,10 +33,10 @@ class JobOutput(Output):
     )
     created = serializers.DateTimeField()
     started = serializers.DateTimeField(allow_null=True)
-    finished = serializers.DateTimeField(allow_null=True, help_text="It can be read for an hour after this.")
+    finished = serializers.DateTimeField(allow_null=True, help_text="The job can be read for an hour after this.")
     problem = serializers.JSONField(
         allow_null=True,
-        help_text="Of one that failed: `status`, `code`, `detail` and perhaps `errors`, as in a problem document.",
+        help_text="Why it failed: `status`, `code`, `detail` and optionally `errors`, as in a problem document.",
     )
 
 
@@ -47,15 +47,15 @@ def accepted(job: Job, *, shown: dict[str, Any], route: str) -> Response:
 
 
 class JobView(LoggedInView):
-    """One's own job of a kind."""
+    """One of the user's jobs of a kind."""
 
     scope = Scope.SUBMIT
     kind: ClassVar[jobs.JobKind]
     output: ClassVar[type[JobOutput]]
 
     def get(self, request: Request, job_id: UUID) -> Response:
-        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`. Only its owner sees it, for
-        an hour after it ended."""
+        """Status of the job: repeat after `Retry-After` until `state` is `done` or `failed`. Only its owner sees it,
+        until an hour after it ended."""
         job = jobs.find(owner=user_of(request), kind=self.kind.name, job_id=job_id)
         if job is None:
             raise NotFound("You have no such job, or it ended more than an hour ago.")

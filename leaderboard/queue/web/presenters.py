@@ -1,4 +1,4 @@
-"""What the pages about workers show, ready for their templates."""
+"""Template data for the pages of workers."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -23,12 +23,12 @@ class ShownAttempt(NamedTuple):
     leased_at: datetime
     ended_at: datetime | None
     cut: bool
-    """Whether there were more lines than are kept."""
+    """Whether the log was truncated."""
     lines: list[ShownLine]
 
 
 def shown_attempt(attempt: Attempt) -> ShownAttempt:
-    """An attempt that came from `logs.attempts_of`."""
+    """Template data of an attempt from `logs.attempts_of`."""
     log = getattr(attempt, "log", None)
     return ShownAttempt(
         id=str(attempt.pk),
@@ -58,7 +58,7 @@ class ShownVerification(NamedTuple):
     """One verification."""
 
     evaluation: str
-    """The further evaluation's id."""
+    """Id of the second evaluation."""
     verdict: str
     tone: str
     detail: str
@@ -69,12 +69,12 @@ class ShownVerification(NamedTuple):
     state_label: str
     p_value: float | None
     tasks: list[dict[str, Any]]
-    """As `Verification.comparison` has them, with the finding in words. Those that contradict come first; empty where
-    nothing was compared."""
+    """As in `Verification.comparison`, with the finding in words. Contradicting tasks come first; empty if nothing was
+    compared."""
 
 
 class VerificationPanel(NamedTuple):
-    """All verifications of an evaluation, the newest first."""
+    """All verifications of an evaluation, newest first."""
 
     is_ranked: bool
     shown: tuple[ShownVerification, ...]
@@ -83,14 +83,14 @@ class VerificationPanel(NamedTuple):
 
 
 def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
-    """The panel of an evaluation that has ended on its owner's own worker; None for others."""
+    """The panel of a completed evaluation on a self-hosted worker; None for others."""
     run = getattr(evaluation, "own_worker_run", None)
     if run is None or evaluation.state != EvaluationState.COMPLETED:
         return None
-    found = Verification.objects.filter(evaluation__verifies=evaluation).select_related("evaluation")
+    verifications = Verification.objects.filter(evaluation__verifies=evaluation).select_related("evaluation")
     return VerificationPanel(
         is_ranked=run.verified_by_id is not None and evaluation.hidden_at is None and is_public(evaluation.submission),
-        shown=tuple(_shown(one) for one in found.order_by("-created", "-pk")),
+        shown=tuple(_shown(verification) for verification in verifications.order_by("-created", "-pk")),
         tolerance=SAMPLE_TOLERANCE,
         level=LEVEL,
     )
@@ -99,7 +99,12 @@ def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
 def _shown(verification: Verification) -> ShownVerification:
     again = verification.evaluation
     comparison: dict[str, Any] = verification.comparison or {}
-    tasks = [{**task, "finding": _finding(task)} for task in comparison.get("tasks", [])]
+    tasks = []
+    for task in comparison.get("tasks", []):
+        finding = WORDS[Finding(task["finding"])]
+        if task["differing"]:
+            finding = f"{finding} in {task['differing']} of {task['samples']} samples"
+        tasks.append({**task, "finding": finding})
     return ShownVerification(
         evaluation=str(again.pk),
         verdict=VerificationVerdict(verification.verdict).label,
@@ -112,8 +117,3 @@ def _shown(verification: Verification) -> ShownVerification:
         p_value=comparison.get("p_value"),
         tasks=sorted(tasks, key=lambda task: not task["contradicts"]),
     )
-
-
-def _finding(task: dict[str, Any]) -> str:
-    words = WORDS[Finding(task["finding"])]
-    return f"{words} in {task['differing']} of {task['samples']} samples" if task["differing"] else words

@@ -1,4 +1,4 @@
-"""Addresses of the pages."""
+"""URLs of the pages of workers."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Pages about workers: the log of an evaluation, for its owner and staff."""
+"""Pages of workers: logs of evaluations, and worker tokens."""
 
 from functools import partial
 from uuid import UUID
@@ -23,20 +23,20 @@ from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_
 
 
 class WorkerTokenForm(ServiceForm):
-    """What a new token is for."""
+    """A new token."""
 
-    name = forms.CharField(label="Name", help_text="Such as the machine that the worker runs on.")
+    name = forms.CharField(label="Name", help_text="For example, the worker's machine.")
 
 
 ATTEMPTS_PER_PAGE = 20
 _STOP_POLLING = 286
-"""htmx's own status: take the answer and ask no more."""
+"""htmx's status code that ends polling."""
 
 
 @require_safe
 @never_cache
 def log(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """The whole log, attempt by attempt."""
+    """The log of each attempt."""
     evaluation = _readable(request=request, evaluation_id=evaluation_id)
     page = Paginator(logs.attempts_of(evaluation), ATTEMPTS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -53,7 +53,7 @@ def log(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def log_tail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """The last lines, for the evaluation's page, which asks for them while the evaluation runs."""
+    """The last lines, which the evaluation's page polls while the evaluation runs."""
     evaluation = _readable(request=request, evaluation_id=evaluation_id)
     status = 200 if evaluation.state in MOVING else _STOP_POLLING
     return render(request, "queue/lines.html", {"lines": logs.tail(evaluation)}, status=status)
@@ -71,7 +71,7 @@ def _readable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
-    """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
+    """List the tokens. A POST creates one and shows it once, so it is not followed by a redirect."""
     form, made = made_from(request, form=WorkerTokenForm, make=partial(create_worker_token, owner=user_of(request)))
     context = {
         "form": form,
@@ -85,7 +85,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
-    """End a token. Doing it twice does no harm."""
+    """Revoke a token. Idempotent."""
     if revoke_worker_token(owner=user_of(request), token_id=token_id):
         messages.success(request, "The token is revoked. Tasks leased with it can be leased again.")
     return redirect("workers:tokens")

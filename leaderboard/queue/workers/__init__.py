@@ -1,1 +1,1 @@
-"""Credentials, logs and launches of workers."""
+"""Credentials and logs of workers."""

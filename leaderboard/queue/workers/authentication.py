@@ -1,4 +1,4 @@
-"""What authorises a worker's call: an enrolment token, a session, or the credential of one attempt."""
+"""Authentication of workers' calls: enrolment tokens, sessions, and credentials of attempts."""
 
 import hmac
 from typing import Any
@@ -42,14 +42,14 @@ class WorkerScheme(OpenApiAuthenticationExtension):
 
 
 class IsEnrolled(BasePermission):
-    """The call has an enrolment token that opens sessions."""
+    """The call has a valid enrolment token."""
 
     def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002 - the base class's signature
         return bool(enrolled(str(request.auth)))
 
 
 class HasWorkerSession(BasePermission):
-    """The call has a session of a worker. `view.holder` is the worker."""
+    """The call has a worker's session. Sets `view.holder`."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         view.holder = holder_of_session(str(request.auth))
@@ -57,19 +57,22 @@ class HasWorkerSession(BasePermission):
 
 
 class HoldsAttempt(BasePermission):
-    """The call has the credential of the attempt that it names. Whether the attempt is live is decided later, with 409.
+    """The call has the credential of its attempt. An attempt that is not live is answered later, with 409.
 
-    `view.split` is that of the attempt's evaluation, `view.is_own` whether a researcher's own worker calls.
+    Sets `view.split` to the split of the attempt's evaluation, and `view.is_own` if a self-hosted worker calls.
     """
 
-    message = "This is not the credential of this attempt, which its lease answered."
+    message = "This is not the attempt's credential, which its lease contains."
 
     def has_permission(self, request: Request, view: Any) -> bool:
         of_attempt = Attempt.objects.filter(pk=view.kwargs["attempt_id"])
-        found = of_attempt.values_list("token_hash", "shard__evaluation__split", "worker").first()
-        if found is None or not hmac.compare_digest(found[0], hash_token(str(request.auth))):
+        row = of_attempt.values_list("token_hash", "shard__evaluation__split", "worker").first()
+        if row is None:
             return False
-        also_named(worker=found[2])
-        trace_attempt_call(attempt=view.kwargs["attempt_id"], worker=found[2], request=request._request)
-        view.split, view.is_own = found[1], found[2].startswith(OWN_WORKER)
+        token_hash, split, worker = row
+        if not hmac.compare_digest(token_hash, hash_token(str(request.auth))):
+            return False
+        also_named(worker=worker)
+        trace_attempt_call(attempt=view.kwargs["attempt_id"], worker=worker, request=request._request)
+        view.split, view.is_own = split, worker.startswith(OWN_WORKER)
         return True

@@ -1,14 +1,15 @@
-"""Results of an attempt, and its end in one transaction: last results, last lines of the log, completion."""
+"""Results of an attempt, and its completion in one transaction with the last results and log lines."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from uuid import UUID
 
 from django.db import transaction
 
 from evaluator.core.records import ResultRecord
 from evaluator.execution.engine.store import Store
-from gpu_jobs.contract import FinishRequest, LogLines
-from leaderboard.evaluations.models import Attempt, AttemptState
+from gpu_jobs.contract import FinishRequest
+from leaderboard.evaluations.models import AttemptState
 from leaderboard.evaluations.results.results import count_steps_of, note_worker_of, take_in
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
@@ -16,16 +17,16 @@ from leaderboard.queue.workers import logs
 
 
 def finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: str) -> None:
-    """Take in the last results of an attempt and end it.
+    """Store the last results of an attempt and complete it.
 
-    Before: the attempt is live, or this very call has come before and its answer was lost.
-    After: it is `completed` and everything is kept. Sending it again changes nothing.
+    Before: the attempt is live, or this is a repetition of an earlier call.
+    After: it is `completed` and everything is stored. Repeating the call changes nothing.
 
     Args:
-        attempt_id: which.
-        last: all that is left to say of it.
+        attempt_id: the attempt.
+        last: the last results, log lines and provenance.
         store: has the artefacts of the results.
-        credential: the attempt's, which must be in nothing that is kept.
+        credential: the attempt's, which is removed from everything that is stored.
 
     Raises:
         AttemptEndedError: the attempt has ended in another way; nothing changed.
@@ -34,43 +35,38 @@ def finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: s
     """
     try:
         with transaction.atomic():
-            _finish(attempt_id=attempt_id, last=last, store=store, credential=credential)
+            attempt = locked_attempt(attempt_id)
+            evaluation = attempt.shard.evaluation
+            if last.log.lines:
+                # After a gap the lines are lost, but not the results.
+                with suppress(logs.GapError):
+                    logs.append_to(
+                        attempt_id=attempt.pk,
+                        evaluation=evaluation,
+                        log=last.log,
+                        credential=credential,
+                        known=logs.log_of(attempt),
+                    )
+            provenance = logs.redactor_of(evaluation, credential=credential).in_json(last.provenance)
+            note_worker_of(evaluation=evaluation, provenance=provenance)
+            new: Sequence[ResultRecord] = ()
+            if last.results:
+                new = take_in(attempt=attempt, records=last.results, store=store, credential=credential, is_last=True)
+            leases.complete_locked(attempt, delivered=new)
+            # Last, since concurrent transactions wait for this row until the commit.
+            count_steps_of(attempt=attempt, records=new)
     except AttemptEndedError as error:
-        # Completed is only what had all its results, and whatever else came with them.
+        # A completed attempt has all its results.
         if error.state != AttemptState.COMPLETED:
             raise
 
 
-def _finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: str) -> None:
-    attempt = locked_attempt(attempt_id)
-    evaluation = attempt.shard.evaluation
-    if last.log.lines:
-        _keep_lines(attempt=attempt, log=last.log, credential=credential)
-    provenance = logs.redactor_of(evaluation, credential=credential).in_json(last.provenance)
-    note_worker_of(evaluation=evaluation, provenance=provenance)
-    new: Sequence[ResultRecord] = ()
-    if last.results:
-        new = take_in(attempt=attempt, records=last.results, store=store, credential=credential, is_last=True)
-    leases.complete_locked(attempt, delivered=new)
-    # The last of all, since others wait for it until the commit.
-    count_steps_of(attempt=attempt, records=new)
-
-
-def _keep_lines(*, attempt: Attempt, log: LogLines, credential: str) -> None:
-    evaluation, known = attempt.shard.evaluation, logs.log_of(attempt)
-    try:
-        logs.append_to(attempt_id=attempt.pk, evaluation=evaluation, log=log, credential=credential, known=known)
-    except logs.GapError:
-        # Earlier lines were refused: a log is no reason to lose the work that it tells of.
-        return
-
-
 def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store, credential: str = "") -> int:
-    """Take in the results of some tasks of an attempt and return how many of them were new.
+    """Store results of some tasks of an attempt, and return the number of new ones.
 
     Before: the attempt is live; the artefacts that the records name are in the store.
-    After: each task has a result and its record is in the store. A task that had a result keeps it, so that a second
-    delivery changes nothing.
+    After: each task has a result and its record is in the store. Existing results are kept, so that repeating the call
+    changes nothing.
 
     Raises:
         AttemptEndedError: the attempt is not live; nothing changed.
@@ -80,6 +76,6 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store, 
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
         new = take_in(attempt=attempt, records=records, store=store, credential=credential)
-        # The last of all, since others wait for it until the commit.
+        # Last, since concurrent transactions wait for this row until the commit.
         count_steps_of(attempt=attempt, records=new)
     return len(new)

@@ -1,9 +1,8 @@
-"""What workers say while they work: taken in once, bounded, and shown to the evaluation's owner and staff."""
+"""Logs of workers: each line is stored once, the size is limited, and an evaluation's owner and staff may read them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from evaluator.core.storable import keepable_text
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract import LONGEST_LINE, LogLine, LogLines, LogTaken
+from gpu_jobs.contract import LONGEST_LINE, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.hidden_data import seeds_to_hide
 from leaderboard.evaluations.models import Attempt, Evaluation
@@ -28,12 +27,12 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptLog, LogChunk
 
 TAIL_LINES = 200
-_KeptLine = tuple[float, str, str]
-"""When, level and text, as the database keeps a line."""
+_StoredLine = tuple[float, str, str]
+"""Time, level and text."""
 
 
 class GapError(Exception):
-    """Lines are missing before these; nothing was changed. `expected` is the number of the line that comes next."""
+    """Lines are missing before these; nothing was changed. `expected` is the number of the next line."""
 
     def __init__(self, expected: int) -> None:
         self.expected = expected
@@ -41,7 +40,7 @@ class GapError(Exception):
 
 
 class ShownLine(NamedTuple):
-    """One line as people read it."""
+    """One line of a log."""
 
     at: datetime
     level: str
@@ -49,15 +48,15 @@ class ShownLine(NamedTuple):
 
 
 def append(*, attempt_id: UUID, log: LogLines, credential: str = "") -> LogTaken:
-    """Take in lines of an attempt's log.
+    """Append lines to an attempt's log.
 
     Before: the attempt is live.
-    After: the lines that had not come yet are kept, without secrets, as far as there is room: what is too much is
-    dropped and the log marked as cut. Lines that came before change nothing.
+    After: new lines are stored, without secrets, up to the size limit: further lines are dropped and the log is marked
+    as cut. Repeated lines change nothing.
 
     Raises:
         AttemptEndedError: the attempt is not live.
-        GapError: lines before these have not come.
+        GapError: earlier lines are missing.
     """
     leases.heartbeat(attempt_id)
     evaluation = _evaluation_of(attempt_id)
@@ -73,59 +72,77 @@ def append_to(
     credential: str = "",
     known: AttemptLog | None = None,
 ) -> LogTaken:
-    """`append` for an attempt that is live, within the caller's transaction.
+    """`append` for a live attempt, within the caller's transaction.
 
     Args:
-        attempt_id: whose log it is.
-        evaluation: what it works on.
+        attempt_id: the attempt.
+        evaluation: the attempt's evaluation.
         log: the lines.
-        credential: the attempt's, which must be in no line.
-        known: the log as it was read without a lock; None: it is read now.
+        credential: the attempt's, which is removed from the lines.
+        known: the log as read without a lock; None: it is read now.
 
     Raises:
-        GapError: lines before these have not come.
+        GapError: earlier lines are missing.
     """
     redact = redactor_of(evaluation, credential=credential)
     is_added = False
     if known is not None:
-        # What seems to be missing may have come meanwhile.
+        # Lines that seem to be missing may have arrived meanwhile.
         with suppress(GapError):
             is_added = _append(known, log=log, redact=redact)
     if known is None or not is_added:
-        known = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first() or empty_log(attempt_id)
+        locked = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id)
+        known = locked.first() or AttemptLog(attempt_id=attempt_id)
         if not _append(known, log=log, redact=redact):
-            raise IntegrityError(f"the first lines of attempt {attempt_id} came twice at the same moment")
+            raise IntegrityError(f"the first lines of attempt {attempt_id} were sent twice at the same time")
     return LogTaken(next=known.next_line, cut=known.cut)
 
 
 def log_of(attempt: Attempt) -> AttemptLog:
-    """The log of an attempt that was read with it."""
-    return getattr(attempt, "log", None) or empty_log(attempt.pk)
-
-
-def empty_log(attempt_id: UUID) -> AttemptLog:
-    """The log of an attempt of which no line has come."""
-    return AttemptLog(attempt_id=attempt_id)
+    """The log that was read with an attempt."""
+    return getattr(attempt, "log", None) or AttemptLog(attempt_id=attempt.pk)
 
 
 def _append(known: AttemptLog, *, log: LogLines, redact: Redactor) -> bool:
-    """Add the lines that have not come yet. False if the log is not what is known of it; then nothing changed.
+    """Append new lines, up to the size limit; all lines count as received, so that the next call continues after them.
+    False if the stored log differs from `known`; nothing changed.
 
     Raises:
-        GapError: lines before these have not come.
+        GapError: earlier lines are missing.
     """
     if log.first > known.next_line:
         raise GapError(known.next_line)
-    new = [_as_kept(line, redact=redact) for line in log.lines[known.next_line - log.first :]]
-    return not new or _add(log=known, lines=new)
+    new = log.lines[known.next_line - log.first :]
+    if not new:
+        return True
+    first, size, cut = known.next_line, known.size, known.cut
+    stored: list[_StoredLine] = []
+    for line in new:
+        text = redact(keepable_text(line.text))[:LONGEST_LINE]
+        cut = cut or size + len(text) > settings.MAX_LOG_CHARACTERS
+        if cut:
+            break
+        size += len(text) + 1
+        stored.append((line.at, keepable_text(line.level)[:10], text))
+    following = first + len(new)
+    parameters: dict[str, Any] = {
+        "attempt": known.attempt_id, "next": following, "size": size, "cut": cut, "first": first,
+        "lines": Jsonb(stored), "any": bool(stored),
+    }  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, parameters)
+        (is_added,) = cursor.fetchone()
+    if is_added:
+        known.next_line, known.size, known.cut = following, size, cut
+    return bool(is_added)
 
 
 def redactor_of(evaluation: Evaluation, *, credential: str = "") -> Redactor:
-    """Takes out of what workers send what only the evaluation's owner and the operator may know.
+    """Removes from workers' texts what only the evaluation's owner and the operators may know.
 
     Args:
-        evaluation: what they work on.
-        credential: of the attempt, which the site knows only while it answers a call.
+        evaluation: the evaluation.
+        credential: of the attempt, which the site knows only during a call.
     """
     planner = evaluation.submission.planner
     header = header_to_hide(planner)
@@ -134,7 +151,7 @@ def redactor_of(evaluation: Evaluation, *, credential: str = "") -> Redactor:
 
 
 def redactor_of_attempt(attempt_id: UUID, *, credential: str = "") -> Redactor:
-    """The same of the evaluation that an attempt is of."""
+    """`redactor_of` for the evaluation of an attempt."""
     return redactor_of(_evaluation_of(attempt_id), credential=credential)
 
 
@@ -143,30 +160,30 @@ def _evaluation_of(attempt_id: UUID) -> Evaluation:
 
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
-    """Who sees the log: staff, and who may act like the owner unless messages could tell about hidden data."""
+    """Whether a user may read the log: staff, and the owner's team unless messages could reveal hidden data."""
     if is_operator(user):
         return True
     return evaluation.split != HIDDEN and may_act(user=user, submission=evaluation.submission)
 
 
 def attempts_of(evaluation: Evaluation) -> QuerySet[Attempt]:
-    """The evaluation's attempts with their logs, the newest first."""
+    """The evaluation's attempts with their logs, newest first."""
     related = Attempt.objects.filter(shard__evaluation=evaluation).select_related("shard", "log")
     return related.prefetch_related(Prefetch("log__chunks")).order_by("-leased_at", "pk")
 
 
 def lines_of(attempt: Attempt) -> list[ShownLine]:
-    """The lines of an attempt that came from `attempts_of`."""
+    """The lines of an attempt from `attempts_of`."""
     log = getattr(attempt, "log", None)
     return [] if log is None else [_shown(line) for chunk in log.chunks.all() for line in chunk.lines]
 
 
 def tail(evaluation: Evaluation) -> list[ShownLine]:
-    """The last lines of all attempts, in the order of time."""
+    """The last lines of all attempts, in order of time."""
     newest = LogChunk.objects.filter(log__attempt__shard__evaluation=evaluation).order_by("-pk").values_list("lines")
-    # A chunk has at least one line, so that this many are enough.
-    found = [_shown(line) for (lines,) in islice(newest[:TAIL_LINES], TAIL_LINES) for line in lines]
-    return sorted(found, key=lambda line: line.at)[-TAIL_LINES:]
+    # A chunk has at least one line, so that this many chunks are enough.
+    shown = [_shown(line) for (lines,) in newest[:TAIL_LINES] for line in lines]
+    return sorted(shown, key=lambda line: line.at)[-TAIL_LINES:]
 
 
 _ADD = """
@@ -183,33 +200,6 @@ chunk AS (
 )
 SELECT count(*) FROM kept
 """
-
-
-def _add(*, log: AttemptLog, lines: Sequence[_KeptLine]) -> bool:
-    """Keep what there is room for, if no line has come since the log was read. All lines count as come, so that the
-    next call goes on behind them."""
-    first, size, cut = log.next_line, log.size, log.cut
-    kept = []
-    for line in lines:
-        _, _, text = line
-        cut = cut or size + len(text) > settings.MAX_LOG_CHARACTERS
-        if cut:
-            break
-        size += len(text) + 1
-        kept.append(line)
-    following = first + len(lines)
-    given: dict[str, Any] = {"attempt": log.attempt_id, "next": following, "size": size, "cut": cut, "first": first}
-    with connection.cursor() as cursor:
-        cursor.execute(_ADD, given | {"lines": Jsonb(kept), "any": bool(kept)})
-        (is_added,) = cursor.fetchone()
-    if is_added:
-        log.next_line, log.size, log.cut = following, size, cut
-    return bool(is_added)
-
-
-def _as_kept(line: LogLine, *, redact: Redactor) -> _KeptLine:
-    text = redact(keepable_text(line.text))
-    return line.at, keepable_text(line.level)[:10], text[:LONGEST_LINE]
 
 
 def _shown(line: Sequence[float | str]) -> ShownLine:

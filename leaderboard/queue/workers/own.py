@@ -1,4 +1,4 @@
-"""Evaluations that researchers run on their own workers. They are marked, and not ranked: nobody has verified them."""
+"""Evaluations on self-hosted workers, which are marked and not ranked until they are verified."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -10,17 +10,17 @@ from leaderboard.queue.models import OwnWorkerRun
 
 
 def runs_on_own_worker(evaluation_id: UUID) -> bool:
-    """Whether the evaluation's owner runs it."""
+    """Whether the evaluation runs on a self-hosted worker."""
     return OwnWorkerRun.objects.filter(evaluation=evaluation_id).exists()
 
 
 def own_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
-    """Those of these evaluations that their owners run."""
+    """The evaluations among these that run on self-hosted workers."""
     return frozenset(OwnWorkerRun.objects.filter(pk__in=evaluation_ids).values_list("pk", flat=True))
 
 
 class TooMuchUploadedError(Exception):
-    """The worker has sent as much as it may for one evaluation; nothing was kept. The message is a sentence."""
+    """A worker has reached the upload limit of an evaluation; nothing was stored. The message is a sentence."""
 
     def __init__(self) -> None:
         most = settings.MAX_OWN_WORKER_BYTES
@@ -28,10 +28,10 @@ class TooMuchUploadedError(Exception):
 
 
 def count_upload(*, attempt_id: UUID, size: int) -> None:
-    """Count bytes that a researcher's own worker sends to be kept: it may send anything.
+    """Count bytes that a self-hosted worker uploads.
 
     Raises:
-        TooMuchUploadedError: with these they would be too many.
+        TooMuchUploadedError: they exceed the limit.
     """
     run = OwnWorkerRun.objects.filter(evaluation__shards__attempts=attempt_id).values("pk")
     room = OwnWorkerRun.objects.filter(pk__in=run, uploaded_bytes__lte=settings.MAX_OWN_WORKER_BYTES - size)

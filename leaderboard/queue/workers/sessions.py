@@ -1,7 +1,7 @@
-"""Sessions of workers: credentials that lease shards for an hour, opened with an enrolment token as often as needed.
+"""Sessions of workers: credentials that lease shards for an hour, opened with an enrolment token.
 
-What a worker sends with each lease request is worth little to whoever reads it: it ends within the hour, with its
-enrolment, or when the operator changes PLANARENA_WORKER_TOKEN.
+An intercepted session is worth little: it ends within the hour, with its enrolment, or when the operator changes
+PLANARENA_WORKER_TOKEN.
 """
 
 import secrets
@@ -26,28 +26,34 @@ VALID = timedelta(hours=1)
 _KEPT = timedelta(days=1)
 """How long expired sessions are kept."""
 _MOST_OF_A_USER = 200
-"""Sessions of one user's token; the oldest end when there are more. The operator's have no limit."""
+"""Sessions of a user's token; the oldest end when there are more. Operators' tokens have no limit."""
 _NEEDS_SESSION = (
-    "This is an enrolment token, and shards are leased with a session, which POST worker/session/ opens with it. This "
-    "worker is older than the site: update its checkout or image to the site's release and start it again."
+    "This is an enrolment token, but leasing needs a session, which POST worker/session/ opens with it. This worker is "
+    "older than the site: update its checkout or image to the site's release and start it again."
 )
-_OVER = "This session is unknown or over: open another one at POST worker/session/ with the enrolment token."
+_OVER = "This session is unknown or has ended: open another one at POST worker/session/ with the enrolment token."
 _NOT_COVERED = "The enrolment token covers {covered} only."
 
 
 def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: Sequence[str] | None = None) -> Session:
-    """Open a session, bound to what the enrolment covers and, within that, to what the worker asks for.
+    """Open a session, restricted to what the enrolment covers and what the worker requests.
 
     Args:
         enrolment: the enrolment token.
-        evaluation_id: the only evaluation that the worker wants; None: no bound of its own.
-        suites: slugs of the only suites that it wants; None: no bound of its own.
+        evaluation_id: the only requested evaluation; None: no restriction.
+        suites: slugs of the only requested suites; None: no restriction.
 
     Raises:
         CredentialRefusedError: the token opens no session, or none for this evaluation or these suites.
     """
     holder = enrolled(enrolment)
-    _check_covered(holder=holder, evaluation_id=evaluation_id, suites=suites)
+    if holder.token is not None:
+        if holder.token.evaluation is not None and evaluation_id not in {None, holder.token.evaluation}:
+            covered = f"evaluation {holder.token.evaluation}"
+            raise CredentialRefusedError("not_covered", _NOT_COVERED.format(covered=covered))
+        if holder.token.suite and suites is not None and holder.token.suite not in suites:
+            covered = f"suite {holder.token.suite}"
+            raise CredentialRefusedError("not_covered", _NOT_COVERED.format(covered=covered))
     now, valid = timezone.now(), VALID
     if holder.token is not None:
         note_use(holder.token)
@@ -62,17 +68,13 @@ def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: S
         suites=None if suites is None else list(suites),
         expires_at=now + valid,
     )
-    _forget_old(holder)
-    return Session(token=text, expires_in=valid.total_seconds())
-
-
-def _forget_old(holder: Holder) -> None:
     WorkerSession.objects.filter(expires_at__lt=timezone.now() - _KEPT).delete()
     if holder.owner_id is not None:
         own = WorkerSession.objects.filter(enrolment=holder.token).order_by("-pk")
         oldest_kept = own.values_list("pk", flat=True)[_MOST_OF_A_USER - 1 : _MOST_OF_A_USER].first()
         if oldest_kept is not None:
             own.filter(pk__lt=oldest_kept).delete()
+    return Session(token=text, expires_in=valid.total_seconds())
 
 
 def _session(token_hash: str) -> QuerySet[WorkerSession]:
@@ -86,30 +88,20 @@ def holder_of_session(token: str) -> Holder:
     """The worker of a session.
 
     Raises:
-        CredentialRefusedError: it is no session, or one that is over.
+        CredentialRefusedError: it is no session or has ended.
     """
-    found = _SESSION.first(token_hash=hash_token(token))
-    if found is None or found.expires_at <= timezone.now() or not _enrolment_is_valid(found):
+    session = _SESSION.first(token_hash=hash_token(token))
+    if session is None or session.expires_at <= timezone.now() or not _enrolment_is_valid(session):
         if token.startswith(ENROLMENT_PREFIX) or constant_time_compare(token, settings.WORKER_TOKEN):
             raise CredentialRefusedError("session_needed", _NEEDS_SESSION)
         raise CredentialRefusedError("session_over", _OVER)
-    if found.enrolment is not None:
-        note_use(found.enrolment)
-    suites = None if found.suites is None else tuple(found.suites)
-    return Holder(token=found.enrolment, evaluation_id=found.evaluation, suites=suites)
+    if session.enrolment is not None:
+        note_use(session.enrolment)
+    suites = None if session.suites is None else tuple(session.suites)
+    return Holder(token=session.enrolment, evaluation_id=session.evaluation, suites=suites)
 
 
 def _enrolment_is_valid(session: WorkerSession) -> bool:
     if session.enrolment is not None:
         return is_valid(session.enrolment)
     return bool(settings.WORKER_TOKEN) and session.enrolled_with == hash_token(settings.WORKER_TOKEN)
-
-
-def _check_covered(*, holder: Holder, evaluation_id: UUID | None, suites: Sequence[str] | None) -> None:
-    token = holder.token
-    if token is None:
-        return
-    if token.evaluation is not None and evaluation_id not in {None, token.evaluation}:
-        raise CredentialRefusedError("not_covered", _NOT_COVERED.format(covered=f"evaluation {token.evaluation}"))
-    if token.suite and suites is not None and token.suite not in suites:
-        raise CredentialRefusedError("not_covered", _NOT_COVERED.format(covered=f"suite {token.suite}"))

@@ -1,7 +1,7 @@
-"""Enrolment tokens of workers: the operator's, researchers' own, and those that launchers mint for one launch.
+"""Enrolment tokens of workers: operators', users', and those that launchers mint.
 
-An enrolment token opens sessions (`sessions.py`), and only sessions lease. What a worker may lease follows from whose
-token it is and what the token is bound to.
+An enrolment token opens sessions (`sessions.py`), and only sessions lease. The owner and the restrictions of the token
+determine what a worker may lease.
 """
 
 import secrets
@@ -34,17 +34,15 @@ MOST_TOKENS = 20
 _REVOKED = "the token of its worker was revoked"
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 _UNKNOWN = (
-    "This is no valid enrolment token of this site, or it was revoked. The operator makes one with "
-    "`manage.py worker_token NAME`, users on the page Self-hosted workers."
+    "This enrolment token is invalid or was revoked. Operators create one with `manage.py worker_token NAME`, users on "
+    "the page Self-hosted workers."
 )
-_EXPIRED = (
-    "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
-)
+_EXPIRED = "This enrolment token of a launch has expired. The launcher starts another worker if needed."
 
 
 @dataclass(frozen=True, slots=True)
 class NewWorkerToken:
-    """A token that was just made. `token` is shown this once; only its hash is kept."""
+    """A new token. `token` is shown only once; only its hash is stored."""
 
     id: UUID
     name: str
@@ -52,8 +50,7 @@ class NewWorkerToken:
 
 
 class CredentialRefusedError(ProblemError):
-    """An enrolment token opens no session, or a session leases nothing. The message is a sentence that says what to
-    do."""
+    """An enrolment token opens no session, or a session cannot lease. The message says what to do."""
 
     status = 403
 
@@ -64,23 +61,23 @@ class CredentialRefusedError(ProblemError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The worker that calls: its enrolment, and what its session is bound to besides."""
+    """The calling worker: its enrolment and the restrictions of its session."""
 
     token: WorkerToken | None
     """None: PLANARENA_WORKER_TOKEN, which is the operator's."""
     evaluation_id: UUID | None = None
-    """The only evaluation of its session; None: no bound."""
+    """The only evaluation of its session; None: no restriction."""
     suites: tuple[str, ...] | None = None
-    """The only suites of its session; None: no bound."""
+    """The only suites of its session; None: no restriction."""
 
     @property
     def owner_id(self) -> int | None:
-        """The researcher whose worker it is; None for the operator's."""
+        """The owner of a self-hosted worker; None for operators' workers."""
         return None if self.token is None else self.token.owner_id
 
     @property
     def scope(self) -> Q:
-        """The evaluations of which this worker may lease shards."""
+        """Condition: the evaluations that this worker may lease."""
         if self.owner_id is None:
             scope = Q(own_worker_run__isnull=True)
         else:
@@ -96,7 +93,7 @@ class Holder:
         return scope if self.suites is None else scope & Q(suite__slug__in=self.suites)
 
     def pool(self, *, suites: Sequence[str] | None, evaluation_id: UUID | None) -> list[str]:
-        """The suites, or the pool, of which this worker serves all users, where it asks for these suites or this
+        """The suites, or the pool, for which this worker serves all users when it requests these suites or this
         evaluation (`Attempt.pool`)."""
         bound = self.evaluation_id or evaluation_id or (self.token is not None and self.token.evaluation)
         if bound or self.owner_id is not None:
@@ -109,35 +106,37 @@ class Holder:
         return sorted(set.intersection(*chosen)) if chosen else [EVERY_SUITE]
 
     def name(self, worker: str) -> str:
-        """How the worker is called here."""
+        """The worker's name on this site."""
         return worker if self.owner_id is None else f"{OWN_WORKER}{worker}"[:120]
 
 
 def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
-    """Make a token for a worker of this user, or of the operator at the command line.
+    """Create a token for a worker of this user, or of the operator at the command line.
 
     Raises:
         FieldErrors: the name is empty or too long, or there are too many tokens.
     """
     name = name.strip()
     if not 1 <= len(name) <= 80 or not name.isprintable():
-        raise FieldErrors({"name": ["A worker token has a name of 1 to 80 characters that can be shown."]})
+        raise FieldErrors({"name": ["A worker token has a name of 1 to 80 printable characters."]})
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     with transaction.atomic():
         if owner is not None:
-            _refuse_too_many(owner)
+            lock_owner(owner)
+            if worker_tokens_of(owner).count() >= MOST_TOKENS:
+                raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the maximum: revoke one first."]})
         row = WorkerToken.objects.create(owner=owner, name=name, token_hash=hash_token(text))
         record(by=owner, action=Action.WORKER_TOKEN_MADE, target=row)
     return NewWorkerToken(id=row.pk, name=name, token=text)
 
 
 def mint_launch_token(*, name: str, valid: timedelta, pool: str = "") -> str:
-    """Make the enrolment token of a launch or a pool, and return its text, which is not stored here.
+    """Create the enrolment token of a launch or a pool, and return its text, which is not stored.
 
     Args:
-        name: what is launched, for people.
+        name: display name of the launch.
         valid: how long it opens sessions.
-        pool: the worker pool whose evaluations it covers; empty: all that the operator's workers run.
+        pool: the worker pool whose evaluations it covers; empty: all evaluations for operators' workers.
     """
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     WorkerToken.objects.create(
@@ -162,21 +161,15 @@ def is_fresh_pool_token(*, pool: str, token: str, remaining: timedelta) -> bool:
     return bool(token) and own.filter(expires_at__gt=timezone.now() + remaining).exists()
 
 
-def _refuse_too_many(owner: User) -> None:
-    lock_owner(owner)
-    if worker_tokens_of(owner).count() >= MOST_TOKENS:
-        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the maximum: revoke one first."]})
-
-
 def worker_tokens_of(owner: User) -> QuerySet[WorkerToken]:
-    """The user's tokens that were not revoked, newest first."""
+    """The user's valid tokens, newest first."""
     return WorkerToken.objects.filter(owner=owner, revoked_at=None).order_by("-created", "pk")
 
 
 def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None = None) -> bool:
-    """End a token. False if the owner has no such token. `by` is who does it, if that is not the owner.
+    """Revoke a token. False if the owner has no such token. `by`: the acting user, if not the owner.
 
-    After: nobody leases with it any more, and what is leased with it goes back to be leased again.
+    After: it leases nothing, and its leased shards can be leased again.
     """
     with transaction.atomic():
         if not _end(owner=owner, token_id=token_id, by=by or owner):
@@ -186,7 +179,7 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None =
 
 
 def revoke_with_commit(*, owner: User, token_id: UUID, because: str) -> bool:
-    """The same within a transaction, which ends the token with its commit. The audit log says `because` of what."""
+    """`revoke_worker_token` within a transaction, effective with its commit; `because` is for the audit log."""
     if not _end(owner=owner, token_id=token_id, by=owner, because=because):
         return False
     transaction.on_commit(partial(_take_back, token_id))
@@ -204,8 +197,8 @@ def _end(*, owner: User | None, token_id: UUID, by: User | None, because: str = 
 
 
 def _take_back(token_id: UUID) -> None:
-    # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
-    # and each by itself: whoever holds the locks of one evaluation waits for no other.
+    # After the commit, so that a concurrent lease is either seen here or sees the revocation; and each in its own
+    # transaction, so that no transaction holds the locks of two evaluations.
     live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
     for attempt_id in list(live.values_list("attempt", flat=True)):
         lose(attempt_id=attempt_id, detail=_REVOKED)
@@ -215,29 +208,29 @@ def enrolled(token: str) -> Holder:
     """The worker of an enrolment token.
 
     Raises:
-        CredentialRefusedError: it is no worker's, was revoked, has expired, or its owner has no account any more.
+        CredentialRefusedError: it is unknown, was revoked, has expired, or its owner's account is inactive.
     """
     if settings.WORKER_TOKEN and constant_time_compare(token, settings.WORKER_TOKEN):
         return Holder(token=None)
-    # Looked up by its hash: how long that takes tells nothing about the token.
-    found = WorkerToken.objects.filter(token_hash=hash_token(token)).select_related("owner").first()
-    if found is None or not is_valid(found):
+    # By hash, so that the duration of the look-up reveals nothing about the token.
+    row = WorkerToken.objects.filter(token_hash=hash_token(token)).select_related("owner").first()
+    if row is None or not is_valid(row):
         raise CredentialRefusedError("enrolment_refused", _UNKNOWN)
-    if found.expires_at is not None and found.expires_at <= timezone.now():
+    if row.expires_at is not None and row.expires_at <= timezone.now():
         raise CredentialRefusedError("enrolment_expired", _EXPIRED)
-    return Holder(token=found)
+    return Holder(token=row)
 
 
 def is_valid(token: WorkerToken) -> bool:
-    """Whether the token was not revoked and its owner, which is read with it, still has an account."""
+    """Whether the token was not revoked and its owner's account is active."""
     return token.revoked_at is None and (token.owner is None or token.owner.is_active)
 
 
 def note_lease(*, attempt_id: UUID, holder: Holder) -> bool:
-    """Record which token an attempt was leased with.
+    """Record the token of an attempt's lease.
 
-    Before: nothing; the token may be revoked at this moment.
-    After: it is recorded (True); or the token has ended meanwhile, and so has the lease (False).
+    Before: nothing; the token may be revoked concurrently.
+    After: it is recorded (True); or the token has been revoked, and the lease has ended (False).
     """
     if holder.token is None:
         return True
@@ -249,7 +242,7 @@ def note_lease(*, attempt_id: UUID, holder: Holder) -> bool:
 
 
 def note_use(token: WorkerToken) -> None:
-    """Record that a worker used the token, to the minute."""
+    """Record the time at which a worker used the token, to the minute."""
     now = timezone.now()
     if token.last_used is None or now - token.last_used > _USE_IS_NOTED_EVERY:
         WorkerToken.objects.filter(pk=token.pk).update(last_used=now)
@@ -261,7 +254,7 @@ class WorkerTokens:
     prefix = "worker"
 
     def of(self, user: User) -> list[Credential]:
-        """Those that can be used, the newest first."""
+        """The user's valid tokens, newest first."""
         return [
             Credential(
                 key=f"{self.prefix}:{token.pk}",
@@ -274,5 +267,5 @@ class WorkerTokens:
         ]
 
     def revoke(self, *, user: User, token_id: str, because: str) -> None:
-        """End one with the commit of the present transaction."""
+        """Revoke a token with the commit of the current transaction."""
         revoke_with_commit(owner=user, token_id=UUID(token_id), because=because)

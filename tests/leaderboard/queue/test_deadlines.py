@@ -74,7 +74,7 @@ def test_a_worker_that_fell_silent_before_its_deadline_has_not_stalled(lease, la
     sweep()
     attempt = Attempt.objects.get(pk=lease.attempt.pk)
     assert (attempt.state, attempt.loss) == (AttemptState.LOST, Loss.SILENT)
-    assert attempt.reason == "it was not heard of any more"
+    assert attempt.reason == "it lost contact with the site"
 
 
 def test_a_result_gives_the_full_time_again(lease):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.queue.decisions import AttemptView, Action, View, decide
+from leaderboard.queue.decisions import Action, AttemptView, View, decide
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SOON = NOW + timedelta(minutes=1)

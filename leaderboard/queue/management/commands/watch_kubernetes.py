@@ -1,6 +1,6 @@
-"""`manage.py watch_kubernetes`: reconcile what a worker holds as soon as its pod changes in the cluster.
+"""`manage.py watch_kubernetes`: reconcile a worker's evaluations as soon as its pod changes in the cluster.
 
-Without it everything comes out the same, up to one sweep later.
+Without it the results are the same, up to one sweep later.
 """
 
 import logging
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 class Command(BaseCommand):
     """Watches the pods of worker pools until it is stopped."""
 
-    help = "Watch the pods of worker pools, and have the evaluations that they work on reconciled at once."
+    help = "Watch the pods of worker pools, and reconcile their evaluations at once."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
         from gpu_jobs.launchers.kubernetes.client import Follower
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
         follower = Follower(client=client, on_change=reconcile_soon, stopped=stopped)
-        # The thread ends with the process; a watch may take a minute to notice that it should.
+        # The thread ends with the process; a watch may take a minute to notice the stop.
         pods = threading.Thread(target=follower.follow, kwargs={"beat": alive_file()}, daemon=True)
         pods.start()
         while pods.is_alive() and not stopped.wait(1.0):
@@ -46,13 +46,13 @@ class Command(BaseCommand):
 
 
 def reconcile_soon(worker: str) -> None:
-    """Ask for a reconcile of the evaluations whose tasks a worker holds. If the database is away, a sweep does it
-    later."""
+    """Request a reconcile of the evaluations whose tasks a worker holds. If the database is down, the sweep does
+    it later."""
     live = Attempt.objects.filter(worker=worker, state=AttemptState.LIVE)
     try:
         for evaluation in live.values_list("shard__evaluation", flat=True):
             enqueue_reconcile(evaluation)
     except DatabaseError as error:
         logger.warning("%s: %s", worker, error)
-        # The thread lives on, and would keep the broken connection.
+        # The thread goes on, and would keep the broken connection.
         close_old_connections()

@@ -1,4 +1,4 @@
-"""`manage.py worker_token NAME`: a worker token of the operator's, which can be revoked by itself."""
+"""`manage.py worker_token NAME`: create or revoke an operator's worker token."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_
 
 
 class Command(BaseCommand):
-    """Makes or revokes a token."""
+    """Creates or revokes a token."""
 
-    help = "Make a worker token of the operator's and print it, or revoke those of a name."
+    help = "Create an operator's worker token and print it, or revoke the tokens of a name."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="what the token is for")
@@ -20,11 +20,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         if options["revoke"]:
-            found = WorkerToken.objects.filter(owner=None, name=options["name"], revoked_at=None)
-            ended = sum(revoke_worker_token(owner=None, token_id=token.pk) for token in found)
-            if not ended:
-                raise CommandError(f"There is no worker token of the operator's called {options['name']!r}.")
-            self.stdout.write(f"Revoked: {ended}.")
+            tokens = WorkerToken.objects.filter(owner=None, name=options["name"], revoked_at=None)
+            revoked = sum(revoke_worker_token(owner=None, token_id=token.pk) for token in tokens)
+            if not revoked:
+                raise CommandError(f"There is no operator's worker token named {options['name']!r}.")
+            self.stdout.write(f"Revoked: {revoked}.")
             return
         try:
             self.stdout.write(create_worker_token(owner=None, name=options["name"]).token)

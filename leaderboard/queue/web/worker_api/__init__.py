@@ -1,4 +1,4 @@
-"""The calls of workers, JSON over HTTP. `gpu_jobs.contract` has the messages.
+"""The workers' API: JSON over HTTP, with the messages of `gpu_jobs.contract`.
 
     POST worker/session/                             enrolment token   SessionRequest -> Session
     POST worker/lease/                               session           LeaseRequest -> Lease, or 204 (and X-Work-Left)
@@ -16,30 +16,28 @@
     POST worker/attempts/<id>/finish/                FinishRequest -> FinishAnswer
     POST worker/attempts/<id>/fail/                  FailRequest -> 204
 
-Artefacts come first, then the results that name them, then `finish`. Every call may be sent again. A call of an attempt
+Artefacts are sent first, then the results that name them, then `finish`. Every call is idempotent. A call of an attempt
 that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
 
-Three credentials, each for one thing, all kept as digests only. An *enrolment token* is long-lived and opens sessions.
-A *session* lasts an hour and leases shards, of what the enrolment covers. The *attempt's credential*, which a lease
-answers, is the only one that the attempt's own calls accept, and is worth nothing after the attempt. No lease holds a
-secret: the seed of hidden data and a planner's secret header come by calls of a live attempt.
+There are three credentials, stored as digests only. An *enrolment token* is long-lived and opens sessions. A *session*
+lasts an hour and leases shards that the enrolment covers. The *attempt's credential*, which is part of a lease, is the
+only one that the attempt's calls accept, and expires with the attempt. Leases contain no secrets: the seed of hidden
+data and a planner's secret header are separate calls of a live attempt.
 
-A heartbeat keeps the lease, and gives the worker no further time to make progress: an attempt without a new result is
-over after a time that depends on the phase that its worker reports.
+A heartbeat renews the lease but does not extend the deadline for progress: an attempt without a new result ends after a
+time that depends on the phase that its worker reports.
 
-A 204 to a request that names an evaluation has the header `X-Work-Left`: `1` while shards of the evaluation are not
-done, `0` if none is left. Then a worker that was started for this evaluation ends.
+A 204 to a request that names an evaluation has the header `X-Work-Left`: `1` while the evaluation has unfinished
+shards, else `0`. Then a worker that was started for this evaluation exits.
 
-`finish` is the last results, the last lines of the log, the end of the attempt and the next lease in one call: all that
-a short shard needs. What it says of its own attempt is one transaction; the next lease is another one, which comes
-afterwards, for the session in the header `X-Worker-Token`. Sent again because its answer was lost, it finds the attempt
-completed and goes on with the lease.
+`finish` combines the last results, the last log lines, the end of the attempt and the next lease: all that a short
+shard needs. Everything about the attempt is one transaction. The next lease follows in another one, for the session in
+the header `X-Worker-Token`. A repeated call finds the attempt completed and continues with the lease.
 
-The credential of an attempt is the worker's own proposal. Asked again with the same token, the site answers with the
-lease that it gave for it. So no lease is held by nobody because an answer was lost. One that is over is not given
-again: then the answer has another token.
+The worker proposes the attempt's credential. A repeated request with the same token returns the same lease, so that a
+lost response leaves no orphaned lease. After that lease has ended, the response has another token.
 
-Of a bundle every artefact is checked by itself: the good ones are kept, and `refused` has a sentence for each of the
-others by its digest. Objects are named by their bytes, so that keeping some of them can be no harm and the worker does
-not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
+Every artefact of a bundle is checked separately: valid ones are stored, and `refused` explains the others by digest.
+Objects are content-addressed, so that storing some of them does no harm and the worker does not send them again. A
+malformed, truncated or too large bundle gets 400 or 413, and nothing of it is stored.
 """

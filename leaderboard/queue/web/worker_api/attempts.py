@@ -1,4 +1,4 @@
-"""What the calls of an attempt have in common, its heartbeats, and its secrets."""
+"""Base class of an attempt's calls; heartbeats, secrets, failures and agents' turns."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -38,12 +38,12 @@ from leaderboard.queue.workers.authentication import HoldsAttempt, WorkerAuthent
 from leaderboard.queue.workers.own import TooMuchUploadedError, count_upload
 from leaderboard.queue.workers.tokens import Holder
 
-DONE = OpenApiResponse(description="It is done.")
-ENDED = {409: OpenApiResponse(description="The attempt is not live any more: `code` says how it ended.")}
+DONE = OpenApiResponse(description="Done.")
+ENDED = {409: OpenApiResponse(description="The attempt has ended: `code` is its final state.")}
 
 
 class AttemptView(APIView):
-    """What the calls of an attempt have in common."""
+    """Base class of an attempt's calls."""
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [HoldsAttempt]
@@ -51,17 +51,17 @@ class AttemptView(APIView):
 
     split: str
     is_own: bool
-    """Set by the permission, both."""
+    """Both set by the permission."""
 
     def store(self) -> Store:
-        """Where the artefacts and records of the attempt's evaluation are kept: hidden data have their own store."""
+        """The store of the attempt's artefacts and records: hidden data have their own store."""
         return server_store(split=self.split)
 
     def keep(self, *, attempt_id: UUID, artefacts: Sequence[Artefact]) -> None:
-        """Keep artefacts, as far as an own worker may send so many.
+        """Store artefacts.
 
         Raises:
-            TooLargeError: it may not; none was kept.
+            TooLargeError: they exceed the upload limit of a self-hosted worker; none was stored.
         """
         store = self.store()
         if not self.is_own:
@@ -70,7 +70,7 @@ class AttemptView(APIView):
         sizes = {artefact.digest: len(artefact.data) for artefact in artefacts}
         new = sum(sizes[digest] for digest in store.lacking(list(sizes)))
         try:
-            # What could not be written is sent again, and is not counted twice.
+            # In one transaction: artefacts that could not be written are sent again, and must not count twice.
             with transaction.atomic():
                 count_upload(attempt_id=attempt_id, size=new)
                 store.put_all(artefacts)
@@ -78,16 +78,16 @@ class AttemptView(APIView):
             raise TooLargeError(str(error)) from error
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer, and give the attempt its full time again if the site cannot store what it sends."""
+        """Respond, and reset the attempt's deadline if the site's storage is unavailable."""
         if is_disk_full(exc) or is_unavailable(exc):
-            # Without effect where the database has no room: then nothing finds the deadline to have passed.
+            # If the database is full as well, this fails, but then no deadline can be enforced either.
             with suppress(DatabaseError), transaction.atomic():
                 deadlines.note_waiting(self.kwargs["attempt_id"])
         return super().handle_exception(exc)
 
 
 class HeartbeatView(AttemptView):
-    """Keeps the attempt alive."""
+    """Renews the attempt's lease."""
 
     @extend_schema(operation_id="worker_heartbeat", request=Heartbeat, responses={204: DONE, **ENDED})
     def post(self, request: Request, attempt_id: UUID) -> Response:
@@ -96,13 +96,13 @@ class HeartbeatView(AttemptView):
 
 
 class SeedView(AttemptView):
-    """Gives the seed of the attempt's hidden data to a worker of the operator's."""
+    """Returns the seed of the attempt's hidden data, to operators' workers only."""
 
     @extend_schema(operation_id="worker_seed", responses={200: Seed, **ENDED})
     def get(self, request: Request, attempt_id: UUID) -> HttpResponse:  # noqa: ARG002 - Django's signature
         leases.heartbeat(attempt_id)
         if self.is_own:
-            raise PermissionDenied("Hidden data are for the operator's workers only.")
+            raise PermissionDenied("Hidden data are for operators' workers only.")
         evaluation = Evaluation.runs.select_related("suite").get(shards__attempts=attempt_id)
         try:
             seed = seed_for_workers(evaluation)
@@ -112,7 +112,7 @@ class SeedView(AttemptView):
 
 
 class SecretHeaderView(AttemptView):
-    """Gives the secret header of the attempt's planner to a worker of the operator's or of the planner's owner."""
+    """Returns the secret header of the attempt's planner, to workers of operators and of the planner's owner."""
 
     @extend_schema(operation_id="worker_secret_header", responses={200: SecretHeader, **ENDED})
     def get(self, request: Request, attempt_id: UUID) -> HttpResponse:  # noqa: ARG002 - Django's signature
@@ -132,40 +132,40 @@ class SecretHeaderView(AttemptView):
 
 
 def _secret(message: Message) -> HttpResponse:
-    """An answer that no cache keeps."""
+    """A response that must not be cached."""
     return answer(message, headers={"Cache-Control": "no-store"})
 
 
 class FailView(AttemptView):
-    """Ends the attempt: its worker cannot go on."""
+    """Ends an attempt that its worker cannot finish."""
 
     @extend_schema(operation_id="worker_fail", request=FailRequest, responses={204: DONE, **ENDED})
     def post(self, request: Request, attempt_id: UUID) -> Response:
-        given = validated(FailRequest, request.data)
-        # The reason stands on the evaluation's page.
-        detail = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))(given.reason)
-        leases.give_up(attempt_id=attempt_id, how=given.how, detail=detail)
+        failure = validated(FailRequest, request.data)
+        # The evaluation's page shows the reason.
+        detail = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))(failure.reason)
+        leases.give_up(attempt_id=attempt_id, how=failure.how, detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class NoAgentError(ProblemError):
-    """The planner of an attempt is no agent."""
+    """The planner of an attempt is not an agent."""
 
     code = "no_agent"
 
 
 class AgentTurnView(AttemptView):
-    """Opens a turn for the attempt's agent, and gives its answer once it is there."""
+    """Opens a turn for the attempt's agent, and returns its answer once there is one."""
 
     @extend_schema(operation_id="worker_agent_turn", request=TurnRequest, responses={200: TurnAnswer, **ENDED})
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
-        told = validated(TurnRequest, request.data)
+        message = validated(TurnRequest, request.data)
         leases.heartbeat(attempt_id)
         evaluation = Evaluation.runs.select_related("submission__planner").get(shards__attempts=attempt_id)
         if not kind_of(evaluation.submission.planner).is_agent:
-            raise NoAgentError("The planner of this attempt is no agent, so that it has no turns here.")
-        if told.ended is not None:
-            turns.end_task(evaluation_id=evaluation.pk, end=told.ended)
-        if told.turn is None:
+            raise NoAgentError("The planner of this attempt is not an agent, and has no turns.")
+        if message.ended is not None:
+            turns.end_task(evaluation_id=evaluation.pk, end=message.ended)
+        if message.turn is None:
             return answer(TurnAnswer())
-        return answer(turns.open_turn(evaluation_id=evaluation.pk, turn=told.turn))
+        return answer(turns.open_turn(evaluation_id=evaluation.pk, turn=message.turn))

@@ -1,7 +1,6 @@
-"""Leasing shards."""
+"""Sessions and leases."""
 
 import time
-from collections.abc import Sequence
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -12,13 +11,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeasedPlanner, LeaseRequest, Session, SessionRequest
+from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeaseRequest, Session, SessionRequest
 from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.hidden_data import FACTS
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.models import Planner
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
 from leaderboard.queue.leasing import leases, next_shard
@@ -29,19 +27,19 @@ from leaderboard.queue.workers.tokens import Holder, note_lease
 
 _SLICED_HEARTBEAT_SECONDS = 5
 _HEARTBEATS_PER_SLICE = 4
-"""So that a slice is never longer by more than a quarter."""
+"""Limits the excess over a time slice to a quarter."""
 _WORK_LEFT = OpenApiParameter(
     WORK_LEFT_HEADER,
     str,
     OpenApiParameter.HEADER,
     response=[204],
     enum=["0", "1"],
-    description="For a request that names an evaluation: `1` while shards of it are not done, `0` if none is left.",
+    description="If the request names an evaluation: `1` while it has unfinished shards, else `0`.",
 )
 
 
 class LeaseView(APIView):
-    """Gives a shard to a worker."""
+    """Leases a shard to a worker."""
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [HasWorkerSession]
@@ -56,51 +54,51 @@ class LeaseView(APIView):
         responses={200: Lease, 204: OpenApiResponse(description="No shard may be leased now.")},
     )
     def post(self, request: Request) -> HttpResponse | Response:
-        wanted = validated(LeaseRequest, request.data)
-        lease = next_lease(holder=self.holder, wanted=wanted)
-        return _nothing_due(holder=self.holder, wanted=wanted) if lease is None else answer(lease)
+        message = validated(LeaseRequest, request.data)
+        lease = next_lease(holder=self.holder, request=message)
+        if lease is not None:
+            return answer(lease)
+        headers = {}
+        if message.evaluation is not None:
+            # In the holder's scope, so that nothing leaks about evaluations that the worker may not lease.
+            left = leases.is_work_left(evaluation_id=message.evaluation, suites=message.suites, scope=self.holder.scope)
+            headers[WORK_LEFT_HEADER] = "1" if left else "0"
+        return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
 
 
 class OwnersSecretError(Exception):
-    """A planner's secrets are its owner's and the operator's; other workers may run what needs none."""
+    """Only workers of its owner and of operators may get a planner's secrets."""
 
     def __init__(self) -> None:
         super().__init__("only a worker of its planner's owner may run this, since it gets the planner's secrets")
 
 
-def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
+def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
     """The next lease for a worker; None if nothing is due that it may run."""
     started = time.time_ns()
-    found = leases.lease(
-        worker=holder.name(wanted.worker),
-        suites=wanted.suites,
-        evaluation_id=wanted.evaluation,
+    leased = leases.lease(
+        worker=holder.name(request.worker),
+        suites=request.suites,
+        evaluation_id=request.evaluation,
         scope=holder.scope,
-        token=wanted.token,
-        pool=holder.pool(suites=wanted.suites, evaluation_id=wanted.evaluation),
+        token=request.token,
+        pool=holder.pool(suites=request.suites, evaluation_id=request.evaluation),
     )
-    if found is None or not note_lease(attempt_id=found.attempt.pk, holder=holder):
+    if leased is None or not note_lease(attempt_id=leased.attempt.pk, holder=holder):
         return None
     try:
-        with lease_span(found.attempt, evaluation=found.evaluation.pk, started=started):
-            return _as_sent(found, holder=holder)
+        with lease_span(leased.attempt, evaluation=leased.evaluation.pk, started=started):
+            return _message_of(leased, holder=holder)
     except (HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
-        leases.give_up(attempt_id=found.attempt.pk, how=GivenUp.FAILED, detail=str(error))
+        leases.give_up(attempt_id=leased.attempt.pk, how=GivenUp.FAILED, detail=str(error))
         return None
 
 
-def _nothing_due(*, holder: Holder, wanted: LeaseRequest) -> Response:
-    """204, and for a worker of one evaluation whether to wait for more."""
-    headers = {}
-    if wanted.evaluation is not None:
-        # In the holder's scope: strangers learn nothing about evaluations that they may not lease.
-        left = leases.is_work_left(evaluation_id=wanted.evaluation, suites=wanted.suites, scope=holder.scope)
-        headers[WORK_LEFT_HEADER] = "1" if left else "0"
-    return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
-
-
-def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
-    evaluation = lease.evaluation
+def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:
+    evaluation, planner = lease.evaluation, lease.evaluation.submission.planner
+    kind = kind_of(planner)
+    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+        raise OwnersSecretError
     return Lease(
         attempt=str(lease.attempt.pk),
         token=lease.token,
@@ -118,27 +116,20 @@ def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         needs_seed=evaluation.split == HIDDEN,
         perturbation=evaluation.perturbation,
         repetition=evaluation.repetition,
-        planner=_planner(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
+        planner=kind.lease(planner=planner, tasks=lease.tasks),
         tasks=tuple(lease.tasks),
         traceparent=traceparent(),
     )
 
 
 def _heartbeat_seconds(evaluation: Evaluation) -> int:
-    """How often the worker says that it lives. Foreign planners give way at heartbeats (`time_slices`)."""
+    """Interval of heartbeats. It is short for submitted planners, which give way at heartbeats (`time_slices`)."""
     seconds = min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)
     if kind_of(evaluation.submission.planner).has_canary:
         seconds = min(seconds, _SLICED_HEARTBEAT_SECONDS)
         if settings.SLICE_SECONDS:
             seconds = min(seconds, settings.SLICE_SECONDS // _HEARTBEATS_PER_SLICE)
     return max(1, seconds)
-
-
-def _planner(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> LeasedPlanner:
-    kind = kind_of(planner)
-    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
-        raise OwnersSecretError
-    return kind.lease(planner=planner, tasks=tasks)
 
 
 class SessionView(APIView):
@@ -150,6 +141,6 @@ class SessionView(APIView):
 
     @extend_schema(operation_id="worker_session", request=SessionRequest, responses={201: Session})
     def post(self, request: Request) -> HttpResponse:
-        wanted = validated(SessionRequest, request.data)
-        opened = open_session(enrolment=str(request.auth), evaluation_id=wanted.evaluation, suites=wanted.suites)
-        return answer(opened, code=status.HTTP_201_CREATED)
+        message = validated(SessionRequest, request.data)
+        session = open_session(enrolment=str(request.auth), evaluation_id=message.evaluation, suites=message.suites)
+        return answer(session, code=status.HTTP_201_CREATED)

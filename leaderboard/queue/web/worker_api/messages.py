@@ -1,6 +1,6 @@
-"""Requests into messages of the contract, and messages into answers."""
+"""Parsing requests into messages of the contract, rendering messages as responses, and their OpenAPI schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.http import HttpResponse
@@ -8,7 +8,6 @@ from drf_spectacular.drainage import set_override
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.plumbing import ResolvedComponent
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 from rest_framework import status
 from rest_framework.exceptions import ValidationError as FieldValidationError
 
@@ -69,19 +68,19 @@ for _component, _example in _EXAMPLES.items():
 
 
 _PREFIX = "Worker"
-"""Of the components' names: a planner, a result and a problem are something else in the rest of the API."""
+"""Prefix of component names: planner, result and problem have other meanings in the rest of the API."""
 
 
 class MessageExtension(OpenApiSerializerExtension):
-    """Describes a message as a component, and what it is made of as others."""
+    """Describes a message and its parts as OpenAPI components."""
 
     target_class = "gpu_jobs.contract.Message"
     match_subclasses = True
-    # Before the framework's own one for pydantic, which knows no prefix.
+    # Before the framework's extension for pydantic, which has no prefix.
     priority = 1
 
     def get_name(self, auto_schema: Any, direction: Any) -> str:  # noqa: ARG002 - the base class's signature
-        # A message within another one has been registered by its name alone; both are described alike.
+        # A nested message is already registered under this name, with the same description.
         set_override(self.target, "suppress_collision_warning", True)
         return f"{_PREFIX}{self.target.__name__}"
 
@@ -96,12 +95,12 @@ class MessageExtension(OpenApiSerializerExtension):
                 name=full_name, type=ResolvedComponent.SCHEMA, object=full_name, schema=_plain(part)
             )
             auto_schema.registry.register_on_missing(component)
-        described: dict[str, Any] = _plain(schema)
-        return described
+        plain: dict[str, Any] = _plain(schema)
+        return plain
 
 
 def _plain(part: Any) -> Any:
-    """The schema without titles, which repeat the names."""
+    """A schema without titles, which repeat the names."""
     if isinstance(part, dict):
         return {key: _plain(value) for key, value in part.items() if not (key == "title" and isinstance(value, str))}
     return [_plain(value) for value in part] if isinstance(part, list) else part
@@ -117,33 +116,28 @@ def validated(message: type[M], body: Any) -> M:
     """The body of a request as a message.
 
     Raises:
-        FieldValidationError: it is none; names each field, as it is nested in the body, with what would be right.
+        FieldValidationError: it is invalid; has the path of each field with a sentence.
     """
     try:
         return message.model_validate(body)
     except ValidationError as error:
-        found: dict[str, list[str]] = {}
-        for field, sentence in _problems(error):
-            found.setdefault(field, []).append(sentence)
-        raise FieldValidationError(found) from error
+        problems: dict[str, list[str]] = {}
+        # Without the input, which may be a credential.
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        for detail in details[:_MOST_PROBLEMS]:
+            field = ".".join(str(part) for part in detail["loc"]) or "non_field_errors"
+            if detail["type"] == "missing":
+                sentence = "This field is required."
+            elif detail["type"] in _NOT_AN_OBJECT:
+                sentence = "A JSON object is expected here."
+            else:
+                sentence = f"{detail['msg']}."
+            problems.setdefault(field, []).append(sentence)
+        raise FieldValidationError(problems) from error
 
 
 def answer(
     message: Message, *, code: int = status.HTTP_200_OK, headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """A message as an answer."""
+    """A message as a response."""
     return HttpResponse(message.model_dump_json(), status=code, headers=headers, content_type="application/json")
-
-
-def _problems(error: ValidationError) -> Iterator[tuple[str, str]]:
-    # Without the input, which may be a credential.
-    for one in error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_PROBLEMS]:
-        yield ".".join(str(part) for part in one["loc"]) or "non_field_errors", _sentence(one)
-
-
-def _sentence(problem: ErrorDetails) -> str:
-    if problem["type"] == "missing":
-        return "This field is required."
-    if problem["type"] in _NOT_AN_OBJECT:
-        return "A JSON object is expected here."
-    return f"{problem['msg']}."

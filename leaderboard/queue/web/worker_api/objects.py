@@ -1,10 +1,9 @@
-"""Artefacts that workers send, and checkpoints that they fetch.
+"""Artefacts that workers upload, and checkpoints that they download.
 
-Where the site keeps objects in a bucket, the operator's workers upload pictures to it directly. The site signs a
-request for one digest, size and media type, so that the bucket refuses all other bytes. An uploaded object counts when
-the site is asked for it next, and finds in the bucket that its SHA-256 was checked (`DurableS3Store.has`). Texts go
-through the site, which looks for secrets in them once more, and so does everything that self-hosted workers send, which
-is counted.
+If the site stores objects in a bucket, operators' workers upload pictures to it directly. The site signs a request for
+one digest, size and media type, so that the bucket refuses all other bytes. An upload is recognised at the next call,
+which finds in the bucket that the SHA-256 was checked (`DurableS3Store.has`). Texts go through the site, which scans
+them for secrets once more, and so does everything that self-hosted workers send, whose size is counted.
 """
 
 from uuid import UUID
@@ -43,9 +42,9 @@ from leaderboard.queue.web.worker_api.messages import answer, validated
 from leaderboard.queue.workers import logs
 
 _LEAST_BYTES = 16 * 1024
-"""Smaller ones are faster in a bundle."""
+"""Smaller artefacts are faster in a bundle."""
 _SECONDS = 900
-"""For so long an offer holds."""
+"""Validity of an offer."""
 
 
 def takes_uploads(view: AttemptView) -> bool:
@@ -70,26 +69,26 @@ class UploadsView(AttemptView):
         store = self.store()
         if not isinstance(store, DurableS3Store):
             return ()
-        wanted = {upload.digest: upload for upload in uploads if _may_go_directly(upload)}
+        direct = {
+            upload.digest: upload
+            for upload in uploads
+            if upload.media_type in PICTURES and _LEAST_BYTES <= upload.size <= settings.MAX_OBJECT_BYTES
+        }
         offered = []
-        # What is there is never written again, so that nothing that anybody reads can change its media type.
-        for digest in store.lacking(list(wanted)):
-            size, media_type = wanted[digest].size, MediaType(wanted[digest].media_type)
-            found = store.presigned_write(digest=digest, size=size, media_type=media_type, seconds=_SECONDS)
-            offered.append(OfferedUpload(digest=digest, url=found.url, headers=dict(found.headers)))
+        # Existing objects are never overwritten, so that a published object cannot change its media type.
+        for digest in store.lacking(list(direct)):
+            size, media_type = direct[digest].size, MediaType(direct[digest].media_type)
+            signed = store.presigned_write(digest=digest, size=size, media_type=media_type, seconds=_SECONDS)
+            offered.append(OfferedUpload(digest=digest, url=signed.url, headers=dict(signed.headers)))
         return tuple(offered)
 
 
-def _may_go_directly(upload: Upload) -> bool:
-    return upload.media_type in PICTURES and _LEAST_BYTES <= upload.size <= settings.MAX_OBJECT_BYTES
-
-
-_NOT_CLEAN = "It holds a secret that its worker or this site knows; workers take these out before they send."
+_NOT_CLEAN = "It contains a secret that its worker or this site knows; workers remove secrets before they upload."
 _START = OpenApiParameter("start", int, description="The first byte of the piece.")
 
 
 class MissingObjectsView(AttemptView):
-    """Says which artefacts are still to be sent."""
+    """Lists the artefacts that the site does not have."""
 
     @extend_schema(
         operation_id="worker_missing_objects", request=DigestsRequest, responses={200: DigestsMissing, **ENDED}
@@ -102,7 +101,7 @@ class MissingObjectsView(AttemptView):
 
 
 class BundleView(AttemptView):
-    """Takes many artefacts in one body."""
+    """Stores many artefacts of one body."""
 
     @extend_schema(
         operation_id="worker_bundle",
@@ -129,7 +128,7 @@ class BundleView(AttemptView):
 
 
 def _problem(frame: bundles.Frame, *, redact: Redactor) -> str:
-    """What is wrong with an artefact as a sentence; empty if nothing is."""
+    """Why an artefact is refused, as a sentence; empty if it is valid."""
     if frame.media_type not in list(MediaType):
         return f"The media type must be one of: {', '.join(MediaType)}."
     if len(frame.data) > settings.MAX_OBJECT_BYTES:
@@ -141,7 +140,7 @@ def _problem(frame: bundles.Frame, *, redact: Redactor) -> str:
 
 
 class ObjectView(AttemptView):
-    """Takes one artefact."""
+    """Stores one artefact."""
 
     @extend_schema(
         operation_id="worker_object",
@@ -168,7 +167,7 @@ class ObjectView(AttemptView):
 
 
 class CheckpointView(AttemptView):
-    """Gives the checkpoint of the attempt's planner, piece by piece: no answer is larger than memory has room for."""
+    """Returns a piece of the checkpoint of the attempt's planner: pieces bound the memory of a response."""
 
     @extend_schema(
         operation_id="worker_checkpoint",

@@ -11,8 +11,6 @@ from gpu_jobs.contract import (
     SESSION_HEADER,
     FinishAnswer,
     FinishRequest,
-    Lease,
-    LeaseRequest,
     LogLines,
     LogTaken,
     ResultsRequest,
@@ -32,7 +30,7 @@ _SESSION = OpenApiParameter(
 
 
 class ResultsView(AttemptView):
-    """Takes the results of some tasks."""
+    """Stores results of some tasks."""
 
     @extend_schema(operation_id="worker_results", request=ResultsRequest, responses={200: ResultsTaken, **ENDED})
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
@@ -42,7 +40,7 @@ class ResultsView(AttemptView):
 
 
 class LogView(AttemptView):
-    """Takes lines of the worker's log. Each line has a number, so that sending them again adds nothing."""
+    """Stores lines of the worker's log. Lines are numbered, so that repeated ones are ignored."""
 
     @extend_schema(operation_id="worker_log", request=LogLines, responses={200: LogTaken, **ENDED})
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
@@ -54,7 +52,7 @@ class LogView(AttemptView):
 
 
 class FinishView(AttemptView):
-    """Takes the last that a worker has to say of an attempt, and gives it the next shard."""
+    """Completes an attempt with its last results, and leases the next shard."""
 
     @extend_schema(
         operation_id="worker_finish",
@@ -65,15 +63,11 @@ class FinishView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
         last = validated(FinishRequest, request.data)
         finish(attempt_id=attempt_id, last=last, store=self.store(), credential=str(request.auth))
-        return answer(FinishAnswer(next=_next(request, wanted=last.next)))
-
-
-def _next(request: Request, *, wanted: LeaseRequest | None) -> Lease | None:
-    if wanted is None:
-        return None
-    try:
-        holder = holder_of_session(request.headers.get(SESSION_HEADER, ""))
-    except CredentialRefusedError:
-        # What was finished is finished: who may not lease any more learns it from `lease`.
-        return None
-    return next_lease(holder=holder, wanted=wanted)
+        if last.next is None:
+            return answer(FinishAnswer(next=None))
+        try:
+            holder = holder_of_session(request.headers.get(SESSION_HEADER, ""))
+        except CredentialRefusedError:
+            # The attempt is completed all the same; `lease` reports the error.
+            return answer(FinishAnswer(next=None))
+        return answer(FinishAnswer(next=next_lease(holder=holder, request=last.next)))

@@ -1,4 +1,4 @@
-"""Addresses of the calls of workers."""
+"""URLs of the workers' API."""
 
 from django.urls import path
 

@@ -66,10 +66,10 @@ class TestConcurrency:
 
         def lease_elsewhere() -> None:
             with transaction.atomic():
-                found.append(next_shard._next_shard(evaluation.pk).number)
+                found.append(next_shard._NEXT_SHARD.first(evaluation=evaluation.pk, tries=settings.SHARD_TRIES).number)
 
         with transaction.atomic():
-            assert next_shard._next_shard(evaluation.pk).number == 0
+            assert next_shard._NEXT_SHARD.first(evaluation=evaluation.pk, tries=settings.SHARD_TRIES).number == 0
             assert in_threads(lease_elsewhere, count=1) == []
         assert found == [1]
 
@@ -213,7 +213,7 @@ def give_up(lease: leases.Lease) -> None:
 
 
 def lose(lease: leases.Lease) -> None:
-    leases.lose(attempt_id=lease.attempt.pk, detail="it was not heard of any more")
+    leases.lose(attempt_id=lease.attempt.pk, detail="it lost contact with the site")
 
 
 def cancel(evaluation: Evaluation) -> None:
