@@ -1,1 +1,1 @@
-"""Messages to the outside, written with the change that they tell of, and sent after it."""
+"""Outgoing emails and webhooks: a transactional outbox."""

@@ -1,4 +1,4 @@
-"""The label of the room, since Django's own messages have its name."""
+"""App configuration. The label differs from the package's name, which is that of Django's messages app."""
 
 from django.apps import AppConfig
 

@@ -1,8 +1,8 @@
-"""Sending the messages of the outbox that are due.
+"""Sends due messages of the outbox.
 
-Sending holds no row and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
-only if nobody wrote to it meanwhile. So a mail server that hangs keeps nobody waiting, and what is asked for again
-while it is being sent is sent again. Sending may take seconds, so one process at a time does it.
+Sending locks no row and runs outside transactions: a message is claimed by advancing its `available_at`, sent, and
+marked as sent unless it was changed meanwhile. So a hanging mail server blocks nothing, and a message that is enqueued
+again while it is being sent is sent again. Sending may take seconds, so only one process sends at a time.
 
 Payloads by kind:
 
@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -34,7 +34,7 @@ from evaluator.network.transient import asked_to_wait
 from leaderboard.messages import webhooks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import DISPATCH_TASK
-from leaderboard.messages.webhooks import opened, signature, wait_after
+from leaderboard.messages.webhooks import decrypt_secret, signature, wait_after
 from leaderboard.people.models import User
 from leaderboard.platform.audit import record
 from leaderboard.platform.celery import send_on_commit
@@ -48,31 +48,28 @@ WEBHOOK_SECONDS = 10.0
 
 
 class PermanentError(Exception):
-    """Trying again would change nothing."""
+    """Retrying would not help."""
 
 
 class GoneError(PermanentError):
-    """The receiver says that it is told no more."""
+    """The receiver answered 410."""
 
 
-class NotTakenError(Exception):
-    """The receiver did not take the message now; it may later."""
+class NotAcceptedError(Exception):
+    """The receiver did not accept the message; a retry may succeed."""
 
-    def __init__(self, message: str, *, asked_to_wait: float = 0.0) -> None:
-        """Args:
-        message: what it answered.
-        asked_to_wait: seconds that it asked for.
-        """
+    def __init__(self, message: str, *, retry_after: float = 0.0) -> None:
         super().__init__(message)
-        self.asked_to_wait = asked_to_wait
+        self.retry_after = retry_after
+        """Seconds to wait that the receiver requested."""
 
 
 class RestingError(Exception):
-    """The receiver is not asked before `until`, by the database's clock: nothing was tried."""
+    """The receiver is not called before `until`, by the database's clock: nothing was sent."""
 
     def __init__(self, until: datetime) -> None:
         self.until = until
-        super().__init__("the receiver did not take an earlier message and is left alone for a while")
+        super().__init__("the receiver did not accept an earlier message and is not called for a while")
 
 
 def send(message: OutboxMessage) -> None:
@@ -80,38 +77,44 @@ def send(message: OutboxMessage) -> None:
 
     Raises:
         PermanentError: it can never be sent.
-        Exception: whatever kept it from being sent this time.
+        Exception: any other error; a retry may succeed.
     """
-    _SENDERS[Kind(message.kind)](message)
+    if message.kind == Kind.WEBHOOK:
+        post_webhook(message)
+        return
+    payload = message.payload
+    # The id is the same in every attempt, so that mail programs show repeated emails once.
+    headers = {"Message-ID": f"<{message.pk}@planarena>", "Auto-Submitted": "auto-generated"}
+    EmailMessage(subject=payload["subject"], body=payload["text"], to=[payload["to"]], headers=headers).send()
 
 
 def post_webhook(message: OutboxMessage) -> None:
     """POST the event as JSON, signed, to the webhook's address. Redirects are not followed.
 
     Raises:
-        PermanentError: the webhook is gone or off, its address is not a public one, or it answered 410.
-        RestingError: it did not take an earlier message.
-        NotTakenError: any answer that is not 2xx.
+        PermanentError: the webhook is removed or disabled, its address is not public, or it answered 410.
+        RestingError: it did not accept an earlier message.
+        NotAcceptedError: any response that is not 2xx.
         httpx.HTTPError: it cannot be reached.
     """
-    mine = Webhook.objects.filter(pk=message.payload["webhook"], active=True).select_related("owner")
-    webhook = mine.annotate(now=Now()).first()
+    active = Webhook.objects.filter(pk=message.payload["webhook"], active=True).select_related("owner")
+    webhook = active.annotate(now=Now()).first()
     if webhook is None:
-        raise PermanentError("the webhook was removed or switched off")
+        raise PermanentError("the webhook was removed or disabled")
     if webhook.rests_until is not None and webhook.rests_until > webhook.now:
         raise RestingError(webhook.rests_until)
     try:
         _post_signed(webhook=webhook, message=message)
     except GoneError as error:
-        webhooks.switch_off(webhook, why=str(error))
+        webhooks.disable(webhook, why=str(error))
         raise
-    except NotTakenError as error:
-        webhooks.note_refused(webhook, asked_to_wait=error.asked_to_wait)
+    except NotAcceptedError as error:
+        webhooks.record_failure(webhook, retry_after=error.retry_after)
         raise
     except (PermanentError, httpx.HTTPError):
-        webhooks.note_refused(webhook)
+        webhooks.record_failure(webhook)
         raise
-    webhooks.note_taken(webhook)
+    webhooks.record_success(webhook)
 
 
 def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
@@ -122,46 +125,28 @@ def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
         "User-Agent": "PlanArena",
         DELIVERY_HEADER: str(message.pk),
         TIMESTAMP_HEADER: str(timestamp),
-        SIGNATURE_HEADER: signature(secret=opened(webhook.secret), timestamp=timestamp, body=body),
+        SIGNATURE_HEADER: signature(secret=decrypt_secret(webhook.secret), timestamp=timestamp, body=body),
     }
-    status, asked = _post(url=webhook.url, body=body, headers=headers)
+    try:
+        # The body of the response is not read.
+        with (
+            call_deadline(time.monotonic() + WEBHOOK_SECONDS),
+            egress_client(allow_private=settings.DEMO, timeout=httpx.Timeout(WEBHOOK_SECONDS)) as client,
+            client.stream("POST", webhook.url, content=body, headers=headers) as response,
+        ):
+            status, retry_after = response.status_code, asked_to_wait(response.headers) or 0.0
+    except (EgressRefusedError, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise PermanentError(str(error)) from error
     if status == httpx.codes.GONE:
         raise GoneError("the receiver answered 410 (gone)")
     if not 200 <= status < 300:
-        raise NotTakenError(f"the receiver answered HTTP {status}", asked_to_wait=asked)
-
-
-def _post(*, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
-    """The status of the answer, whose body is not read, and seconds that it asks to wait."""
-    timeout = httpx.Timeout(WEBHOOK_SECONDS)
-    try:
-        with (
-            call_deadline(time.monotonic() + WEBHOOK_SECONDS),
-            egress_client(allow_private=settings.DEMO, timeout=timeout) as client,
-            client.stream("POST", url, content=body, headers=dict(headers)) as response,
-        ):
-            return response.status_code, asked_to_wait(response.headers) or 0.0
-    except (EgressRefusedError, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise PermanentError(str(error)) from error
-
-
-def _send_mail(message: OutboxMessage) -> None:
-    payload = message.payload
-    # The id stays the same however often it is sent, so that a mail program shows it once.
-    headers = {"Message-ID": f"<{message.pk}@planarena>", "Auto-Submitted": "auto-generated"}
-    EmailMessage(subject=payload["subject"], body=payload["text"], to=[payload["to"]], headers=headers).send()
-
-
-_SENDERS: Mapping[Kind, Callable[[OutboxMessage], None]] = {
-    Kind.MAIL: _send_mail,
-    Kind.WEBHOOK: post_webhook,
-}
+        raise NotAcceptedError(f"the receiver answered HTTP {status}", retry_after=retry_after)
 
 
 logger = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=60)
-"""How long a message that is being sent is left to its sender: longer than any sender takes."""
+"""How long a message is claimed: longer than sending takes."""
 GIVE_UP_AFTER: Mapping[Kind, timedelta] = {
     Kind.MAIL: timedelta(days=2),
     Kind.WEBHOOK: timedelta(days=1),
@@ -170,28 +155,28 @@ KEEP_SENT = timedelta(days=1)
 KEEP_GIVEN_UP = timedelta(days=30)
 _PER_DISPATCH = 100
 _BUDGET_SECONDS = 30.0
-"""How long a dispatch takes another message: well below the limit of a Celery task."""
+"""After this time a dispatch claims no further message: well below the limit of a Celery task."""
 OWNER_SECONDS = 5
-"""Of a dispatch, for the receivers of one user: beyond it their messages wait for the next dispatch, so that nobody's
-receivers that hang take all the time."""
+"""Seconds of a dispatch for the receivers of one user, whose other messages then wait for the next dispatch, so that
+hanging receivers do not take all the time."""
 _NOTED_SECONDS = 0.5
-"""What takes less is not counted, and costs no query."""
+"""Shorter deliveries are not counted, which saves a query."""
 _ORDER = (Kind.MAIL, Kind.WEBHOOK)
-"""Mails go first: their server is ours."""
+"""Emails go first: their server is the site's."""
 SENDER = "send-messages"
-"""Name of the lease of the process that sends them: receivers that hang cost one Celery process at most."""
+"""Name of the sending process's lease: hanging receivers block at most one Celery process."""
 SENDER_LEASE = CLAIM
-"""How long it lasts: longer than any sender takes, since it is renewed before each message."""
+"""Duration of that lease, which is renewed before each message."""
 _WAITING = Q(sent_at=None, given_up_at=None)
 _LONGEST_ERROR = 500
 
 
 def send_again(*, message_id: UUID, by: User) -> bool:
-    """Let a message wait again and be sent at once, under the id that it has.
+    """Queue a message again under the same id, to be sent at once.
 
     Before: it was sent, was given up or still waits.
-    After: it waits, with all the time for tries again (True); or another one with its `dedup_key` does already, or it
-    is gone, and nothing changed (False).
+    After: it waits, with the full time for retries (True); or another one with its `dedup_key` waits already, or it was
+    deleted, and nothing changed (False).
     """
     with suppress(IntegrityError), transaction.atomic():
         message = OutboxMessage.objects.select_for_update().filter(pk=message_id).first()
@@ -207,12 +192,12 @@ def send_again(*, message_id: UUID, by: User) -> bool:
 
 
 def dispatch() -> int:
-    """Send the messages that are due and return how many were sent.
+    """Send due messages, and return the number of sent ones.
 
     Before: nothing; many processes may call at once.
-    After: each message that was due is sent, waits for its next try, or is given up with its reason in the log, as far
-    as the time for it sufficed; all were left to another process if one is sending. No two processes have sent the
-    same one, unless one of them was killed while it did.
+    After: within the time limit, each due message was sent, waits for a retry, or was given up with a reason in the
+    log; if another process is sending, nothing was done. No message was sent by two processes, unless one of them was
+    killed while sending it.
     """
     until = time.monotonic() + _BUDGET_SECONDS
     with exclusive(SENDER, lasting=SENDER_LEASE) as hold:
@@ -222,9 +207,9 @@ def dispatch() -> int:
 def _send_due(*, kind: Kind, until: float, hold: Hold) -> int:
     sent = 0
     spent: Counter[int] = Counter()
-    """Seconds, by owner of webhooks."""
+    """Seconds by owner of webhooks."""
     left_out: list[str] = []
-    """Webhooks of owners who had their share."""
+    """Webhooks of owners who have used up `OWNER_SECONDS`."""
     for _ in range(_PER_DISPATCH):
         if not hold.renew():
             break
@@ -239,7 +224,7 @@ def _send_due(*, kind: Kind, until: float, hold: Hold) -> int:
 
 
 def _webhooks_over_share(message: OutboxMessage, *, seconds: float, spent: Counter[int]) -> list[str]:
-    """The webhooks of an owner whose receivers have just had their share of the dispatch; empty: they have not."""
+    """The webhooks of the message's owner if their receivers have used up `OWNER_SECONDS`, else none."""
     if seconds < _NOTED_SECONDS:
         return []
     owner = Webhook.objects.filter(pk=message.payload["webhook"]).values_list("owner", flat=True).first()
@@ -252,14 +237,14 @@ def _webhooks_over_share(message: OutboxMessage, *, seconds: float, spent: Count
 
 
 def _claim(kind: Kind, *, left_out: Sequence[str]) -> OutboxMessage | None:
-    """Take one message for as long as `CLAIM`, so that a process that dies now keeps it no longer than that.
-
-    The message comes with `now`, the database's time.
+    """Claim one message for `CLAIM`, after which another process may send it. It has the attribute `now`, the
+    database's time.
 
     Args:
-        left_out: webhooks whose messages are left to a later dispatch.
+        kind: of the message.
+        left_out: webhooks to skip.
     """
-    found = OutboxMessage.objects.raw(
+    claimed = OutboxMessage.objects.raw(
         "UPDATE outbox_outboxmessage SET tries = tries + 1, available_at = statement_timestamp() + %(claim)s "
         "WHERE id = (SELECT id FROM outbox_outboxmessage WHERE sent_at IS NULL AND given_up_at IS NULL "
         "AND available_at <= statement_timestamp() AND kind = %(kind)s "
@@ -267,20 +252,20 @@ def _claim(kind: Kind, *, left_out: Sequence[str]) -> OutboxMessage | None:
         "ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING *, statement_timestamp() AS now",
         {"claim": CLAIM, "kind": kind, "left_out": list(left_out)},
     )
-    return next(iter(found), None)
+    return next(iter(claimed), None)
 
 
 def _send_one(message: OutboxMessage) -> bool:
     try:
         send(message)
     except SoftTimeLimitExceeded:
-        # It says nothing about this message: the process had no more time, and the claim lapses.
+        # The process ran out of time; the claim expires.
         raise
-    except Exception as error:  # whatever a sender meets, the other messages go on
+    except Exception as error:  # an error must not affect the other messages
         logger.debug("outbox: %s", message, exc_info=True)
         _note_failure(message=message, error=error)
         return False
-    # Asked for again meanwhile: it stays, and is sent once more.
+    # Matches nothing if it was enqueued again meanwhile: then it is sent once more.
     _claimed(message).update(sent_at=Now(), last_error="")
     return True
 
@@ -295,7 +280,7 @@ def _note_failure(*, message: OutboxMessage, error: Exception) -> None:
     if isinstance(error, RestingError):
         _claimed(message).update(available_at=error.until, tries=message.tries - 1)
         return
-    logger.warning("outbox: %s was not sent (%s); this is tried again", message, text)
+    logger.warning("outbox: %s was not sent and will be retried: %s", message, text)
     _claimed(message).update(available_at=Now() + wait_after(tries=message.tries), last_error=text)
 
 
@@ -304,12 +289,12 @@ def _claimed(message: OutboxMessage) -> "QuerySet[OutboxMessage]":
 
 
 def prune() -> int:
-    """Delete messages that were sent or given up long ago, and return how many."""
+    """Delete expired messages, and return their number."""
     deleted, _ = old_messages().delete()
     return deleted
 
 
 def old_messages() -> "QuerySet[OutboxMessage]":
-    """Messages that were sent or given up long ago."""
+    """Messages that were sent or given up long enough ago to be deleted."""
     old = Q(sent_at__lt=Now() - KEEP_SENT) | Q(given_up_at__lt=Now() - KEEP_GIVEN_UP)
     return OutboxMessage.objects.filter(old)

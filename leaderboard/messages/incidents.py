@@ -1,4 +1,4 @@
-"""Notifying operators of faults of this installation: by mail, and as rows that the status page shows."""
+"""Incidents: faults of this installation, reported to operators by email and on the status page."""
 
 from datetime import timedelta
 
@@ -13,13 +13,13 @@ from leaderboard.people.models import User
 from leaderboard.platform.database import database_now
 
 MAIL_EVERY = timedelta(hours=1)
-"""At most one mail per fault and suite in this time."""
+"""Interval of emails about one fault and suite."""
 
 
 def open_incident(*, fault: Fault, suite: str, why: str) -> None:
-    """Note that a fault occurred, and notify the operators unless they were notified lately.
+    """Record a fault, and notify the operators.
 
-    After: the incident is open; each operator with an address gets a mail if none was sent within `MAIL_EVERY`.
+    After: the incident is open; each operator with an address gets an email if none was sent within `MAIL_EVERY`.
     """
     with transaction.atomic():
         now = database_now()
@@ -37,17 +37,14 @@ def open_incident(*, fault: Fault, suite: str, why: str) -> None:
 
 
 def close_incident(incident: Incident) -> None:
-    """Note that the fault is over. One that occurred again meanwhile stays open."""
+    """Close an incident, unless the fault has occurred again meanwhile."""
     Incident.objects.filter(pk=incident.pk, seen=incident.seen).update(over=Now())
 
 
 def claim_checks(*, fault: Fault, every: timedelta) -> list[Incident]:
-    """Open incidents that nobody has checked for so long; the caller is to check them now."""
+    """Claim open incidents whose last check is older than `every`; the caller checks them."""
     due = Incident.objects.filter(fault=fault, over=None, checked__lte=Now() - every)
-    claimed = []
-    for incident in due:
-        claimed += [incident] if due.filter(pk=incident.pk).update(checked=Now()) else []
-    return claimed
+    return [incident for incident in due if due.filter(pk=incident.pk).update(checked=Now())]
 
 
 def _mail_operators(incident: Incident) -> None:

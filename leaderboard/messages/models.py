@@ -1,4 +1,4 @@
-"""Messages that wait, and those that were sent lately."""
+"""The outbox, incidents and webhooks."""
 
 import uuid
 
@@ -9,27 +9,27 @@ from django.utils import timezone
 
 
 class Kind(models.TextChoices):
-    """What a message is; `dispatching.py` says what its payload holds."""
+    """Kind of a message; `dispatching.py` describes the payloads."""
 
     MAIL = "mail", "Mail"
     WEBHOOK = "webhook", "Webhook"
 
 
 class OutboxMessage(models.Model):
-    """Something to be sent: written in the transaction of what it tells of, so that neither is without the other.
+    """A message of the transactional outbox, written in the transaction of the event that it reports.
 
-    It is sent at least once: a process that is killed after sending and before noting it sends again. The id stays the
-    same, so that a receiver can tell.
+    Delivery is at least once: after a process is killed between sending and recording it, the message is sent again
+    under the same id, by which receivers can deduplicate.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20, choices=Kind)
     payload = models.JSONField()
     dedup_key = models.CharField(max_length=200, blank=True)
-    """Of the waiting messages only one has this key; empty: it is a message of its own."""
+    """Unique among waiting messages; empty: not deduplicated."""
     created = models.DateTimeField(default=timezone.now)
     available_at = models.DateTimeField(default=timezone.now)
-    """Not sent before. A process that is sending moves it on, so that no other takes the message meanwhile."""
+    """Not sent before this time. The sending process advances it, so that no other process claims the message."""
     tries = models.PositiveIntegerField(default=0)
     sent_at = models.DateTimeField(null=True)
     given_up_at = models.DateTimeField(null=True)
@@ -74,7 +74,7 @@ class OutboxMessage(models.Model):
 
 
 class Fault(models.TextChoices):
-    """What an incident is about."""
+    """Kind of an incident."""
 
     NOT_READY = "not_ready", "cannot be evaluated"
     NO_SCORES = "no_scores", "gets no scores"
@@ -89,9 +89,9 @@ class Incident(models.Model):
     """For operators only: may name files and settings."""
     since = models.DateTimeField()
     seen = models.DateTimeField()
-    """When it occurred last. All times are the database's."""
+    """Last occurrence. All times are the database's."""
     checked = models.DateTimeField()
-    """When somebody last looked whether it is over."""
+    """Last check whether it is over."""
     mailed = models.DateTimeField(null=True)
     over = models.DateTimeField(null=True)
 
@@ -106,20 +106,20 @@ class Incident(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that is told when an evaluation of its owner ends or needs them."""
+    """An address that receives events of its owner's evaluations."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
     secret = models.TextField()
-    """Known to us and the receiver: signs what is sent. Encrypted (`webhooks.sealed`)."""
+    """Shared with the receiver, signs events. Encrypted (`webhooks.encrypt_secret`)."""
     active = models.BooleanField(default=True)
-    """Switched off, it is told nothing, until its owner sends it a test (`webhooks.note_refused`)."""
+    """False after too many failures, until its owner sends a test event."""
     failures = models.PositiveIntegerField(default=0)
-    """Tries in a row that it did not take."""
+    """Failed deliveries in a row."""
     failing_since = models.DateTimeField(null=True)
     rests_until = models.DateTimeField(null=True)
-    """Not tried before."""
+    """Not called before this time."""
     created = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

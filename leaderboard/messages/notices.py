@@ -1,4 +1,4 @@
-"""Notifications of users, through the outbox: of their evaluations, by mail and webhook, and of a new password.
+"""Notifications of users through the outbox: about evaluations, by email and webhook, and about new passwords.
 
 Events of a webhook:
 
@@ -6,8 +6,7 @@ Events of a webhook:
     {"event": "reliability", "evaluation", "suite", "planner", "state": "measured", "gaps", "url"}
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.conf import settings
@@ -22,9 +21,9 @@ from leaderboard.people.models import Mails, User
 from leaderboard.platform.problems import FieldErrors
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
-"""What owners cannot know otherwise and have to act upon."""
+"""States that need the owner's attention."""
 BY_MAIL_TOO = frozenset({EvaluationState.COMPLETED})
-"""What those get a mail of who want one whenever an evaluation ends. Who cancels one knows."""
+"""States for which users who opted in get an email. Cancelled is absent: its owner cancelled it."""
 BY_WEBHOOK = BY_MAIL | {EvaluationState.COMPLETED, EvaluationState.CANCELLED}
 
 
@@ -35,33 +34,40 @@ _HAPPENED = {
 }
 
 
-def tell_owner(event: Entered) -> None:
-    """Write the messages that an evaluation's new state calls for, within the transaction that brought it there.
+def notify_owner(event: Entered) -> None:
+    """Enqueue the messages for an evaluation's new state, within the transaction of the transition.
 
-    Verifications send none: `tell_verdict` reports their verdict. Members of a reliability profile send only those that
-    their owner has to act on.
+    Verifications send none: `notify_of_verdict` reports their verdict. Members of a reliability profile only send
+    messages that need the owner's action.
     """
     if event.state not in BY_WEBHOOK:
         return
     evaluation = _read(event.evaluation_id)
     if evaluation.verifies_id is not None or (evaluation.member_of_id and evaluation.state != EvaluationState.ON_HOLD):
         return
-    if evaluation.state in BY_MAIL or (evaluation.state in BY_MAIL_TOO and _wants(evaluation) == Mails.ENDED):
-        _send_mail(evaluation=evaluation, happened=_HAPPENED[EvaluationState(evaluation.state)])
+    opted_in = evaluation.submission.submitted_by.mails == Mails.ENDED
+    if evaluation.state in BY_MAIL or (evaluation.state in BY_MAIL_TOO and opted_in):
+        _mail_owner(evaluation, event=_HAPPENED[EvaluationState(evaluation.state)])
     if evaluation.state in BY_WEBHOOK:
         _call_webhooks(evaluation, event=_event(evaluation))
 
 
-def tell_profile(*, evaluation_id: UUID, gaps: int) -> None:
-    """Write the messages that the reliability profile of this evaluation is measured, within the transaction that
-    stores its figures. By mail only to owners who want one whenever something ends.
+def notify_of_profile(*, evaluation_id: UUID, gaps: int) -> None:
+    """Enqueue the messages that the reliability profile of this evaluation is measured, within the transaction that
+    stores its figures. Only owners who opted in get an email.
 
     Args:
+        evaluation_id: the evaluation.
         gaps: runs without figures.
     """
     evaluation = _read(evaluation_id)
-    if _wants(evaluation) == Mails.ENDED:
-        _mail_owner(evaluation=evaluation, mail=partial(_profile_mail, evaluation=evaluation, gaps=gaps))
+    if evaluation.submission.submitted_by.mails == Mails.ENDED:
+        what = _what(evaluation)
+        lines = [f"The reliability profile of {what} is measured."]
+        if gaps:
+            lines += ["", f"Runs without figures: {gaps}. The page says why."]
+        subject = f"reliability of {what} is measured"
+        _mail(evaluation, subject=subject, lines=lines, address=_profile_address(evaluation))
     event = {
         "event": "reliability",
         "evaluation": str(evaluation.pk),
@@ -74,11 +80,11 @@ def tell_profile(*, evaluation_id: UUID, gaps: int) -> None:
     _call_webhooks(evaluation, event=event)
 
 
-def tell_verdict(*, evaluation_id: UUID, agrees: bool) -> None:
-    """Write the messages about a verification of this evaluation, within the transaction of its verdict."""
+def notify_of_verdict(*, evaluation_id: UUID, agrees: bool) -> None:
+    """Enqueue the messages about a verification of this evaluation, within the transaction of its verdict."""
     evaluation = _read(evaluation_id)
     if not agrees:
-        _send_mail(evaluation=evaluation, happened="was not verified")
+        _mail_owner(evaluation, event="was not verified")
     _call_webhooks(evaluation, event=_event(evaluation))
 
 
@@ -87,20 +93,22 @@ def _read(evaluation_id: UUID) -> Evaluation:
     return related.get(pk=evaluation_id)
 
 
-def _send_mail(*, evaluation: Evaluation, happened: str) -> None:
-    _mail_owner(evaluation=evaluation, mail=partial(_mail, evaluation=evaluation, happened=happened))
+def _mail_owner(evaluation: Evaluation, *, event: str) -> None:
+    what = _what(evaluation)
+    lines = [f"Your evaluation of {what} {event}.", "", evaluation.reason_text]
+    _mail(evaluation, subject=f"{what} {event}", lines=lines, address=_address(evaluation))
 
 
-def _mail_owner(*, evaluation: Evaluation, mail: Callable[..., dict[str, str]]) -> None:
-    """Send the owner what `mail` makes of an address, if they have one and want any mail."""
+def _mail(evaluation: Evaluation, *, subject: str, lines: Sequence[str], address: str) -> None:
+    """Enqueue an email to the owner, if they have an address and have not opted out."""
     owner = evaluation.submission.submitted_by
-    to = owner.email if owner.is_active else ""
-    if to and settings.MAIL_OWNERS and _wants(evaluation) != Mails.NONE:
-        enqueue(kind=Kind.MAIL, payload=mail(to=to))
-
-
-def _wants(evaluation: Evaluation) -> str:
-    return evaluation.submission.submitted_by.mails
+    if not owner.email or not owner.is_active or not settings.MAIL_OWNERS or owner.mails == Mails.NONE:
+        return
+    settings_at = f"Email settings: {settings.SITE_URL}{reverse('outbox:webhooks')}"
+    text = "\n".join([*lines, *(["", address, "", settings_at] if address else [])])
+    # A subject is one line; names are printable, titles come from the library.
+    subject = " ".join(f"PlanArena: {subject}".split())
+    enqueue(kind=Kind.MAIL, payload={"to": owner.email, "subject": subject, "text": f"{text}\n"})
 
 
 def _call_webhooks(evaluation: Evaluation, *, event: Mapping[str, object]) -> None:
@@ -109,30 +117,8 @@ def _call_webhooks(evaluation: Evaluation, *, event: Mapping[str, object]) -> No
         enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": event})
 
 
-def _mail(*, evaluation: Evaluation, to: str, happened: str) -> dict[str, str]:
-    what = _what(evaluation)
-    lines = [f"Your evaluation of {what} {happened}.", "", evaluation.reason_text]
-    return _mail_of(to=to, subject=f"{what} {happened}", lines=lines, address=_address(evaluation))
-
-
-def _profile_mail(*, evaluation: Evaluation, to: str, gaps: int) -> dict[str, str]:
-    what = _what(evaluation)
-    lines = [f"The reliability profile of {what} is measured."]
-    if gaps:
-        lines += ["", f"Runs without figures: {gaps}. The page says why."]
-    subject = f"reliability of {what} is measured"
-    return _mail_of(to=to, subject=subject, lines=lines, address=_profile_address(evaluation))
-
-
 def _what(evaluation: Evaluation) -> str:
     return f"{evaluation.submission.planner.name} on {evaluation.suite.title}"
-
-
-def _mail_of(*, to: str, subject: str, lines: Sequence[str], address: str) -> dict[str, str]:
-    settings_at = f"Email settings: {settings.SITE_URL}{reverse('outbox:webhooks')}"
-    text = "\n".join([*lines, *(["", address, "", settings_at] if address else [])])
-    # A subject is one line; names are printable, titles come from the library.
-    return {"to": to, "subject": " ".join(f"PlanArena: {subject}".split()), "text": f"{text}\n"}
 
 
 def _event(evaluation: Evaluation) -> dict[str, object]:
@@ -159,7 +145,7 @@ def _profile_address(evaluation: Evaluation) -> str:
 
 
 def choose_mails(*, user: User, mails: str) -> None:
-    """Set of what the user gets mails, from the next one on.
+    """Set which emails the user gets.
 
     Raises:
         FieldErrors: there is no such choice.
@@ -170,8 +156,8 @@ def choose_mails(*, user: User, mails: str) -> None:
     user.save(update_fields=["mails"])
 
 
-def tell_of_password(changed: PasswordSet) -> None:
-    """Write the mail about a new password, within the transaction that sets it; a demo sends none."""
+def notify_of_password(changed: PasswordSet) -> None:
+    """Enqueue the email about a new password, within the transaction that sets it. Demos send none."""
     user = changed.user
     if settings.DEMO or not user.email:
         return
@@ -185,6 +171,6 @@ def tell_of_password(changed: PasswordSet) -> None:
         "If this was not you, reset your password immediately"
         + (f": {settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else "."),
     ]
-    # By the queue: a mail server that hangs must not keep a password from being changed.
+    # Through the outbox: a hanging mail server must not block the change.
     payload = {"to": user.email, "subject": "Your password was changed", "text": "\n".join(lines)}
     enqueue(kind=Kind.MAIL, payload=payload)

@@ -1,4 +1,4 @@
-"""Writing messages within the transaction that causes them."""
+"""Enqueueing messages within the transaction that causes them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,20 +12,14 @@ DISPATCH_TASK = "leaderboard.messages.tasks.dispatch"
 
 
 def enqueue(*, kind: Kind, payload: Mapping[str, Any], dedup_key: str = "") -> None:
-    """Write a message within the current transaction. It is sent after the commit, at the latest by the next beat.
+    """Enqueue a message within the current transaction. It is sent after the commit, at the latest by the next beat.
 
-    Before: nothing. A waiting message with the same `dedup_key` is asked for again, instead of a second one.
+    Before: nothing. A waiting message with the same `dedup_key` is updated instead of adding a second one.
     After: a message waits, if and only if the transaction is committed.
     """
     message = OutboxMessage(kind=kind, payload=dict(payload), dedup_key=dedup_key)
-    _ask_again_or_insert(message)
-    send_on_commit(DISPATCH_TASK)
-
-
-def _ask_again_or_insert(message: OutboxMessage) -> None:
-    """One statement, because another transaction may write the same key at this moment."""
-    payload = OutboxMessage._meta.get_field("payload").get_db_prep_save(message.payload, connection)
-    values = [message.pk, message.kind, payload, message.dedup_key]
+    prepared = OutboxMessage._meta.get_field("payload").get_db_prep_save(message.payload, connection)
+    # An upsert, because a concurrent transaction may write the same key.
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO outbox_outboxmessage"
@@ -33,5 +27,6 @@ def _ask_again_or_insert(message: OutboxMessage) -> None:
             " VALUES (%s, %s, %s, %s, statement_timestamp(), statement_timestamp(), 0, '')"
             " ON CONFLICT (dedup_key) WHERE dedup_key <> '' AND sent_at IS NULL AND given_up_at IS NULL"
             " DO UPDATE SET available_at = EXCLUDED.available_at, payload = EXCLUDED.payload",
-            values,
+            [message.pk, message.kind, prepared, message.dedup_key],
         )
+    send_on_commit(DISPATCH_TASK)

@@ -6,18 +6,18 @@ from leaderboard.platform.celery import task
 
 @task
 def dispatch() -> None:
-    """Send what is due.
+    """Send due messages.
 
     Before: nothing; several may run at once.
-    After: every message that was due was sent, waits for its next try, or was given up.
+    After: every due message was sent, waits for a retry, or was given up.
     """
     dispatching.dispatch()
 
 
 @task
 def prune() -> None:
-    """Delete what was sent or given up long ago.
+    """Delete expired messages.
 
-    Before: nothing. After: none of these messages is left.
+    Before: nothing. After: no message is older than its retention period.
     """
     dispatching.prune()

@@ -29,7 +29,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationReason, Evaluat
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.states import explain
 from leaderboard.evaluations.visibility import NotPossibleError
-from leaderboard.messages.notices import tell_verdict
+from leaderboard.messages.notices import notify_of_verdict
 from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.operators import is_operator
@@ -250,7 +250,7 @@ def _apply(ending: Ending, *, own: Evaluation, verification: Verification) -> No
     explain(own.pk, source=EvaluationState.COMPLETED, reason=_REASONS[ending.verdict], detail=ending.detail)
     if agrees or was_verified:
         publish_again(Evaluation.runs.select_related("suite", "submission__planner").get(pk=own.pk))
-    tell_verdict(evaluation_id=own.pk, agrees=agrees)
+    notify_of_verdict(evaluation_id=own.pk, agrees=agrees)
 
 
 def _explain_awaiting(own: Evaluation, *, count: int) -> None:

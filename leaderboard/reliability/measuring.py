@@ -22,7 +22,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.results.task_scores import task_score
 from leaderboard.evaluations.states import FINAL, Entered
-from leaderboard.messages.notices import tell_profile
+from leaderboard.messages.notices import notify_of_profile
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.celery import send_on_commit
 from leaderboard.queue.publishing import publish_again
@@ -90,7 +90,7 @@ def measure(evaluation_id: UUID) -> bool:
             publish_again(profile.evaluation)
             if profile.measured_at is None:
                 # Computed by another release already, it is no news.
-                tell_profile(evaluation_id=profile.pk, gaps=len(gaps))
+                notify_of_profile(evaluation_id=profile.pk, gaps=len(gaps))
     return bool(done)
 
 

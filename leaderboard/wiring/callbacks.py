@@ -27,7 +27,7 @@ from leaderboard.submissions.readiness import report_unavailable
 def register() -> None:
     """Register every callback; called once, when the process starts."""
     states.entered.register(refund_if_due)
-    states.entered.register(notices.tell_owner)
+    states.entered.register(notices.notify_owner)
     states.entered.register(turns.forget_turns)
     states.entered.register(renew_causes)
     states.entered.register(measure_when_ended)
@@ -37,7 +37,7 @@ def register() -> None:
     results.taken_in.register(count_steps)
     backups.backed_up.register(note_backup)
     celery.task_succeeded.register(note_task)
-    credentials.password_set.register(notices.tell_of_password)
+    credentials.password_set.register(notices.notify_of_password)
     jobs.KINDS.update({kind.name: kind for kind in (ENDPOINT_TEST, REWARDS, SUBMISSION)})
     credentials.SOURCES.append(WorkerTokens())
     health.SOURCES.append(site_facts)

@@ -17,7 +17,7 @@ from leaderboard.catalog.seasons import announce
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
 from leaderboard.messages.models import Kind, Webhook
 from leaderboard.messages.outbox import enqueue
-from leaderboard.messages.webhooks import sealed
+from leaderboard.messages.webhooks import encrypt_secret
 from leaderboard.operations.models import Moment
 from leaderboard.planners.models import Planner
 from leaderboard.platform.celery import app
@@ -112,7 +112,7 @@ def site(settings, tmp_path):
         one = make_evaluation(planner=planner, state=state, state_deadline=due, finished=None, summary=None, **waiting)
         Shard.objects.create(evaluation=one, number=0, task_keys=[BOXES], available_at=due)
     owner = evaluations[0].submission.submitted_by
-    webhook = Webhook.objects.create(owner=owner, url="https://127.0.0.1:9/", secret=sealed("secret"))
+    webhook = Webhook.objects.create(owner=owner, url="https://127.0.0.1:9/", secret=encrypt_secret("secret"))
     enqueue(kind=Kind.MAIL, payload={"to": ["ada@example.org"], "subject": "A mail", "body": "."})
     enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": "evaluation.completed", "data": {}})
     with FakeKubernetesApi().serving() as api:

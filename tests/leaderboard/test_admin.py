@@ -162,7 +162,7 @@ class TestActions:
         address = "/admin/outbox/outboxmessage/"
         failed = {"given_up_at": timezone.now(), "tries": 9, "last_error": "no"}
         message = OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={}, **failed)
-        assert "is sent again" in act(client, "again", message, address=address)[0]
+        assert "queued again" in act(client, "again", message, address=address)[0]
         message.refresh_from_db()
         assert (message.standing, message.tries) == ("waiting", 0)
         old = OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k", sent_at=timezone.now())

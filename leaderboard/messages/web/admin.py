@@ -12,7 +12,7 @@ from leaderboard.platform.web.admin import ReadOnlyAdmin, site
 
 @admin.register(OutboxMessage, site=site)
 class OutboxMessageAdmin(ReadOnlyAdmin):
-    """What waits, was sent lately or was given up."""
+    """Waiting messages, and recent ones that were sent or given up."""
 
     list_display = ("created", "kind", "standing", "tries", "available_at", "sent_at", "given_up_at", "last_error")
     list_filter = (
@@ -30,17 +30,17 @@ class OutboxMessageAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Send again")
     def again(self, request: HttpRequest, waiting: QuerySet[OutboxMessage]) -> None:
-        """Have the messages sent again, at once."""
+        """Send the messages again, at once."""
         for message in waiting:
             if send_again(message_id=message.pk, by=user_of(request)):
-                messages.success(request, f"{message}: is sent again.")
+                messages.success(request, f"{message}: queued again.")
             else:
-                messages.warning(request, f"{message}: a newer one with the same purpose waits already.")
+                messages.warning(request, f"{message}: a newer message with the same key already waits.")
 
 
 @admin.register(Webhook, site=site)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Addresses that are told of evaluations; their secrets are shown to nobody."""
+    """Webhooks, without their secrets."""
 
     exclude = ("secret",)
     list_display = ("url", "owner", "active", "created")

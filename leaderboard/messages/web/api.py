@@ -1,4 +1,4 @@
-"""The API about one's own webhooks."""
+"""The API of the user's webhooks and email settings."""
 
 from uuid import UUID
 
@@ -20,17 +20,17 @@ from leaderboard.platform.api.shapes import Input, ModelOutput, Output
 
 @example({"mails": "ended"})
 class MailsShape(Input):
-    """Of what the caller gets mails."""
+    """Which emails the user gets."""
 
     mails = serializers.ChoiceField(
         choices=Mails.choices,
-        help_text="`none`; `needed`: when an evaluation needs their action, failed or was not verified; "
-        "`ended`: when one is complete, too.",
+        help_text="`none`; `needed`: when an evaluation needs the user's action, failed or was not verified; "
+        "`ended`: also when one is complete.",
     )
 
 
 class MailsView(LoggedInView):
-    """Of what the caller gets mails."""
+    """Which emails the user gets."""
 
     bodies = {"PUT": MailsShape}
 
@@ -40,7 +40,7 @@ class MailsView(LoggedInView):
 
     @extend_schema(responses=MailsShape)
     def put(self, request: Request) -> Response:
-        """Choose of what to get mails."""
+        """Choose which emails to get."""
         choose_mails(user=user_of(request), **self.read(request))
         return Response(MailsShape(request.user).data)
 
@@ -86,7 +86,7 @@ class WebhookOutput(Output):
 
 @example({"id": ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32})
 class NewWebhookOutput(ModelOutput[Webhook]):
-    """A webhook that was just added."""
+    """A new webhook."""
 
     class Meta:
         model = Webhook
@@ -94,7 +94,7 @@ class NewWebhookOutput(ModelOutput[Webhook]):
 
 
 class WebhooksView(LoggedInView):
-    """One's webhooks, each with its last messages."""
+    """The user's webhooks, each with its last messages."""
 
     bodies = {"POST": WebhookInput}
 
@@ -104,27 +104,27 @@ class WebhooksView(LoggedInView):
 
     @extend_schema(responses={201: NewWebhookOutput})
     def post(self, request: Request) -> Response:
-        made = services.add_webhook(owner=user_of(request), **self.read(request))
-        return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
+        webhook = services.add_webhook(owner=user_of(request), **self.read(request))
+        return Response(NewWebhookOutput(webhook).data, status=status.HTTP_201_CREATED)
 
 
 class WebhookView(LoggedInView):
-    """One of one's webhooks."""
+    """One of the user's webhooks."""
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, webhook_id: UUID) -> Response:
-        """Remove it: nothing is sent there any more."""
+        """Remove the webhook."""
         if not services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
             raise NotFound("You have no such webhook.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class TestView(LoggedInView):
-    """Trying a webhook out."""
+    """Test events of a webhook."""
 
     @extend_schema(responses={202: None})
     def post(self, request: Request, webhook_id: UUID) -> Response:
-        """Send an event `test`, signed like the others."""
+        """Send a signed `test` event."""
         if not services.send_test(owner=user_of(request), webhook_id=webhook_id):
             raise NotFound("You have no such webhook.")
         return Response(status=status.HTTP_202_ACCEPTED)

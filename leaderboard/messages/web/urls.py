@@ -1,4 +1,4 @@
-"""Addresses of the pages."""
+"""URLs of the page of notifications."""
 
 from django.urls import path
 

@@ -21,13 +21,13 @@ from leaderboard.platform.problems import FieldErrors
 
 
 class MailsForm(ServiceForm):
-    """Of what one gets mails."""
+    """Which emails the user gets."""
 
     mails = forms.ChoiceField(label="Send me an email", choices=Mails.choices, widget=forms.RadioSelect)
 
 
 class WebhookForm(ServiceForm):
-    """An address to tell."""
+    """A new webhook."""
 
     url = forms.CharField(
         label="Address",
@@ -41,7 +41,7 @@ class WebhookForm(ServiceForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def webhooks(request: HttpRequest) -> HttpResponse:
-    """List them; a POST adds one and shows its secret this once, so the answer is the page itself and no redirect."""
+    """List the webhooks. A POST adds one and shows its secret once, so it is not followed by a redirect."""
     form, made = made_from(request, form=WebhookForm, make=partial(services.add_webhook, owner=user_of(request)))
     context = {
         "form": form,
@@ -56,10 +56,10 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def choose_mails(request: HttpRequest) -> HttpResponse:
-    """Choose of what to get mails."""
+    """Choose which emails to get."""
     try:
         notices.choose_mails(user=user_of(request), mails=request.POST.get("mails", ""))
-        messages.success(request, "Chosen.")
+        messages.success(request, "Your email settings are saved.")
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
     return redirect("outbox:webhooks")
@@ -68,7 +68,7 @@ def choose_mails(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
-    """Send a test."""
+    """Send a test event."""
     if services.send_test(owner=user_of(request), webhook_id=webhook_id):
         messages.success(request, "Test event queued. Reload this page to see its delivery.")
     return redirect("outbox:webhooks")
@@ -77,7 +77,7 @@ def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def remove(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
-    """Remove a webhook. Doing it twice does no harm."""
+    """Remove a webhook. Idempotent."""
     if services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
         messages.success(request, "The webhook is removed.")
     return redirect("outbox:webhooks")

@@ -14,7 +14,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationReason, Evaluat
 from leaderboard.evaluations.states import Entered, advance
 from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind, OutboxMessage
-from leaderboard.messages.notices import choose_mails, tell_owner
+from leaderboard.messages.notices import choose_mails, notify_owner
 from leaderboard.messages.outbox import enqueue
 from leaderboard.platform.celery import app
 from leaderboard.platform.coordination.locks import exclusive
@@ -238,7 +238,7 @@ class TestOwners:
         with transaction.atomic():
             Evaluation.objects.filter(pk=done.pk).update(state="completed", summary={}, state_deadline=None)
             event = Entered(evaluation_id=done.pk, state=EvaluationState.COMPLETED, reason=EvaluationReason.PUBLISHED)
-            tell_owner(event)
+            notify_owner(event)
         dispatching.dispatch()
         assert len([sent for sent in mail.outbox if "failed" in sent.subject]) == failed
         assert len([sent for sent in mail.outbox if "is complete" in sent.subject]) == completed

@@ -15,7 +15,7 @@ from django.utils import timezone
 from leaderboard.messages import dispatching, webhooks
 from leaderboard.messages import dispatching as services
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
-from leaderboard.messages.webhooks import sealed
+from leaderboard.messages.webhooks import encrypt_secret
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions import services as evaluations
 from tests.fakes.connect_proxy import connect_proxy, connections_seen
@@ -64,7 +64,7 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def webhook(receiver, settings) -> Webhook:
     settings.DEMO = True
-    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed(SECRET))
+    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=encrypt_secret(SECRET))
 
 
 def message(webhook: Webhook) -> OutboxMessage:
@@ -115,7 +115,7 @@ def test_a_private_address_is_never_called(webhook, receiver, settings):
 
 
 def test_the_owner_s_webhooks_and_nobody_else_s_are_told(webhook, receiver):
-    Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed("another"))
+    Webhook.objects.create(owner=make_user(), url=receiver.url, secret=encrypt_secret("another"))
     evaluation = make_evaluation(user=webhook.owner)
     evaluations.cancel(evaluation)
     OutboxMessage.objects.exclude(kind=Kind.WEBHOOK).delete()
@@ -164,7 +164,7 @@ class TestReceiversThatDoNotAnswer:
         receiver.status = 500
         due(webhook)
         services.dispatch()
-        Webhook.objects.update(failing_since=timezone.now() - webhooks.SWITCHED_OFF_AFTER)
+        Webhook.objects.update(failing_since=timezone.now() - webhooks.DISABLED_AFTER)
         for _ in range(2):
             due(webhook)
             services.dispatch()
@@ -219,7 +219,9 @@ def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook,
 
 
 def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, settings, monkeypatch):
-    webhook = Webhook.objects.create(owner=make_user(), url="http://93.184.215.14:8443/hook", secret=sealed(SECRET))
+    webhook = Webhook.objects.create(
+        owner=make_user(), url="http://93.184.215.14:8443/hook", secret=encrypt_secret(SECRET)
+    )
     waiting = message(webhook)
     settings.DEMO = False
     with connect_proxy(receiver.url) as proxy:
@@ -238,7 +240,7 @@ def test_a_port_of_another_service_is_refused_when_it_is_added_and_when_it_is_ca
     with pytest.raises(FieldErrors) as caught:
         webhooks.add_webhook(owner=make_user(), url="http://8.8.8.8:25/")
     assert caught.value.errors == {"url": [says]}
-    old = Webhook.objects.create(owner=make_user(), url="http://8.8.8.8:25/", secret=sealed(SECRET))
+    old = Webhook.objects.create(owner=make_user(), url="http://8.8.8.8:25/", secret=encrypt_secret(SECRET))
     with pytest.raises(dispatching.PermanentError, match="Port 25 may not be called"):
         dispatching.post_webhook(message(old))
 
@@ -254,12 +256,12 @@ def test_receivers_that_hang_have_a_share_of_a_dispatch_and_those_of_others_are_
         posted.append(owner.username)
         if owner == eve:
             now[0] += dispatching.WEBHOOK_SECONDS
-            raise dispatching.NotTakenError("nothing came")
+            raise dispatching.NotAcceptedError("nothing came")
 
-    monkeypatch.setitem(dispatching._SENDERS, Kind.WEBHOOK, post)
+    monkeypatch.setattr(dispatching, "post_webhook", post)
     for number in range(webhooks.MOST_WEBHOOKS):
-        message(Webhook.objects.create(owner=eve, url=f"https://{number}.example", secret=sealed(SECRET)))
-    message(Webhook.objects.create(owner=ada, url="https://ada.example", secret=sealed(SECRET)))
+        message(Webhook.objects.create(owner=eve, url=f"https://{number}.example", secret=encrypt_secret(SECRET)))
+    message(Webhook.objects.create(owner=ada, url="https://ada.example", secret=encrypt_secret(SECRET)))
     assert services.dispatch() == 1
     assert posted == ["eve", "ada"]
     services.dispatch()

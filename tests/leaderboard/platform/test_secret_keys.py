@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from evaluator.network.egress_policy import egress_policy
-from leaderboard.messages.webhooks import opened, sealed, sealed_again
+from leaderboard.messages.webhooks import decrypt_secret, encrypt_secret, encrypt_secret_again
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.platform.environment import Environment
 from leaderboard.platform.secret_keys import ONLY_WEB, keys_for_role, known_secrets, queue_environment
@@ -61,13 +61,13 @@ def test_the_queue_of_a_demo_makes_and_reads_no_key_but_that_of_webhooks(tmp_pat
 
 def test_a_process_without_keys_reads_webhooks_and_no_other_secret(settings):
     settings.SECRETS_KEYS, settings.WEBHOOK_KEYS = ["of-users"], ["of-users"]
-    header, old = encrypt("a header", purpose="secret header of an endpoint"), sealed("a webhook's")
+    header, old = encrypt("a header", purpose="secret header of an endpoint"), encrypt_secret("a webhook's")
     settings.WEBHOOK_KEYS = ["of-webhooks", "of-users"]
-    kept = sealed_again(old)
+    kept = encrypt_secret_again(old)
     settings.SECRETS_KEYS, settings.WEBHOOK_KEYS = [], ["of-webhooks"]
-    assert opened(kept) == "a webhook's"
+    assert decrypt_secret(kept) == "a webhook's"
     with pytest.raises(UnreadableSecretError, match="seal_again"):
-        opened(old)
+        decrypt_secret(old)
     with pytest.raises(UnreadableSecretError, match="Only the web process"):
         decrypt(header, purpose="secret header of an endpoint")
     with pytest.raises(UnreadableSecretError, match="Only the web process"):

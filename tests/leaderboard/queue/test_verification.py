@@ -514,7 +514,7 @@ def die(*_, **__):
     raise Killed
 
 
-@pytest.mark.parametrize("broken", ["publish_again", "explain", "tell_verdict"])
+@pytest.mark.parametrize("broken", ["publish_again", "explain", "notify_of_verdict"])
 def test_who_dies_while_drawing_the_verdict_leaves_nothing_behind(suite, monkeypatch, broken):
     own, again = ended(suite)
     with monkeypatch.context() as patched:

@@ -1,4 +1,4 @@
-"""`manage.py seal_again`: encrypt all that users entrusted to the site under the first key of PLANARENA_SECRETS_KEY."""
+"""`manage.py seal_again`: encrypt users' secrets under the first key of PLANARENA_SECRETS_KEY."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from leaderboard.messages.models import Webhook
-from leaderboard.messages.webhooks import sealed_again
+from leaderboard.messages.webhooks import encrypt_secret_again
 from leaderboard.people.second_factor import seal_secrets_again
 from leaderboard.planners.models import EndpointSecret
 from leaderboard.planners.secret_headers import PURPOSE
@@ -16,26 +16,26 @@ from leaderboard.platform.encryption import UnreadableSecretError, encrypt_again
 
 
 class Command(BaseCommand):
-    """Afterwards the older keys are needed no more, but for backups that were made before."""
+    """Afterwards the older keys are only needed for earlier backups."""
 
-    help = "Encrypt users' secrets under the newest key, so that older ones can be taken out of the environment."
+    help = "Encrypt users' secrets under the newest key, so that older ones can be removed from the environment."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         done, lost = seal_secrets_again()
         lost = [f"second factor of {username}" for username in lost]
         for model, field, again in (
-            (EndpointSecret, "sealed", lambda kept: encrypt_again(kept, purpose=PURPOSE)),
-            (Webhook, "secret", sealed_again),
+            (EndpointSecret, "sealed", lambda stored: encrypt_again(stored, purpose=PURPOSE)),
+            (Webhook, "secret", encrypt_secret_again),
         ):
-            there, gone = _rows_again(model=model, field=field, again=again)
-            done, lost = done + there, lost + gone
-        self.stdout.write(f"{done} secret{'' if done == 1 else 's'} sealed under the first key.")
+            count, unreadable = _rows_again(model=model, field=field, again=again)
+            done, lost = done + count, lost + unreadable
+        self.stdout.write(f"{done} secret{'' if done == 1 else 's'} encrypted under the first key.")
         if lost:
-            raise CommandError(f"No key opens these, whose owners must enter them again: {', '.join(lost)}.")
+            raise CommandError(f"No key decrypts these, whose owners must enter them again: {', '.join(lost)}.")
 
 
 def _rows_again(*, model: type[Model], field: str, again: Callable[[str], str]) -> tuple[int, list[str]]:
-    """How many secrets of a kind were encrypted again, and those that no key opens."""
+    """The number of re-encrypted secrets of a kind, and those that no key decrypts."""
     done, lost = 0, []
     rows = model._default_manager
     for key in rows.order_by("pk").values_list("pk", flat=True):

@@ -7,7 +7,7 @@ from django.test import Client
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.messages.models import Webhook
-from leaderboard.messages.webhooks import opened
+from leaderboard.messages.webhooks import decrypt_secret
 from leaderboard.planners.models import Planner
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.models import WorkerToken
@@ -156,7 +156,7 @@ def test_a_webhook_is_added_its_secret_shown_once_and_removed(client, ada):
     page = client.post("/webhooks/", {"url": "https://example.org/hook"})
     webhook = Webhook.objects.get()
     assert (webhook.owner, webhook.url) == (ada, "https://example.org/hook")
-    secret = opened(webhook.secret)
+    secret = decrypt_secret(webhook.secret)
     assert secret in page.content.decode()
     assert secret not in client.get("/webhooks/").content.decode()
     client.post(f"/webhooks/{webhook.pk}/remove/")
