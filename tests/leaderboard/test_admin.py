@@ -154,7 +154,7 @@ class TestActions:
         create_worker_token(owner=make_user(), name="desktop")
         token = WorkerToken.objects.get()
         address = "/admin/queue/workertoken/"
-        assert "revoked. What was leased" in act(client, "revoke", token, address=address)[0]
+        assert "revoked. Its tasks" in act(client, "revoke", token, address=address)[0]
         assert "already revoked" in act(client, "revoke", token, address=address)[0]
         assert AuditEntry.objects.get(action=Action.WORKER_TOKEN_REVOKED).actor == "operator"
 
@@ -167,7 +167,7 @@ class TestActions:
         assert (message.standing, message.tries) == ("waiting", 0)
         old = OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k", sent_at=timezone.now())
         OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
-        assert "waits already" in act(client, "again", old, address=address)[0]
+        assert "already waits" in act(client, "again", old, address=address)[0]
         old.refresh_from_db()
         assert old.standing == "sent"
 

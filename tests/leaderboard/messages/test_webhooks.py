@@ -182,7 +182,7 @@ class TestReceiversThatDoNotAnswer:
         webhook.refresh_from_db()
         assert not webhook.active
         receiver.received.clear()
-        with pytest.raises(dispatching.PermanentError, match="switched off"):
+        with pytest.raises(dispatching.PermanentError, match="disabled"):
             dispatching.post_webhook(message(webhook))
         assert receiver.received == []
         OutboxMessage.objects.all().delete()
@@ -227,7 +227,7 @@ def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, se
     with connect_proxy(receiver.url) as proxy:
         monkeypatch.setenv("PLANARENA_EGRESS_PROXY", proxy.url)
         with connections_seen() as seen:
-            dispatching._post(url=webhook.url, body=b"{}", headers={})
+            dispatching._post_signed(webhook=webhook, message=waiting)
         dispatching.post_webhook(waiting)
     assert set(proxy.asked) == {"CONNECT 93.184.215.14:8443"}
     assert set(seen) == {proxy.port}

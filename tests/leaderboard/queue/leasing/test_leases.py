@@ -286,9 +286,9 @@ def test_leasing_waits_for_the_evaluation_before_it_takes_a_shard(monkeypatch, l
     evaluation = make_evaluation(state=LAUNCHING)
     first = make_lease(evaluation)
     order: list[str] = []
-    lock, take = next_shard.turn, next_shard._next_shard
+    lock, take = next_shard.turn, next_shard._lease_of
     monkeypatch.setattr(next_shard, "turn", lambda *which, **how: order.append("evaluation") or lock(*which, **how))
-    monkeypatch.setattr(next_shard, "_next_shard", lambda locked: order.append("shard") or take(locked))
+    monkeypatch.setattr(next_shard, "_lease_of", lambda *which, **how: order.append("shard") or take(*which, **how))
     assert leases.lease(worker="w").tasks == ["1"]
     assert order == ["evaluation", "shard"]
     assert first.tasks == ["0"]

@@ -207,7 +207,7 @@ def test_the_operator_makes_and_revokes_tokens_of_their_own(capsys):
     assert leased(worker) is None
     call_command("worker_token", "cluster", "--revoke")
     assert lease(worker).status_code == 403
-    with pytest.raises(CommandError, match="no worker token"):
+    with pytest.raises(CommandError, match="no operator's worker token"):
         call_command("worker_token", "cluster", "--revoke")
 
 
