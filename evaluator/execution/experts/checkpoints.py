@@ -1,7 +1,7 @@
-"""Released checkpoints that a profile names: where they come from, under which licence, how large. No torch here.
+"""The released checkpoints of a profile: source, licence and size. Imports no torch.
 
-What was fetched is written down in `lock.json` beside the weights: the commit, and the SHA-256 of every file. From
-then on the lock is what counts: the same commit is fetched again, and other bytes are refused.
+`lock.json` beside the weights records each fetch: the commit, and the SHA-256 of every file. Later fetches use the same
+commit and refuse other bytes.
 """
 
 import json
@@ -18,40 +18,40 @@ LOCK = "lock.json"
 
 
 class FetchError(Exception):
-    """A checkpoint could not be had or is not what it should be; the message is a sentence for who asked for it."""
+    """A checkpoint cannot be fetched or is not the expected one. The message is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """One released model. It comes from a repository of a hub or is a single file at an address."""
+    """A released model: a repository of a hub, or a single file at an address."""
 
     name: str
-    """Of its folder among the profile's weights."""
+    """Name of its folder among the profile's weights."""
     licence: str
-    """As the model's authors name it for the weights; where they name none, that and the licence of their code."""
+    """The authors' licence of the weights; if there is none, a remark and the licence of their code."""
     values: int
-    """Parameters of the network as this repository builds it; times the bytes of a value, the memory it takes."""
+    """Number of parameters of the network as built here; times the bytes of a value, the memory that it takes."""
     repo: str | None = None
     """`owner/name` on the hub."""
     revision: str | None = None
-    """A commit or the beginning of one; or a branch, where no commit is known: then only the lock file pins it."""
+    """A commit or its beginning; or a branch if no commit is known: then only the lock file pins it."""
     folders: tuple[str, ...] = ()
-    """Folders of the repository that are needed besides its top, as pipelines have them."""
+    """Folders of the repository that are needed besides its root, for pipelines."""
     url: str | None = None
-    """Of a single file with parameters, instead of a repository."""
+    """Address of a single file with parameters, instead of a repository."""
     sha256: str | None = None
-    """Of that file, where it is known."""
+    """SHA-256 of that file, if known."""
     config: Mapping[str, object] = field(default_factory=dict)
-    """Written as `config.json` beside a single file, which says nothing of its network's sizes."""
+    """Written as `config.json` beside a single file, which does not specify the network's sizes."""
 
     @property
     def source(self) -> str:
-        """Where it comes from, for messages."""
+        """The source, for messages."""
         return f"{self.repo}@{self.revision}" if self.repo is not None else str(self.url)
 
     @property
     def is_pinned(self) -> bool:
-        """Whether what will be fetched is fixed before the first fetch: by a commit, or by the file's digest."""
+        """Whether a commit or digest pins the checkpoint before the first fetch."""
         if self.repo is None:
             return self.sha256 is not None
         revision = str(self.revision)
@@ -60,24 +60,23 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """What was fetched for a checkpoint."""
+    """The lock of a fetched checkpoint."""
 
     revision: str
-    """Commit of the repository; of a single file, its SHA-256."""
+    """Commit of the repository, or SHA-256 of a single file."""
     files: Mapping[str, str]
     """SHA-256 of every file by its name in the folder."""
     source: str
-    """The repository or the address."""
+    """The repository or address."""
     licence: str | None = None
-    """What the model's card said when it was fetched."""
+    """The licence on the model's card at the time of the fetch."""
 
     @property
     def digest(self) -> str:
-        """Of the whole folder, as `weights_digest` computes it."""
+        """Digest of the whole folder, as by `weights_digest`."""
         return digest_of_files(self.files)
 
     def to_json(self) -> dict[str, object]:
-        """The entry in the lock file."""
         return {
             "digest": self.digest,
             "source": self.source,
@@ -88,18 +87,17 @@ class Locked:
 
 
 def weights_folder(profile: str) -> Path:
-    """Where a profile's fetched weights belong.
+    """The folder of a profile's fetched weights.
 
-    `PLANARENA_WEIGHTS` names the folder for all profiles; without it they are `profiles` in `PLANARENA_DATA`, or in
-    `.data` where that is not set either.
+    It is in the folder `PLANARENA_WEIGHTS`, by default `profiles` in `PLANARENA_DATA`, which is by default `.data`.
     """
-    chosen = os.environ.get("PLANARENA_WEIGHTS")
-    root = Path(chosen) if chosen else Path(os.environ.get("PLANARENA_DATA", ".data")) / "profiles"
+    configured = os.environ.get("PLANARENA_WEIGHTS")
+    root = Path(configured) if configured else Path(os.environ.get("PLANARENA_DATA", ".data")) / "profiles"
     return root / profile
 
 
 def checkpoint(*, name: str, entry: Mapping[str, Any]) -> Checkpoint:
-    """A checkpoint as a profile writes it.
+    """Parse a checkpoint's entry in a profile.
 
     Raises:
         LookupError: a setting is unknown, missing, or contradicts another.
@@ -117,7 +115,7 @@ def checkpoint(*, name: str, entry: Mapping[str, Any]) -> Checkpoint:
 
 
 def read_lock(folder: Path) -> dict[str, Locked]:
-    """What was fetched into a folder of weights, by checkpoint; nothing if there is no lock file.
+    """The locks of a folder of weights, by checkpoint; empty if there is no lock file.
 
     Raises:
         FetchError: the lock file is damaged.
@@ -143,7 +141,7 @@ def read_lock(folder: Path) -> dict[str, Locked]:
 
 
 def write_lock(*, folder: Path, locked: Mapping[str, Locked]) -> None:
-    """Write the lock file, whole or not at all."""
+    """Write the lock file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps({name: item.to_json() for name, item in locked.items()}, indent=1, sort_keys=True)
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{LOCK}-")
@@ -154,6 +152,6 @@ def write_lock(*, folder: Path, locked: Mapping[str, Locked]) -> None:
 
 
 def digest_of(*, item: Checkpoint, locked: Mapping[str, Locked], profile: str) -> str:
-    """The digest of a checkpoint's folder, or what stands in its place as long as it was not fetched."""
+    """The digest of a checkpoint's folder, or its placeholder before the fetch."""
     entry = locked.get(item.name)
     return entry.digest if entry is not None else unfetched_digest(profile=profile, source=item.source)

@@ -1,4 +1,4 @@
-"""Experts on clips: motions and actions with a VideoMAE, and sentences about them."""
+"""Experts on clips: classification of motions and actions with a VideoMAE, and captions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,20 +22,20 @@ from evaluator.execution.experts.pretrained import load_model, resized
 from evaluator.execution.experts.texts import generate_texts, load_tokenizer
 
 CHANNELS = 6
-"""Of what a VideoMAE of this world sees: red, green, blue, then where a pixel is: x, y and time."""
+"""Input channels of a VideoMAE of the miniature world: red, green, blue, and the position: x, y and time."""
 _WAVES = (1, 2)
 FINE_CHANNELS = CHANNELS + 4 * len(_WAVES)
-"""With waves along x and y besides, from which the distance of two patches can be read."""
+"""With additional waves along x and y, which encode the distance of two patches."""
 _FEWEST = 2
-"""Frames in which something can move."""
+"""Minimum number of frames for a motion."""
 _LONGEST = 40
 
 
 def video_values(frames: npt.NDArray[np.uint8], *, channels: int = CHANNELS) -> Tensor:
     """8-bit frames of shape (batch, frames, height, width, 3) as (batch, frames, channels, height, width) in [-1, 1].
 
-    VideoMAE numbers its patches in one row and gives each number a fixed code. From a code as short as here, the column
-    of a patch cannot be read, so each pixel says itself where and when it is.
+    VideoMAE numbers its patches in one sequence with a fixed position code. Codes as short as here do not determine the
+    column of a patch, so each pixel carries its own position.
     """
     values = torch.from_numpy(frames).permute(0, 1, 4, 2, 3).to(torch.float32) / 127.5 - 1
     batch, count, _, height, width = values.shape
@@ -52,7 +52,7 @@ def clip_of(item: Mapping[str, Value]) -> Clip:
     """The input called `video`.
 
     Raises:
-        InputError: it is missing, no clip, or a single frame.
+        InputError: it is missing, not a clip, or a single frame.
     """
     value = item.get("video")
     if not isinstance(value, Clip):
@@ -64,13 +64,13 @@ def clip_of(item: Mapping[str, Value]) -> Clip:
 
 
 def resampled(clip: Clip, *, frames: int, size: int) -> Pixels:
-    """As many frames, evenly spaced from the first to the last, each of size x size pixels, 8-bit RGB."""
+    """`frames` frames, evenly spaced from first to last, each of size x size pixels, 8-bit RGB."""
     chosen = np.rint(np.linspace(0, len(clip.frames) - 1, frames)).astype(np.int64)
     return np.stack([np.asarray(resized(PillowImage.fromarray(clip.frames[k]), size=size)) for k in chosen])
 
 
 class ClipExpert:
-    """An expert from one clip to one value; subclasses say what happens to a batch."""
+    """An expert from one clip to one value; subclasses process a batch."""
 
     output = "value"
 
@@ -79,7 +79,7 @@ class ClipExpert:
         self._device = device
 
     def config(self) -> VideoMAEConfig:
-        """Of the encoder of clips."""
+        """Configuration of the clip encoder."""
         raise NotImplementedError
 
     def watch(self, values: Tensor) -> list[Value]:
@@ -91,18 +91,19 @@ class ClipExpert:
             return []
         config = self.config()
         clips = [resampled(clip_of(item), frames=config.num_frames, size=int(config.image_size)) for item in batch]
-        values = in_fixed_batches(pixels=np.stack(clips), batch_size=self._batch_size, run=self._watched)
-        return [{self.output: value} for value in values]
 
-    def _watched(self, pixels: Pixels) -> list[Value]:
-        with torch.inference_mode():
-            return self.watch(video_values(pixels, channels=self.config().num_channels).to(self._device))
+        def run(pixels: Pixels) -> list[Value]:
+            with torch.inference_mode():
+                return self.watch(video_values(pixels, channels=config.num_channels).to(self._device))
+
+        values = in_fixed_batches(pixels=np.stack(clips), batch_size=self._batch_size, run=run)
+        return [{self.output: value} for value in values]
 
 
 class VideoClassificationExpert(ClipExpert):
-    """Any clip in, the motions that it shows out, the surest first.
+    """From a clip to the motions in it, most probable first.
 
-    Labels have at least the probability `threshold` of the profile's parameters; the likeliest is always there.
+    Includes labels with at least the probability `threshold` of the profile's parameters, and always the most probable.
     """
 
     output = "category"
@@ -119,19 +120,17 @@ class VideoClassificationExpert(ClipExpert):
 
     def watch(self, values: Tensor) -> list[Value]:
         logits: Tensor = self._model(pixel_values=values.to(self._model.dtype)).logits
-        return [self._labels(row) for row in logits.float().softmax(dim=-1).tolist()]
-
-    def _labels(self, shares: Sequence[float]) -> Labels:
-        surest = sorted(range(len(shares)), key=lambda index: -shares[index])
-        kept = [index for index in surest if shares[index] >= self._threshold] or surest[:1]
-        return Labels(tuple(Label(self._names[index], shares[index]) for index in kept))
+        values_of_batch: list[Value] = []
+        for shares in logits.float().softmax(dim=-1).tolist():
+            ranked = sorted(range(len(shares)), key=lambda index: -shares[index])
+            likely = [index for index in ranked if shares[index] >= self._threshold] or ranked[:1]
+            values_of_batch.append(Labels(tuple(Label(self._names[index], shares[index]) for index in likely)))
+        return values_of_batch
 
 
 class VideoCaptioningExpert(ClipExpert):
-    """Any clip in, an English sentence out: the likeliest word at each place.
-
-    A sentence ends with its end token or after `max_new_tokens` of the profile's parameters.
-    """
+    """From a clip to an English sentence, by greedy decoding of at most `max_new_tokens` of the profile's
+    parameters."""
 
     output = "caption"
 
@@ -150,11 +149,11 @@ class VideoCaptioningExpert(ClipExpert):
 
 
 _MEAN, _DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-"""Of ImageNet: how both models were trained."""
+"""Of ImageNet, as in the training of both models."""
 
 
-class _Watcher:
-    """Base of experts on released video models: clips go through the model one by one."""
+class _SingleClipExpert:
+    """Base of experts with released video models, which process clips one by one."""
 
     output = "value"
 
@@ -162,12 +161,12 @@ class _Watcher:
         return [{self.output: self.watch(clip_of(item))} for item in batch]
 
     def watch(self, clip: Clip) -> Value:
-        """What is said of a clip."""
+        """The value for a clip."""
         raise NotImplementedError
 
 
 def prepared(clip: Clip, *, frames: int, side: int) -> torch.Tensor:
-    """Evenly spaced frames from the first on, the middle square of each: float32 of (1, frames, 3, side, side)."""
+    """Evenly spaced frames from the first, cropped to the central square: float32 of (1, frames, 3, side, side)."""
     chosen = np.linspace(0, len(clip.frames), num=frames, endpoint=False).astype(np.int64)
     processor = VideoMAEImageProcessorPil(
         size={"shortest_edge": side}, crop_size={"height": side, "width": side}, image_mean=_MEAN,
@@ -178,8 +177,8 @@ def prepared(clip: Clip, *, frames: int, side: int) -> torch.Tensor:
     return values
 
 
-class ActionExpert(_Watcher):
-    """Any clip in, the `most` likeliest actions that it shows out, the surest first."""
+class ActionExpert(_SingleClipExpert):
+    """From a clip to the `most` most probable actions in it, in descending order."""
 
     output = "category"
 
@@ -195,14 +194,14 @@ class ActionExpert(_Watcher):
         with torch.inference_mode():
             logits = self._model(pixel_values=values.to(device=self._device, dtype=self._model.dtype)).logits
         shares = logits[0].float().softmax(dim=-1).cpu()
-        surest = shares.argsort(descending=True, stable=True)[: self._most].tolist()
-        return Labels(tuple(Label(self._names[index], round(float(shares[index]), 3)) for index in surest))
+        ranked = shares.argsort(descending=True, stable=True)[: self._most].tolist()
+        return Labels(tuple(Label(self._names[index], round(float(shares[index]), 3)) for index in ranked))
 
 
-class StoryExpert(_Watcher):
-    """Any clip in, an English sentence out: the likeliest that `num_beams` beams find.
+class StoryExpert(_SingleClipExpert):
+    """From a clip to an English sentence of `min_length` to `max_length` tokens, by beam search with `num_beams` beams.
 
-    It has `min_length` to `max_length` tokens. The tokenizer is that of the base, a GPT-2.
+    The tokenizer is that of the base, a GPT-2.
     """
 
     output = "caption"

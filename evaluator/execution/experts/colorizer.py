@@ -1,8 +1,8 @@
 """Colorization after Zhang et al., "Real-Time User-Guided Image Colorization" (SIGGRAPH 2017).
 
-The network sees CIE L and predicts a and b. Parameter names follow the released implementation (`siggraph17`), of
-which this is the automatic form: no user hints, the hint channels are zero. Its classification head (`model_class`,
-unused for the colours it returns) is left out.
+The network predicts CIE a and b from L. Parameter names follow the released implementation (`siggraph17`), of which
+this is the automatic mode: there are no user hints, and the hint channels are zero. Its classification head
+(`model_class`), which does not affect the colours, is omitted.
 """
 
 import itertools
@@ -62,7 +62,7 @@ class Colorizer(nn.Module):
         self.model9up = nn.Sequential(nn.ConvTranspose2d(quarter, half, 4, stride=2, padding=1))
         self.model2short9 = nn.Sequential(nn.Conv2d(half, half, 3, padding=1))
         self.model9 = nn.Sequential(nn.ReLU(), *_convolutions(half, half))
-        # The last stage keeps the width of the one before, as released.
+        # As released, the last stage has the width of the one before.
         self.model10up = nn.Sequential(nn.ConvTranspose2d(half, half, 4, stride=2, padding=1))
         self.model1short10 = nn.Sequential(nn.Conv2d(full, half, 3, padding=1))
         self.model10 = nn.Sequential(nn.ReLU(), nn.Conv2d(half, half, 3, padding=1), nn.LeakyReLU(0.2))
@@ -101,7 +101,7 @@ def lab_to_rgb(lab: Tensor) -> Tensor:
 
 
 def colorize(model: Colorizer, image: Tensor) -> Tensor:
-    """An image in [0, 1] with its own lightness and the predicted colours, (batch, 3, height, width), any size."""
+    """An image in [0, 1] of shape (batch, 3, height, width), any size, with predicted colours and its own lightness."""
     height, width = image.shape[-2:]
     lightness = rgb_to_lab(pad_to_multiple(image, multiple=8))[:, :1]
     lab = torch.cat([lightness, model(lightness)], dim=1)
@@ -109,12 +109,12 @@ def colorize(model: Colorizer, image: Tensor) -> Tensor:
 
 
 def colorize_resized(model: Colorizer, image: Tensor, *, resized: Tensor) -> Tensor:
-    """The same with colours that are predicted at another size and enlarged or reduced bilinearly, as released.
+    """`colorize` with colours predicted at another size and resized bilinearly, as in the released code.
 
     Args:
         model: the network.
         image: in [0, 1], of shape (batch, 3, height, width); its lightness is kept.
-        resized: the same image at the size that the network sees, whose sides are multiples of 8.
+        resized: the same image at the network's size, whose sides are multiples of 8.
     """
     colours = model(rgb_to_lab(resized)[:, :1])
     enlarged = functional.interpolate(colours, size=image.shape[-2:], mode="bilinear")
@@ -122,6 +122,6 @@ def colorize_resized(model: Colorizer, image: Tensor, *, resized: Tensor) -> Ten
 
 
 def stretched(image: Tensor) -> Tensor:
-    """Each image of a batch with its darkest value of all channels at 0 and its brightest at 1; a flat one is black."""
+    """Each image of a batch scaled so that its values over all channels range from 0 to 1; a uniform one is black."""
     low, high = image.amin(dim=(1, 2, 3), keepdim=True), image.amax(dim=(1, 2, 3), keepdim=True)
     return torch.where(high > low, (image - low) / (high - low).clamp(min=1e-12), torch.zeros_like(image))

@@ -1,7 +1,5 @@
-"""Turning released PyTorch checkpoints into safetensors. The only place that reads such files, and only numbers.
-
-`weights_only` makes torch refuse a file that would run code while it is read.
-"""
+"""Converts released PyTorch checkpoints to safetensors. With `weights_only`, torch refuses files that would run
+code."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,22 +12,22 @@ from torch import Tensor
 from evaluator.execution.experts.checkpoints import FetchError
 
 _WRAPPERS = ("params", "params_ema", "state_dict", "model")
-"""Under which released files keep the parameters, if not at the top. Restormer: `params`."""
+"""Keys of the parameters in released files, if not at the top level. Restormer: `params`."""
 
 
 def convert(*, source: Path, target: Path) -> int:
     """Write the parameters of a `.bin`, `.pt` or `.pth` file as safetensors.
 
     Returns:
-        How many tensors were written.
+        The number of tensors.
 
     Raises:
-        FetchError: the file cannot be read, holds more than numbers, or holds no parameters.
+        FetchError: the file is unreadable, contains anything but tensors, or has no parameters.
     """
     state = _parameters(source=source)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.part")
-    # Copies, since safetensors refuses tensors that share memory, as tied parameters do.
+    # Copies, since safetensors refuses tensors that share memory, such as tied parameters.
     save_file({name: value.contiguous().clone() for name, value in state.items()}, temporary, metadata={"format": "pt"})
     temporary.replace(target)
     return len(state)
@@ -50,7 +48,7 @@ def _parameters(*, source: Path) -> Mapping[str, Tensor]:
             break
     if not isinstance(content, Mapping) or not content:
         raise FetchError(f"{source} holds no parameters by name, but {type(content).__name__}")
-    strange = sorted(str(name) for name, value in content.items() if not isinstance(value, Tensor))
-    if strange:
-        raise FetchError(f"{source} holds more than parameters: {', '.join(strange[:5])}")
+    others = sorted(str(name) for name, value in content.items() if not isinstance(value, Tensor))
+    if others:
+        raise FetchError(f"{source} holds more than parameters: {', '.join(others[:5])}")
     return {str(name): value for name, value in content.items()}

@@ -23,13 +23,13 @@ from evaluator.execution.experts.inputs import number, whole_number
 from evaluator.execution.experts.pretrained import Preparation, load_model
 
 BOXES = "boxes"
-"""Name of the output that tells where objects are."""
+"""Name of the output with the locations of objects."""
 _THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """One object found in a picture."""
+    """A detected object."""
 
     name: str
     score: float
@@ -39,25 +39,25 @@ class Detection:
 
     @property
     def centre(self) -> float:
-        """Of the box, from left to right."""
+        """Horizontal centre of the box."""
         return (self.box[0] + self.box[2]) / 2
 
     @property
     def off_centre(self) -> float:
-        """Distance of the box's centre from the middle of the picture, as a share of its sides."""
+        """Distance of the box's centre from the centre of the picture, as a share of its sides."""
         return math.hypot(self.centre - 0.5, (self.box[1] + self.box[3]) / 2 - 0.5)
 
 
 def reading_order(objects: Iterable[Detection]) -> list[Detection]:
-    """The object nearest to the middle first, then the others from left to right."""
+    """The object nearest to the centre, then the others from left to right."""
     ordered = sorted(objects, key=lambda detection: detection.off_centre)
     return ordered[:1] + sorted(ordered[1:], key=lambda detection: detection.centre)
 
 
 def boxes_as_text(objects: Iterable[Detection]) -> str:
-    """Detections as people are shown them: JSON, `[{"label", "score", "box": [left, top, right, bottom]}]`.
+    """Detections as JSON for records: `[{"label", "score", "box": [left, top, right, bottom]}]`.
 
-    Rounded to what can be seen, so that devices that differ in the last bits give the same text.
+    Rounded, so that devices that differ in the last bits give the same text.
     """
     entries: list[JsonValue] = [
         {"label": detection.name, "score": round(detection.score, 2), "box": [round(side, 3) for side in detection.box]}
@@ -67,11 +67,10 @@ def boxes_as_text(objects: Iterable[Detection]) -> str:
 
 
 class DetectionExpert(ImageExpert):
-    """Any image in, the names of the objects in it out, in `reading_order` unless a subclass has another.
+    """From an image to the names of its objects, separated by commas, by default in `reading_order`.
 
-    A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
-    on, 0.5 if it says nothing. If there are none the text is empty. Beside the tool's output there is one more,
-    `boxes`, which no plan can use: what was found where, for whoever looks at the record.
+    Includes objects with at least the score `threshold` of the profile's parameters, by default 0.5. Without objects
+    the text is empty. The additional output `boxes`, which plans cannot use, documents the locations in the record.
     """
 
     output: ClassVar[str] = "text"
@@ -80,13 +79,13 @@ class DetectionExpert(ImageExpert):
 
     @staticmethod
     def ordered(objects: list[Detection]) -> list[Detection]:
-        """The objects of one image, found in the order of the queries, in the order in which they are named."""
+        """The objects of one image, in the order of queries, sorted for the output."""
         return reading_order(objects)
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
         self._model = load_model(self.model_class, spec=spec, device=device)
-        # Without settings of its own a model gets values in [0, 1], as RT-DETR's processor makes them.
+        # Without settings, a model gets values in [0, 1], as from RT-DETR's processor.
         self._preparation = Preparation(
             self.processor_class,
             folder=spec.path,
@@ -110,11 +109,11 @@ class DetectionExpert(ImageExpert):
         ]
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """Scores in [0, 1] of shape (batch, queries, classes) from what the model returns."""
+        """Scores in [0, 1] of shape (batch, queries, classes) from the model's logits."""
         raise NotImplementedError
 
     def detect(self, pixels: Pixels) -> list[list[Detection]]:
-        """The objects in each of a batch of 8-bit images of the model's size, as `ordered`."""
+        """The `ordered` objects in each image of a batch, 8-bit and of the model's size."""
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             output = self._model(pixel_values=values.to(self._model.dtype))
@@ -122,21 +121,19 @@ class DetectionExpert(ImageExpert):
         x, y, width, height = output.pred_boxes.float().unbind(dim=-1)
         boxes = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1)
         return [
-            self._objects(scores=row[0], classes=row[1], boxes=row[2])
+            self.ordered(
+                [
+                    Detection(name=self._names[index], score=score, box=(box[0], box[1], box[2], box[3]))
+                    for score, index, box in zip(*row, strict=True)
+                    if score >= self._threshold
+                ]
+            )
             for row in zip(scores.tolist(), classes.tolist(), boxes.tolist(), strict=True)
         ]
 
-    def _objects(self, *, scores: list[float], classes: list[int], boxes: list[list[float]]) -> list[Detection]:
-        detections = [
-            Detection(name=self._names[index], score=score, box=(box[0], box[1], box[2], box[3]))
-            for score, index, box in zip(scores, classes, boxes, strict=True)
-            if score >= self._threshold
-        ]
-        return self.ordered(detections)
-
 
 class RTDetrExpert(DetectionExpert):
-    """Every class of a query is a yes or no of its own."""
+    """Every class of a query is an independent binary decision."""
 
     model_class: ClassVar[Any] = RTDetrForObjectDetection
     processor_class: ClassVar[Any] = RTDetrImageProcessorPil
@@ -146,9 +143,9 @@ class RTDetrExpert(DetectionExpert):
 
 
 class DetrExpert(DetectionExpert):
-    """A query is one of the classes or, the last of them, no object. The backbone is a ResNet of `transformers`.
+    """A query has one of the classes, of which the last is "no object". The backbone is a ResNet of `transformers`.
 
-    Objects are named in the order of the queries, as in OpenAGI's released code.
+    Objects are in the order of the queries, as in OpenAGI's released code.
     """
 
     model_class: ClassVar[Any] = DetrForObjectDetection
@@ -166,50 +163,48 @@ OUTPUT = "object"
 
 
 class _BoxFinder(DetectionExpert):
-    """Finds labelled boxes in an image of any size, the most confident first.
+    """From an image of any size to labelled boxes in pixels, most confident first.
 
-    Sides are in pixels of the image. Objects count from the score `threshold` of the profile's parameters on.
+    Includes objects with at least the score `threshold` of the profile's parameters.
     """
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
-        detections = self.found([self.prepare(image) for image in images])
+        detections = self.detect_all([self.prepare(image) for image in images])
         return [
             {OUTPUT: as_boxes(objects=objects, size=image.size)}
             for objects, image in zip(detections, images, strict=True)
         ]
 
-    def found(self, images: Sequence[Image]) -> list[list[Detection]]:
-        """The objects in each of some images that are prepared, the surest first."""
+    def detect_all(self, images: Sequence[Image]) -> list[list[Detection]]:
+        """The objects in each prepared image, most confident first."""
         if not images:
             return []
         return in_fixed_batches(pixels=stack(images), batch_size=self._batch_size, run=self.detect)
 
 
 class BoxesExpert(_BoxFinder, RTDetrExpert):
-    """With an RT-DETR. Of two boxes that say the same about nearly the same place, the surer one is kept."""
+    """With an RT-DETR and non-maximum suppression per label."""
 
     @staticmethod
     def ordered(objects: list[Detection]) -> list[Detection]:
-        """The surest first, each object once."""
-        kept: list[Detection] = []
+        selected: list[Detection] = []
         for box in sorted(objects, key=lambda detection: -detection.score):
-            if not any(box.name == other.name and overlap(box.box, other.box) > _SAME for other in kept):
-                kept.append(box)
-        return kept
+            if not any(box.name == other.name and overlap(box.box, other.box) > _SAME for other in selected):
+                selected.append(box)
+        return selected
 
 
 class DetrBoxesExpert(_BoxFinder, DetrExpert):
-    """With a DETR, whose queries do not repeat each other: all boxes are kept."""
+    """With a DETR, whose queries do not repeat each other and need no suppression."""
 
     @staticmethod
     def ordered(objects: list[Detection]) -> list[Detection]:
-        """The surest first."""
         return sorted(objects, key=lambda detection: -detection.score)
 
 
 _SAME = 0.6
-"""Overlap from which on two boxes with one name are one object. Things of one colour never overlap in tableaux."""
+"""Overlap above which two boxes with one label are one object. Things of one colour never overlap in tableaux."""
 
 Corners = tuple[float, float, float, float]
 """Left, top, right and bottom."""
@@ -226,7 +221,7 @@ def overlap(first: Corners, second: Corners) -> float:
 
 
 def as_boxes(*, objects: Sequence[Detection], size: tuple[int, int]) -> Boxes:
-    """Detections as boxes in a picture of this width and height; what lies outside is cut."""
+    """Detections as boxes in pixels of a picture of this width and height, clipped to the picture."""
     width, height = size
     items = []
     for detection in objects:

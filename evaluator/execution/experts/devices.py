@@ -1,4 +1,4 @@
-"""Torch devices: memory, precision, and what decides the bytes that they compute. Imports no torch for a CPU."""
+"""Torch devices: memory, precision, and the properties that affect results. Imports no torch for a CPU."""
 
 import gc
 import platform
@@ -13,15 +13,15 @@ from threading import RLock
 from evaluator.core.process import import_without_collection
 
 _NO_ROOM_ON_CPU = "DefaultCPUAllocator: "
-"""How torch says that the host's memory is exhausted: a plain RuntimeError, recognisable only by its text."""
+"""Identifies torch's error for exhausted host memory, a plain RuntimeError."""
 _PROCESSOR = ("vendor_id", "flags", "CPU implementer", "Features")
 """Lines of /proc/cpuinfo on x86 and ARM."""
 _VECTORS = ("avx", "amx", "fma", "f16c", "sve", "asimd", "bf16", "i8mm")
-"""Beginnings of the names of the instructions among which kernels are chosen."""
+"""Prefixes of the CPU flags that affect the choice of kernels."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory is exhausted, on the device or on the host."""
+    """Whether an error means that memory is exhausted, on the device or the host."""
     torch = sys.modules.get("torch")
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
         return True
@@ -37,7 +37,7 @@ def allocated_bytes(device: str) -> int | None:
 
 
 def release_memory(device: str) -> None:
-    """Free memory that nothing refers to any more."""
+    """Free unreferenced memory."""
     gc.collect()
     torch = sys.modules.get("torch")
     if torch is not None and device.startswith("cuda"):
@@ -46,14 +46,14 @@ def release_memory(device: str) -> None:
 
 @cache
 def device_class(device: str) -> Mapping[str, str]:
-    """What the bytes that a device computes depend on. Devices of one class compute equal bytes for equal batches.
+    """The properties of a device that affect results. Devices of one class compute equal bytes for equal batches.
 
     Args:
-        device: as torch names it; its number does not matter.
+        device: a torch device; its number is ignored.
 
     Returns:
         `kind` (`cpu` or `cuda`) and the version of torch. For CUDA also card, compute capability, and the versions of
-        CUDA and cuDNN; for a CPU machine, vendor and vector instructions, among which its libraries choose kernels.
+        CUDA and cuDNN; for a CPU machine, vendor and vector instructions, which affect the choice of kernels.
     """
     kind = device.partition(":")[0]
     if kind == "cuda":
@@ -62,24 +62,16 @@ def device_class(device: str) -> Mapping[str, str]:
         facts = {"card": torch.cuda.get_device_name(device), "capability": f"{major}.{minor}",
                  "cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version())}  # fmt: skip
     else:
-        facts = {"machine": platform.machine(), **_processor(_cpuinfo())}
-    return {"kind": kind, "torch": _torch_version(), **facts}
-
-
-def _torch_version() -> str:
-    """Empty where torch is not installed: experts by rules need none."""
+        try:
+            cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            cpuinfo = ""
+        facts = {"machine": platform.machine(), **_processor(cpuinfo)}
     try:
-        return metadata.version("torch")
+        version = metadata.version("torch")
     except metadata.PackageNotFoundError:
-        return ""
-
-
-def _cpuinfo() -> str:
-    """Empty where the system has no such file: there the machine's name says it all."""
-    try:
-        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+        version = ""  # experts by rules need no torch
+    return {"kind": kind, "torch": version, **facts}
 
 
 def _processor(cpuinfo: str) -> Mapping[str, str]:
@@ -96,14 +88,13 @@ _LOCK = RLock()
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Make or load a network within this, wherever in the process.
+    """A lock for creating and loading networks anywhere in the process.
 
-    While `transformers` loads a model it replaces `PreTrainedModel.tie_weights`, the initialisers of `torch.nn.init`
-    and torch's default dtype, for the whole process. Two loads at a time put back each other's replacements: from then
-    on no model with tied weights can be loaded, and networks that another thread makes meanwhile get another dtype.
+    While `transformers` loads a model, it replaces `PreTrainedModel.tie_weights`, the initialisers of `torch.nn.init`
+    and torch's default dtype for the whole process. Concurrent loads restore each other's replacements: afterwards,
+    models with tied weights cannot be loaded, and networks of other threads get a wrong dtype.
 
-    Networks in float32 compute in float32 afterwards: torch lets cuDNN round their inputs to 10 bits (TF32) unless
-    told otherwise.
+    Also disables TF32, with which cuDNN rounds the inputs of float32 networks to 10 bits.
     """
     with _LOCK:
         try:

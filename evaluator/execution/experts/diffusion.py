@@ -1,5 +1,4 @@
-"""Base of experts that draw with diffusion models: pipelines loaded from folders, a seed for each item, batches of one
-size."""
+"""Base of experts with diffusion models: pipelines from folders, a seed for each item, batches of one size."""
 
 import hashlib
 import json
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import torch
-from diffusers import StableDiffusionPipeline
+from diffusers import ControlNetModel, StableDiffusionPipeline
 from diffusers.utils import logging
 from PIL import Image as PillowImage
 
@@ -26,7 +25,7 @@ def load_pipeline(*, folder: Path, precision: str) -> StableDiffusionPipeline:
     Raises:
         WeightsError: something is missing.
     """
-    # Otherwise it reports every text that is cut, with all that was cut off.
+    # Otherwise it reports every truncated text.
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
@@ -37,8 +36,8 @@ def load_pipeline(*, folder: Path, precision: str) -> StableDiffusionPipeline:
                 use_safetensors=True,
                 dtype=dtype_of(precision),
                 low_cpu_mem_usage=False,
-                # Released pipelines name both. The first is only there for the second, which blackens pictures that it
-                # dislikes: a score would measure it and not the plan. Neither is fetched.
+                # Released pipelines name both. The safety checker blackens some pictures, which would distort scores;
+                # the feature extractor only serves the checker. Neither is fetched.
                 feature_extractor=None,
                 safety_checker=None,
                 requires_safety_checker=False,
@@ -52,16 +51,16 @@ def load_pipeline(*, folder: Path, precision: str) -> StableDiffusionPipeline:
 
 
 def quiet(pipeline: Any, *, device: str) -> Any:
-    """A pipeline made of parts of another, on the device and without a progress bar."""
+    """The pipeline on a device, without a progress bar."""
     pipeline.set_progress_bar_config(disable=True)
     return pipeline.to(device)
 
 
 def load_base(*, spec: ExpertSpec) -> StableDiffusionPipeline:
-    """The Stable Diffusion that `model_index.json` of a folder names, from the folder beside it.
+    """The Stable Diffusion that `model_index.json` of a folder names, from a sibling folder.
 
     Raises:
-        WeightsError: it is missing, or not the one with which the weights of the folder were trained.
+        WeightsError: it is missing, or the weights of the folder were trained with another one.
     """
     index = read_index(spec.path)
     folder = spec.path.parent / str(index["base"])
@@ -71,11 +70,7 @@ def load_base(*, spec: ExpertSpec) -> StableDiffusionPipeline:
 
 
 def read_index(folder: Path) -> Mapping[str, object]:
-    """What `model_index.json` of a folder says.
-
-    Raises:
-        WeightsError: it is missing or names no base.
-    """
+    """The content of a folder's `model_index.json`; WeightsError if it is missing or names no base."""
     path = folder / "model_index.json"
     if not path.is_file():
         raise WeightsError(f"there is no {path}")
@@ -86,18 +81,18 @@ def read_index(folder: Path) -> Mapping[str, object]:
 
 
 MULTIPLE = 8
-"""Sides of drawn pictures are multiples of so many pixels."""
+"""Sides of generated pictures are multiples of this, in pixels."""
 
 
 def load_released(pipeline_class: Any, *, folder: Path, precision: str, device: str, **parts: object) -> Any:
     """A pipeline from a folder, in evaluation mode, without progress bar or safety checker.
 
     Args:
-        pipeline_class: of `diffusers`.
-        folder: in its layout.
-        precision: of its networks.
-        device: that they go to.
-        parts: what takes the place of parts that the folder names, None for those that are left out.
+        pipeline_class: a class of `diffusers`.
+        folder: folder in its layout.
+        precision: precision of its networks.
+        device: their device.
+        parts: replacements of parts that the folder names; None omits a part.
 
     Raises:
         WeightsError: something is missing.
@@ -118,34 +113,50 @@ def load_released(pipeline_class: Any, *, folder: Path, precision: str, device: 
     return quiet(pipeline, device=device)
 
 
+def load_controlnet(*, folder: Path, precision: str) -> ControlNetModel:
+    """The ControlNet of a folder.
+
+    Raises:
+        WeightsError: it is missing.
+    """
+    try:
+        with loading():
+            network = ControlNetModel.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, dtype=dtype_of(precision), low_cpu_mem_usage=False
+            )
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"there is no ControlNet in {folder}: {error}") from error
+    return network.eval()
+
+
 def fitted(size: tuple[int, int], *, longest: int) -> tuple[int, int]:
-    """Width and height for a picture whose longer side becomes `longest`, both multiples of 8."""
+    """Width and height scaled to the longer side `longest`, both multiples of 8."""
     scale = longest / max(size)
     width, height = (max(int(side * scale) // MULTIPLE, 1) * MULTIPLE for side in size)
     return width, height
 
 
 SEEDS = 2**63
-"""Seeds are whole numbers below."""
+"""Upper bound of seeds, exclusive."""
 Row = TypeVar("Row")
 
 
 class PictureSampler(Generic[Row]):
-    """An expert that draws one picture for each item; subclasses say what they read of an item and how they draw.
+    """An expert that generates one picture per item; subclasses read items and draw batches.
 
-    The noise comes from a generator for each item on the CPU, so it is the same on every device and in every batch;
-    batches are filled up to one size.
+    Each item has its own noise generator on the CPU, so that its noise does not depend on the device or batch. Batches
+    are padded to one size.
     """
 
     def __init__(self, *, spec: ExpertSpec) -> None:
         self._batch_size = spec.batch_size
 
     def read(self, item: Mapping[str, Value]) -> Row:
-        """The inputs of an item, checked.
+        """The validated inputs of an item.
 
         Raises:
-            InputError: they do not go together.
-            ExpertError: one is missing or of another type.
+            InputError: they are inconsistent.
+            ExpertError: one is missing or has another type.
         """
         raise NotImplementedError
 
@@ -154,7 +165,7 @@ class PictureSampler(Generic[Row]):
         raise NotImplementedError
 
     def seed(self, item: Mapping[str, Value]) -> int:
-        """The seed of an item for which none is given: it depends on the inputs alone."""
+        """The default seed of an item, derived from its inputs."""
         content = hashlib.sha256()
         for name, value in sorted(item.items()):
             content.update(f"{name} ".encode())
@@ -165,16 +176,16 @@ class PictureSampler(Generic[Row]):
         return int.from_bytes(content.digest()[:8], "big") % SEEDS
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        """See `Expert.run`; the seed of an item is derived from its inputs."""
+        """See `Expert.run`; uses the items' default seeds."""
         return self.run_seeded(batch=batch, seeds=[self.seed(item) for item in batch])
 
     def run_seeded(self, *, batch: Sequence[Mapping[str, Value]], seeds: Sequence[int]) -> list[Mapping[str, Value]]:
-        """The same with a given seed for each item, a whole number that is not negative.
+        """`run` with a nonnegative seed for each item.
 
         Raises:
-            InputError: the inputs of an item do not go together.
-            ExpertError: an input is missing or of another type.
-            ValueError: there are not as many seeds as items.
+            InputError: the inputs of an item are inconsistent.
+            ExpertError: an input is missing or has another type.
+            ValueError: the numbers of seeds and items differ.
         """
         if len(seeds) != len(batch):
             raise ValueError(f"{len(batch)} items need as many seeds, found {len(seeds)}")
@@ -189,7 +200,7 @@ class PictureSampler(Generic[Row]):
 
 
 class SinglePictureSampler(PictureSampler[Row]):
-    """A `PictureSampler` whose pictures are drawn one by one, whatever the size of the batch."""
+    """A `PictureSampler` that draws pictures one by one."""
 
     def draw(self, *, rows: Sequence[Row], generators: list[torch.Generator]) -> Sequence[Image]:
         return [self.draw_one(row, generator=generator) for row, generator in zip(rows, generators, strict=True)]

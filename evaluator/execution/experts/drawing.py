@@ -1,29 +1,33 @@
-"""Drawing with a Stable Diffusion pipeline: what a text says, and along a map with a ControlNet."""
+"""Stable Diffusion: pictures from a text, and from a text and a map with a ControlNet."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 
 import torch
-from diffusers import ControlNetModel, StableDiffusionControlNetPipeline
+from diffusers import StableDiffusionControlNetPipeline
 from PIL import Image as PillowImage
 from torch import Tensor
 
 from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Image, Value
-from evaluator.execution.experts.devices import loading
-from evaluator.execution.experts.diffusion import SEEDS, PictureSampler, load_base, load_pipeline, quiet
+from evaluator.execution.experts.diffusion import (
+    SEEDS,
+    PictureSampler,
+    load_base,
+    load_controlnet,
+    load_pipeline,
+    quiet,
+)
 from evaluator.execution.experts.imaging import image_of, stack, to_pixels, to_tensor
 from evaluator.execution.experts.inputs import number, whole_number
-from evaluator.execution.experts.pretrained import dtype_of
 from evaluator.execution.experts.texts import text_of
-from evaluator.execution.experts.weights import WeightsError
 from evaluator.miniature.tableaux.maps import MapKind
 
 
 class DrawingExpert(PictureSampler[str]):
-    """An English text in, a picture of the model's own size out; drawn with as many `steps` as the profile says.
+    """From an English text to a picture of the model's size, in `steps` of the profile's parameters.
 
-    Texts longer than the text encoder reads are cut, as in the original.
+    Texts that exceed the text encoder are truncated, as in the original.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -50,7 +54,7 @@ class DrawingExpert(PictureSampler[str]):
 
 
 def seed_of(text: str) -> int:
-    """A whole number below 2^63 that depends on the text alone."""
+    """A seed derived from the text."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big") % SEEDS
 
 
@@ -58,15 +62,15 @@ CHANNELS = 3 * len(MapKind)
 
 
 def conditions_of(*, maps: Tensor, kinds: Sequence[MapKind]) -> Tensor:
-    """The conditioning pictures for some maps.
+    """The conditioning pictures for maps.
 
     Args:
         maps: in [0, 1], shape (batch, 3, height, width).
-        kinds: of each map.
+        kinds: kind of each map.
 
     Returns:
-        Values in [-1, 1], shape (batch, 24, height, width). The channels of other kinds are 0 everywhere, which no map
-        is: even a black one is -1.
+        Values in [-1, 1], shape (batch, 24, height, width). The channels of other kinds are 0, unlike those of a black
+        map, which are -1.
     """
     pictures = maps.new_zeros((len(maps), CHANNELS, *maps.shape[2:]))
     order = list(MapKind)
@@ -77,21 +81,27 @@ def conditions_of(*, maps: Tensor, kinds: Sequence[MapKind]) -> Tensor:
 
 
 class GuidedDrawingExpert(PictureSampler[tuple[str, Image]]):
-    """An English text and a map in, a picture of the model's own size out.
+    """From an English text and a map to a picture of the model's size.
 
-    The layout comes from the map, which is resized to the model's size; colours and background come from the text. The
-    parameter `condition` says which kind of map it is, and so the name of its input.
+    The map, resized to the model's size, determines the layout; the text determines colours and background. The
+    parameter `condition` is the kind of map and the name of its input.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec)
-        self._kind = _kind(spec)
+        condition = spec.parameters.get("condition")
+        if condition not in list(MapKind):
+            kinds = ", ".join(MapKind)
+            raise ExpertError(f'the parameter "condition" of {spec.id} must be one of {kinds}, not {condition!r}')
+        self._kind = MapKind(str(condition))
         self._device = device
         base = load_base(spec=spec)
         self._side = base.unet.config.sample_size * base.vae_scale_factor
         self._pipeline = quiet(
             StableDiffusionControlNetPipeline(
-                **base.components, controlnet=_load_controlnet(spec=spec), requires_safety_checker=False
+                **base.components,
+                controlnet=load_controlnet(folder=spec.path / "controlnet", precision=spec.precision),
+                requires_safety_checker=False,
             ),
             device=device,
         )
@@ -113,25 +123,3 @@ class GuidedDrawingExpert(PictureSampler[tuple[str, Image]]):
             output_type="pt",
         ).images
         return [PillowImage.fromarray(pixels) for pixels in to_pixels(pictures.float())]
-
-
-def _load_controlnet(*, spec: ExpertSpec) -> ControlNetModel:
-    try:
-        with loading():
-            network = ControlNetModel.from_pretrained(
-                spec.path / "controlnet",
-                local_files_only=True,
-                use_safetensors=True,
-                torch_dtype=dtype_of(spec.precision),
-                low_cpu_mem_usage=False,
-            )
-    except (OSError, ValueError) as error:
-        raise WeightsError(f"there is no ControlNet in {spec.path}: {error}") from error
-    return network.eval()
-
-
-def _kind(spec: ExpertSpec) -> MapKind:
-    value = spec.parameters.get("condition")
-    if value not in list(MapKind):
-        raise ExpertError(f'the parameter "condition" of {spec.id} must be one of {", ".join(MapKind)}, not {value!r}')
-    return MapKind(str(value))

@@ -1,4 +1,4 @@
-"""Changing pictures with Stable Diffusion: variations, masked regions, and by an instruction (InstructPix2Pix)."""
+"""Editing pictures with Stable Diffusion: variations, masked regions, and instructions (InstructPix2Pix)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from diffusers import (
     StableDiffusionImg2ImgPipeline,
     StableDiffusionInstructPix2PixPipeline,
-    StableDiffusionPipeline,
     UNet2DConditionModel,
 )
 from PIL import Image as PillowImage
@@ -32,9 +31,9 @@ _RESAMPLING = PillowImage.Resampling.BICUBIC
 
 
 class VariationExpert(PictureSampler[Image]):
-    """A picture in, a variation of the same size out: noise of the parameter `strength` is added and removed again.
+    """From a picture to a variation of the same size: adds noise of the parameter `strength` and removes it.
 
-    No text guides it, so that it keeps to what it recognises in the noisy picture.
+    The text is empty, so that only the noisy picture guides the result.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -75,15 +74,15 @@ class Region:
     """Shape (height, width) of the picture."""
     prompt: str
     window: tuple[int, int, int, int]
-    """Left, top, right and bottom of the square around the mask that the model sees; it may leave the picture."""
+    """Left, top, right and bottom of the model's square around the mask, which may exceed the picture."""
 
 
 class PartialEditingExpert(PictureSampler[Region]):
-    """Redraws the masked region of a picture as a text says.
+    """Redraws the masked region of a picture by a text.
 
-    After each step the latents outside the mask are replaced by those of the picture with as much noise (Lugmayr et
-    al., 2022, with `repeats` of each step). The model sees a square around the mask, in which a masked thing is as
-    large as the main things that it was trained on. Pixels outside the mask stay as they are, byte for byte.
+    After each step, the latents outside the mask are replaced by those of the picture with equal noise (Lugmayr et al.,
+    2022, with `repeats` of each step). The model sees a square around the mask, sized so that the masked thing is as
+    large as the main things of its training data. Pixels outside the mask are unchanged.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -113,22 +112,30 @@ class PartialEditingExpert(PictureSampler[Region]):
         known = self._pipeline.vae.encode(
             2 * to_tensor(pixels=stack(crops), device=self._device).to(self._pipeline.vae.dtype) - 1
         ).latent_dist.mode()
-        masks = torch.stack([self._cells(row) for row in rows]).to(known)
+        cells = []
+        for row in rows:
+            mask = _crop(image=PillowImage.fromarray(row.mask), window=row.window)
+            pixels = np.asarray(mask.resize(size, PillowImage.Resampling.NEAREST), dtype=np.float32)
+            # The latents with any masked pixel, shape (1, side, side).
+            cells.append(F.max_pool2d(torch.from_numpy(pixels)[None], self._pipeline.vae_scale_factor))
+        masks = torch.stack(cells).to(known)
         latents = self._redraw(known=known, masks=masks, prompts=[row.prompt for row in rows], generators=generators)
-        pictures = to_pixels(self._pipeline.vae.decode(latents).sample.float() / 2 + 0.5)
-        return [_pasted(row=row, drawn=picture) for row, picture in zip(rows, pictures, strict=True)]
-
-    def _cells(self, row: Region) -> Tensor:
-        """The latents in which anything is masked, shape (1, side, side)."""
-        grown = _crop(image=PillowImage.fromarray(row.mask), window=row.window)
-        pixels = np.asarray(grown.resize((self._side, self._side), PillowImage.Resampling.NEAREST), dtype=np.float32)
-        cells: Tensor = F.max_pool2d(torch.from_numpy(pixels)[None], self._pipeline.vae_scale_factor)
-        return cells
+        results = []
+        for row, drawn in zip(
+            rows, to_pixels(self._pipeline.vae.decode(latents).sample.float() / 2 + 0.5), strict=True
+        ):
+            left, top, right, bottom = row.window
+            window = np.asarray(PillowImage.fromarray(drawn).resize((right - left, bottom - top), _RESAMPLING))
+            pixels = np.array(row.image)
+            y, x = np.nonzero(row.mask)
+            pixels[y, x] = window[y - top, x - left]
+            results.append(PillowImage.fromarray(pixels))
+        return results
 
     def _redraw(self, *, known: Tensor, masks: Tensor, prompts: list[str], generators: list[torch.Generator]) -> Tensor:
         pipeline, scheduler = self._pipeline, self._pipeline.scheduler
-        wanted, unwanted = pipeline.encode_prompt(prompts, self._device, 1, do_classifier_free_guidance=True)
-        text = torch.cat([unwanted, wanted])
+        positive, negative = pipeline.encode_prompt(prompts, self._device, 1, do_classifier_free_guidance=True)
+        text = torch.cat([negative, positive])
         scheduler.set_timesteps(self._steps, device=self._device)
         times = [*scheduler.timesteps.tolist(), -1]
         noise = _noise(like=known, generators=generators)
@@ -144,7 +151,7 @@ class PartialEditingExpert(PictureSampler[Region]):
                 noisy = scheduler.add_noise(known, noise, torch.tensor([following]))
                 latents = masks * drawn + (1 - masks) * noisy
                 if repeat + 1 < self._repeats:
-                    # So much more noise that the latents are those of this time again.
+                    # Adds noise up to the level of this time.
                     products = scheduler.alphas_cumprod
                     share = (products[time] / products[following]).to(latents)
                     new_noise = _noise(like=known, generators=generators)
@@ -153,19 +160,18 @@ class PartialEditingExpert(PictureSampler[Region]):
 
 
 def _noise(*, like: Tensor, generators: list[torch.Generator]) -> Tensor:
-    """Noise from the generator of each item."""
     noise = torch.stack([torch.randn(like.shape[1:], generator=generator) for generator in generators])
     return noise.to(device=like.device, dtype=like.dtype)
 
 
 _SHARE = 0.42
-"""Of the window's side that the mask takes: the main things of scenes take about as much of a picture."""
+"""Ratio of the mask to the window's side, as of the main things of scenes to a picture."""
 _LEAST_SIDE = 24
-"""Of a window in pixels."""
+"""Minimum side of a window, in pixels."""
 
 
 def _window(mask: npt.NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    """The square around a mask that the model sees; around the whole picture where the mask is empty."""
+    """The model's square around a mask; the whole picture if the mask is empty."""
     if not mask.any():
         return 0, 0, mask.shape[1], mask.shape[0]
     rows, columns = np.nonzero(mask)
@@ -177,7 +183,7 @@ def _window(mask: npt.NDArray[np.bool_]) -> tuple[int, int, int, int]:
 
 
 def _crop(*, image: Image, window: tuple[int, int, int, int]) -> Image:
-    """The pixels in the window; beyond the picture its mirror image."""
+    """The pixels in the window, with reflection beyond the picture."""
     left, top, right, bottom = window
     pixels = np.asarray(image)
     places = []
@@ -187,20 +193,10 @@ def _crop(*, image: Image, window: tuple[int, int, int, int]) -> Image:
     return PillowImage.fromarray(pixels[np.ix_(*places)])
 
 
-def _pasted(*, row: Region, drawn: npt.NDArray[np.uint8]) -> Image:
-    """The picture with the masked pixels taken from the drawn window."""
-    left, top, right, bottom = row.window
-    resized = np.asarray(PillowImage.fromarray(drawn).resize((right - left, bottom - top), _RESAMPLING))
-    pixels = np.array(row.image)
-    rows, columns = np.nonzero(row.mask)
-    pixels[rows, columns] = resized[rows - top, columns - left]
-    return PillowImage.fromarray(pixels)
-
-
 class PictureEditingExpert(PictureSampler[tuple[Image, str]]):
-    """A picture and an English instruction in, the changed picture of the same size out.
+    """From a picture and an English instruction to the edited picture of the same size.
 
-    Two guidances, as in the original: `guidance` towards the instruction, `image_guidance` towards the picture.
+    As in the original, `guidance` is the scale for the instruction and `image_guidance` that for the picture.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -208,7 +204,14 @@ class PictureEditingExpert(PictureSampler[tuple[Image, str]]):
         base = load_base(spec=spec)
         self._side = base.unet.config.sample_size * base.vae_scale_factor
         self._device = device
-        networks = {"unet": _load_unet(spec=spec, base=base), "text_encoder": _load_text_encoder(spec=spec, base=base)}
+        # The UNet has twice the base's input channels; weights that the folder lacks are the base's.
+        unet = UNet2DConditionModel.from_config({**base.unet.config, "in_channels": 2 * base.unet.config.in_channels})
+        stored = _stored(spec.path / "unet")
+        shared = {name: value for name, value in base.unet.state_dict().items() if name not in stored}
+        networks = {
+            "unet": _filled(unet, state={**shared, **stored}, spec=spec),
+            "text_encoder": _filled(base.text_encoder, state=_stored(spec.path / "text_encoder"), spec=spec),
+        }
         self._pipeline = quiet(
             StableDiffusionInstructPix2PixPipeline(**{**base.components, **networks}, requires_safety_checker=False),
             device=device,
@@ -233,18 +236,6 @@ class PictureEditingExpert(PictureSampler[tuple[Image, str]]):
         ).images
         pictures = [PillowImage.fromarray(pixels) for pixels in to_pixels(drawn.float())]
         return [picture.resize(image.size, _RESAMPLING) for picture, (image, _) in zip(pictures, rows, strict=True)]
-
-
-def _load_unet(*, spec: ExpertSpec, base: StableDiffusionPipeline) -> UNet2DConditionModel:
-    """The UNet with twice the input channels; what the folder does not have is the base's."""
-    network = UNet2DConditionModel.from_config({**base.unet.config, "in_channels": 2 * base.unet.config.in_channels})
-    stored = _stored(spec.path / "unet")
-    shared = {name: value for name, value in base.unet.state_dict().items() if name not in stored}
-    return _filled(network, state={**shared, **stored}, spec=spec)
-
-
-def _load_text_encoder(*, spec: ExpertSpec, base: StableDiffusionPipeline) -> nn.Module:
-    return _filled(base.text_encoder, state=_stored(spec.path / "text_encoder"), spec=spec)
 
 
 def _stored(folder: Path) -> dict[str, Tensor]:

@@ -1,8 +1,7 @@
-"""Fetching the checkpoints of a profile: from the hub, from addresses, or from a folder; locked and verified.
+"""Fetches the checkpoints of a profile from the hub, from addresses, or from a folder, then locks and verifies them.
 
-A folder of weights appears whole or not at all: everything is gathered beside it first. What was downloaded before an
-interruption is used again. The hub's address, its access token and being offline are set as its own client documents:
-`HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_OFFLINE`.
+Folders of weights are installed atomically from a staging folder. Interrupted downloads are resumed. The hub client's
+variables set address, access token and offline mode: `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_OFFLINE`.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import httpx2  # what the hub's client speaks through, and whose errors it lets pass
+import httpx2  # the hub client's HTTP library, whose errors it propagates
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
@@ -26,7 +25,7 @@ from evaluator.network.hub_files import needed_files
 
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 _VALUE_BYTES = 4
-"""Of a parameter, at most."""
+"""Maximum size of a parameter."""
 _HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
 
 
@@ -36,18 +35,18 @@ class Resolved:
 
     commit: str
     files: tuple[str, ...]
-    """Those that are needed."""
+    """The needed files."""
     licence: str | None
-    """What its card says."""
+    """The licence on its card."""
     bytes: int | None = None
-    """Of these files together; None: the hub does not say."""
+    """Total size of these files; None: not declared by the hub."""
 
 
 def resolve(*, item: Checkpoint, revision: str) -> Resolved:
-    """Ask the hub for the commit behind a revision and its files.
+    """The commit of a revision and its files, from the hub.
 
     Raises:
-        FetchError: the hub cannot be reached or does not give it.
+        FetchError: the hub is unreachable or refuses.
     """
     try:
         with hub_limits(most_bytes=DESCRIPTION_BYTES, seconds=DESCRIPTION_SECONDS):
@@ -64,12 +63,12 @@ def resolve(*, item: Checkpoint, revision: str) -> Resolved:
 
 
 def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -> None:
-    """Download the needed files into a folder. What an interrupted call left there is continued.
+    """Download the needed files into a folder, resuming an interrupted download.
 
     Raises:
-        FetchError: the hub cannot be reached or does not give them.
+        FetchError: the hub is unreachable or refuses.
     """
-    limit, seconds = download_limits(_expected_bytes(item) if resolved.bytes is None else resolved.bytes)
+    limit, seconds = download_limits(_VALUE_BYTES * item.values if resolved.bytes is None else resolved.bytes)
     try:
         with hub_limits(most_bytes=limit, seconds=seconds):
             patiently(
@@ -82,16 +81,16 @@ def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -
 
 
 def download_file(*, item: Checkpoint, target: Path) -> str:
-    """Download a checkpoint's single file and return its SHA-256; redirects are followed.
+    """Download a checkpoint's single file, following redirects, and return its SHA-256.
 
     Raises:
-        FetchError: the address cannot be reached, does not give it, or sends more than such a checkpoint can have.
+        FetchError: the address is unreachable, refuses, or sends more than such a checkpoint can have.
     """
     from evaluator.network.guarded_connections import call_deadline
     from evaluator.network.ssrf_guard import operator_client
 
     url = str(item.url)
-    most, seconds = download_limits(_expected_bytes(item))
+    most, seconds = download_limits(_VALUE_BYTES * item.values)
     until = time.monotonic() + seconds
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -103,27 +102,17 @@ def download_file(*, item: Checkpoint, target: Path) -> str:
             if response.status_code != httpx.codes.OK:
                 raise FetchError(f"{url} answered {response.status_code} {response.reason_phrase}; {_advice(item)}")
             refuse_compressed(response)
-            return _saved(response, target=target, most_bytes=most)
+            digest, received = hashlib.sha256(), 0
+            with target.open("wb") as file:
+                for chunk in response.iter_raw():
+                    received += len(chunk)
+                    if received > most:
+                        raise OSError(f"it sent more than {most} bytes")
+                    digest.update(chunk)
+                    file.write(chunk)
+            return digest.hexdigest()
     except (httpx.HTTPError, OSError, CompressedAnswerError) as error:
         raise FetchError(f"{url} could not be downloaded ({error or type(error).__name__}); {_advice(item)}") from None
-
-
-def _saved(response: httpx.Response, *, target: Path, most_bytes: int) -> str:
-    """Write the body to a file and return its SHA-256."""
-    digest, received = hashlib.sha256(), 0
-    with target.open("wb") as file:
-        for chunk in response.iter_raw():
-            received += len(chunk)
-            if received > most_bytes:
-                raise OSError(f"it sent more than {most_bytes} bytes")
-            digest.update(chunk)
-            file.write(chunk)
-    return digest.hexdigest()
-
-
-def _expected_bytes(item: Checkpoint) -> int:
-    """Upper bound of the size of its parameters, whatever their format."""
-    return _VALUE_BYTES * item.values
 
 
 def _advice(item: Checkpoint) -> str:
@@ -158,13 +147,12 @@ class Fetcher:
     def __init__(
         self, *, folder: Path, mirror: Path | None = None, update: bool = False, report: Report = print
     ) -> None:
-        """Prepare to fetch.
-
-        Args:
-            folder: of the profile's weights; made if need be.
-            mirror: take files from here and use no network: `owner/name/...` for repositories, file names for files.
-            update: accept other bytes than those in the lock file, and lock them.
-            report: prints progress.
+        """Args:
+        folder: folder of the profile's weights; created on demand.
+        mirror: read files from this folder instead of the network: `owner/name/...` for repositories, file names for
+            files.
+        update: accept and lock bytes that differ from the lock file.
+        report: prints progress.
         """
         self._folder = folder
         self._mirror = mirror
@@ -172,13 +160,13 @@ class Fetcher:
         self._report = report
 
     def fetch(self, item: Checkpoint) -> Locked:
-        """Have a checkpoint in the folder, verified and locked.
+        """Fetch, verify and lock a checkpoint, unless the folder has it.
 
         Raises:
-            FetchError: it cannot be had, or is not what the lock file says; the folder is as it was.
+            FetchError: it cannot be fetched or contradicts the lock file; the folder is unchanged.
         """
         locked = read_lock(self._folder).get(item.name)
-        if locked is not None and not self._update and self._is_there(item=item, locked=locked):
+        if locked is not None and not self._update and problem_of(item=item, folder=self._folder) is None:
             self._report(f"{item.name}: {item.source} is there")
             return locked
         staging = self._folder / _STAGING / item.name
@@ -187,19 +175,22 @@ class Fetcher:
         target.mkdir(parents=True)
         fetched = self._gather(item=item, locked=locked, downloads=staging / "downloads", target=target)
         if locked is not None and not self._update:
-            _require_same(item=item, locked=locked, fetched=fetched)
-        self._install(item=item, new=target, fetched=fetched)
+            for name in sorted({*locked.files, *fetched.files}):
+                if locked.files.get(name) != fetched.files.get(name):
+                    raise FetchError(
+                        f"{item.source}: {name} has SHA-256 {fetched.files.get(name)}, but the lock file says "
+                        f"{locked.files.get(name)}; nothing was changed. If the new file is wanted, fetch with --update"
+                    )
+        installed = self._folder / item.name
+        if installed.exists():
+            installed.replace(staging / "old")
+        target.replace(installed)
+        write_lock(folder=self._folder, locked={**read_lock(self._folder), item.name: fetched})
         shutil.rmtree(staging, ignore_errors=True)
         return fetched
 
-    def _is_there(self, *, item: Checkpoint, locked: Locked) -> bool:
-        try:
-            return weights_files(self._folder / item.name) == dict(locked.files)
-        except WeightsError:
-            return False
-
     def _gather(self, *, item: Checkpoint, locked: Locked | None, downloads: Path, target: Path) -> Locked:
-        """Put the checkpoint's folder together in `made`."""
+        """Assemble the checkpoint's folder in `target`."""
         licence = None if locked is None else locked.licence
         if item.repo is None:
             source, revision = self._single_file(item=item, downloads=downloads)
@@ -208,7 +199,7 @@ class Fetcher:
         else:
             source, revision, card_licence = self._repository(item=item, locked=locked, downloads=downloads)
             licence = card_licence or licence
-            self._copy(item=item, source=source, made=target)
+            self._copy(item=item, source=source, folder=target)
         try:
             files = weights_files(target)
         except WeightsError:
@@ -216,7 +207,7 @@ class Fetcher:
         return Locked(revision=revision, files=files, source=item.source, licence=licence)
 
     def _single_file(self, *, item: Checkpoint, downloads: Path) -> tuple[Path, str]:
-        """The file with parameters, and its SHA-256."""
+        """The file with the parameters, and its SHA-256."""
         name = str(item.url).rpartition("/")[2]
         if self._mirror is not None:
             path = self._mirror / name
@@ -232,12 +223,12 @@ class Fetcher:
         return path, digest
 
     def _repository(self, *, item: Checkpoint, locked: Locked | None, downloads: Path) -> tuple[Path, str, str | None]:
-        """The folder with the repository's files, its commit, and the licence on its card."""
+        """The folder of the repository's files, its commit, and the licence on its card."""
         if self._mirror is not None:
             path = self._mirror / str(item.repo)
             if not path.is_dir():
                 raise FetchError(f"there is no folder {path} for {item.name}")
-            # A folder does not say which commit it is; the digests of its files do in its place.
+            # The commit of a folder is unknown; the digests of its files identify it.
             return path, str(item.revision) if locked is None else locked.revision, None
         revision = str(item.revision) if locked is None or self._update else locked.revision
         resolved = resolve(item=item, revision=revision)
@@ -250,11 +241,11 @@ class Fetcher:
             raise FetchError(f"{item.source} was not downloaded completely, {missing[0]} is missing; run it again")
         return downloads, resolved.commit, resolved.licence
 
-    def _copy(self, *, item: Checkpoint, source: Path, made: Path) -> None:
-        """Copy what is needed of a repository; weights that are no safetensors yet are converted."""
+    def _copy(self, *, item: Checkpoint, source: Path, folder: Path) -> None:
+        """Copy the needed files of a repository, converting weights to safetensors."""
         names = [path.relative_to(source).as_posix() for path in sorted(source.rglob("*")) if path.is_file()]
         for name in needed_files(names=names, folders=item.folders):
-            target = made / name
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if name.endswith(".bin"):
                 stem = "model" if target.name == "pytorch_model.bin" else "diffusion_pytorch_model"
@@ -263,23 +254,15 @@ class Fetcher:
                 shutil.copyfile(source / name, target)
 
     def _convert(self, *, source: Path, target: Path) -> None:
-        # Imported here: it loads torch, and most repositories need no conversion.
+        # Imported here because it loads torch, and most repositories need no conversion.
         from evaluator.execution.experts.conversion import convert
 
         count = convert(source=source, target=target)
         self._report(f"converted {source.name}: {count} tensors")
 
-    def _install(self, *, item: Checkpoint, new: Path, fetched: Locked) -> None:
-        """Put the new folder in the old one's place, then lock it."""
-        target, old = self._folder / item.name, new.with_name("old")
-        if target.exists():
-            target.replace(old)
-        new.replace(target)
-        write_lock(folder=self._folder, locked={**read_lock(self._folder), item.name: fetched})
-
 
 def problem_of(*, item: Checkpoint, folder: Path) -> str | None:
-    """What is wrong with a fetched checkpoint, as a sentence, or None if it is as locked.
+    """The problem of a fetched checkpoint, as a phrase; None if it matches the lock file.
 
     Raises:
         FetchError: the lock file is damaged.
@@ -293,12 +276,3 @@ def problem_of(*, item: Checkpoint, folder: Path) -> str | None:
         return str(error)
     changed = sorted(name for name in {*files, *locked.files} if files.get(name) != locked.files.get(name))
     return f"{changed[0]} is not the file that was fetched" if changed else None
-
-
-def _require_same(*, item: Checkpoint, locked: Locked, fetched: Locked) -> None:
-    for name in sorted({*locked.files, *fetched.files}):
-        if locked.files.get(name) != fetched.files.get(name):
-            raise FetchError(
-                f"{item.source}: {name} has SHA-256 {fetched.files.get(name)}, but the lock file says "
-                f"{locked.files.get(name)}; nothing was changed. If the new file is wanted, fetch with --update"
-            )

@@ -26,9 +26,9 @@ _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 
 class GroundingExpert:
-    """Finds the boxes of whatever an English name means in an image, the most confident first.
+    """From an image and an English name to the boxes of what it names, most confident first.
 
-    Boxes count from the score `threshold` of the profile's parameters on; the surest one is there in any case. Their
+    Includes boxes with at least the score `threshold` of the profile's parameters, and always the most confident. Their
     label is the name without its article.
     """
 
@@ -70,29 +70,21 @@ class GroundingExpert:
         scores = output.logits[:, :, 0].float().sigmoid().cpu()
         x, y, width, height = output.pred_boxes.float().cpu().unbind(dim=-1)
         boxes = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1)
-        return [
-            self._best(name=name, scores=row.tolist(), boxes=corners.tolist())
-            for (_, name), row, corners in zip(rows, scores, boxes, strict=True)
-        ]
-
-    def _best(self, *, name: str, scores: list[float], boxes: list[list[float]]) -> list[Detection]:
-        """One box for each thing: neighbouring patches of a thing find the same one."""
-        least = min(self._threshold, max(scores))
-        return BoxesExpert.ordered(
-            [
+        results = []
+        for (_, name), row, corners in zip(rows, scores.tolist(), boxes.tolist(), strict=True):
+            least = min(self._threshold, max(row))
+            detections = [
                 Detection(name=name, score=score, box=(box[0], box[1], box[2], box[3]))
-                for score, box in zip(scores, boxes, strict=True)
+                for score, box in zip(row, corners, strict=True)
                 if score >= least
             ]
-        )
+            # Suppresses duplicates: neighbouring patches of a thing predict the same box.
+            results.append(BoxesExpert.ordered(detections))
+        return results
 
 
 def plain_name(query: str) -> str:
-    """A query without the article at its beginning: `the red star` is `red star`.
-
-    Raises:
-        InputError: there is nothing left.
-    """
+    """A query without a leading article: `red star` for `the red star`; InputError if it is empty."""
     name = " ".join(query.split())
     name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
     if not name:
@@ -101,10 +93,10 @@ def plain_name(query: str) -> str:
 
 
 class GroundingDinoExpert:
-    """Finds the boxes of whatever an English phrase means in an image, the surest first; none may be sure enough.
+    """From an image and an English phrase to the boxes of what it names, most confident first; possibly none.
 
-    A box counts if a word of the phrase reaches the score `threshold` of the profile's parameters in it. Its label is
-    the phrase without its article. Phrases are of different lengths, so items go through the model one by one.
+    Includes boxes in which a word of the phrase has at least the score `threshold` of the profile's parameters. Their
+    label is the phrase without its article. Items are processed one by one, since phrases have different lengths.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -118,10 +110,11 @@ class GroundingDinoExpert:
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         rows = [(image_of(item), plain_name(text_of(item, name="query"))) for item in batch]
         return [
-            {"bbox": as_boxes(objects=self._found(image=image, name=name), size=image.size)} for image, name in rows
+            {"bbox": as_boxes(objects=self._detections(image=image, name=name), size=image.size)}
+            for image, name in rows
         ]
 
-    def _found(self, *, image: Image, name: str) -> list[Detection]:
+    def _detections(self, *, image: Image, name: str) -> list[Detection]:
         pixels = stack([self._preparation.resized(image)])
         phrase: Any = self._words(
             f"{name.lower().rstrip('.')}.", truncation=True, max_length=self._longest, return_tensors="pt"

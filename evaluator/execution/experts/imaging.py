@@ -29,24 +29,16 @@ def to_pixels(values: Tensor) -> Pixels:
 
 
 def image_of(item: Mapping[str, Value], *, name: str = "image") -> Image:
-    """The input called `name`.
-
-    Raises:
-        ExpertError: it is missing or a text.
-    """
+    """The image input `name`; ExpertError if it is missing or no image."""
     value = item.get(name)
     if not isinstance(value, PillowImage.Image):
-        found = "nothing" if value is None else type(value).__name__
-        raise ExpertError(f'the input "{name}" must be an image, found {found}')
+        kind = "nothing" if value is None else type(value).__name__
+        raise ExpertError(f'the input "{name}" must be an image, found {kind}')
     return value.convert("RGB")
 
 
 def stack(images: Sequence[Image]) -> Pixels:
-    """Images of one size as an array of shape (batch, height, width, 3).
-
-    Raises:
-        ExpertError: the sizes differ.
-    """
+    """Images as an array of shape (batch, height, width, 3); ExpertError if their sizes differ."""
     sizes = {image.size for image in images}
     if len(sizes) > 1:
         raise ExpertError(f"the images of one batch must have the same size, found {sorted(sizes)}")
@@ -54,10 +46,9 @@ def stack(images: Sequence[Image]) -> Pixels:
 
 
 def in_fixed_batches(*, pixels: Pixels, batch_size: int, run: Callable[[Pixels], list[Result]]) -> list[Result]:
-    """Run over all items in batches of exactly `batch_size`, the last filled up with copies of its first item.
+    """Run over all items in batches of exactly `batch_size`, the last padded with copies of its first item.
 
-    Kernels are chosen by the shape of a batch, so a constant shape keeps an item's result from depending on how
-    many others there are.
+    Kernels are chosen by the shape of a batch: with a constant shape, results do not depend on the number of items.
     """
     results: list[Result] = []
     for start in range(0, len(pixels), batch_size):
@@ -69,7 +60,7 @@ def in_fixed_batches(*, pixels: Pixels, batch_size: int, run: Callable[[Pixels],
 
 
 class ImageExpert:
-    """An expert from one image to one value; subclasses say what happens to a batch."""
+    """An expert from one image to one value; subclasses process a batch."""
 
     output: ClassVar[str] = "image"
 
@@ -89,7 +80,7 @@ class ImageExpert:
         return [{self.output: value} for value in values]
 
     def prepare(self, image: Image) -> Image:
-        """What happens to each image on its own before the batch is built: nothing, unless a model needs it."""
+        """Prepare a single image before batching. Does nothing by default."""
         return image
 
 
@@ -112,7 +103,7 @@ class RestorationExpert(ImageExpert):
 def pad_to_multiple(images: Tensor, *, multiple: int) -> Tensor:
     """Pad (batch, channels, height, width) right and below until both sides are multiples.
 
-    By reflection as in the released codes; images too small to reflect are continued by their edge.
+    By reflection, as in the released code; images that are too small repeat their edge.
     """
     height, width = images.shape[-2:]
     below, right = -height % multiple, -width % multiple

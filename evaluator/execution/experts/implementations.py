@@ -1,4 +1,4 @@
-"""The implementations of experts by the names that profiles use. Importing this loads no model code."""
+"""The implementations of experts by their names in profiles. Imports no model code."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -11,22 +11,21 @@ from evaluator.core.process import import_without_collection
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """The class of an expert, by its names: its module is imported when the first expert of it is loaded."""
+    """The class of an expert, imported on demand."""
 
     module: str
-    """In this package."""
+    """Name of the module in this package."""
     name: str
-    """Of the class, an `ExpertFactory`."""
+    """Name of the class, an `ExpertFactory`."""
     _: KW_ONLY
     code_version: str
-    """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
+    """Incremented by hand when a change of the code affects results; part of store keys and digests."""
     samples: bool = False
-    """Whether it draws random numbers and therefore gets a seed for each item (`SamplingExpert`)."""
+    """Whether it draws random numbers, with a seed for each item (`SamplingExpert`)."""
     is_rule: bool = False
-    """Whether it works by rules and has no weights."""
+    """Whether it works by rules, without weights."""
 
     def factory(self) -> ExpertFactory:
-        """The class."""
         return cast(ExpertFactory, getattr(import_without_collection(f"{__package__}.{self.module}"), self.name))
 
 
@@ -107,15 +106,11 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
 )
 
 SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "2", "BERT": "2", "CLIP": "2"})
-"""The same for the scorers of `evaluator.scoring.metrics`."""
+"""The code versions of the scorers of `evaluator.scoring.metrics`."""
 
 
 def implementation_of(name: str) -> Implementation:
-    """The implementation called `name`.
-
-    Raises:
-        LookupError: there is none; the message lists those there are.
-    """
+    """The implementation with this name; LookupError if there is none."""
     try:
         return IMPLEMENTATIONS[name]
     except KeyError:

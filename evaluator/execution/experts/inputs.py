@@ -1,4 +1,4 @@
-"""Inputs of an item and parameters of an expert, checked, and batches of one size. No torch here."""
+"""Validated inputs of items and parameters of experts, and batches of one size. Imports no torch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -24,11 +24,7 @@ _NAMES: Mapping[type, str] = {
 
 
 def value_of(item: Mapping[str, Value], *, name: str, kind: type[Kind]) -> Kind:
-    """An input of one kind.
-
-    Raises:
-        ExpertError: it is missing or of another kind.
-    """
+    """The input `name` of one kind; ExpertError if it is missing or of another kind."""
     value = item.get(name)
     if not isinstance(value, kind):
         raise ExpertError(f'the input "{name}" must be {_NAMES[kind]}, found {_described(value)}')
@@ -36,26 +32,18 @@ def value_of(item: Mapping[str, Value], *, name: str, kind: type[Kind]) -> Kind:
 
 
 def pixels_of(item: Mapping[str, Value], *, name: str = "image") -> npt.NDArray[np.uint8]:
-    """A picture as 8-bit RGB of shape (height, width, 3).
-
-    Raises:
-        ExpertError: it is missing or no picture.
-    """
+    """A picture as 8-bit RGB of shape (height, width, 3); ExpertError if it is missing or no picture."""
     value = item.get(name)
     if not isinstance(value, PillowImage.Image):
         raise ExpertError(f'the input "{name}" must be a picture, found {_described(value)}')
     return np.asarray(value.convert("RGB"), dtype=np.uint8)
 
 
-def require_size(*, found: Boxes | Masks, name: str, pixels: npt.NDArray[np.uint8]) -> None:
-    """Boxes or masks must be about a picture of the same size as the one that they are used on.
-
-    Raises:
-        InputError: they are not.
-    """
+def require_size(*, findings: Boxes | Masks, name: str, pixels: npt.NDArray[np.uint8]) -> None:
+    """Raise InputError unless boxes or masks belong to a picture of this size."""
     height, width = pixels.shape[:2]
-    if found.size != (width, height):
-        about = f"{found.size[0]}x{found.size[1]}"
+    if findings.size != (width, height):
+        about = f"{findings.size[0]}x{findings.size[1]}"
         raise InputError(
             f'"{name}" is of a picture of {about} pixels, "image" has {width}x{height}; they must be equal'
         )
@@ -68,11 +56,7 @@ def _described(value: Value | None) -> str:
 
 
 def number(*, spec: ExpertSpec, name: str, default: float) -> float:
-    """A number among the parameters of an expert.
-
-    Raises:
-        ExpertError: it is none.
-    """
+    """A numeric parameter of an expert; ExpertError if it is no number."""
     value = spec.parameters.get(name, default)
     if not isinstance(value, int | float):
         raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number, not {value!r}')
@@ -80,11 +64,7 @@ def number(*, spec: ExpertSpec, name: str, default: float) -> float:
 
 
 def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
-    """A parameter of an expert.
-
-    Raises:
-        ExpertError: the profile gives something else than a whole number.
-    """
+    """An integer parameter of an expert; ExpertError if it is no integer."""
     value = spec.parameters.get(name, default)
     if not isinstance(value, int):
         raise ExpertError(f'the parameter "{name}" of {spec.id} must be a whole number, not {value!r}')
@@ -92,11 +72,7 @@ def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
 
 
 def share(*, spec: ExpertSpec, name: str, default: float) -> float:
-    """A number from 0 to 1 among the parameters of an expert.
-
-    Raises:
-        ExpertError: it is none.
-    """
+    """A parameter of an expert in [0, 1]; ExpertError otherwise."""
     value = spec.parameters.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ExpertError(f'the parameter "{name}" of {spec.id} must be a number from 0 to 1, not {value!r}')
@@ -104,9 +80,9 @@ def share(*, spec: ExpertSpec, name: str, default: float) -> float:
 
 
 def in_batches(rows: Sequence[Row], *, size: int, run: Callable[[list[Row]], Sequence[Result]]) -> list[Result]:
-    """Run over all rows in batches of exactly `size`, the last filled up with copies of its first row.
+    """Run over all rows in batches of exactly `size`, the last padded with copies of its first row.
 
-    Kernels are chosen by the shape of a batch, so a constant shape keeps a result from depending on the other rows.
+    Kernels are chosen by the shape of a batch: with a constant shape, results do not depend on the number of rows.
     """
     results: list[Result] = []
     for start in range(0, len(rows), size):

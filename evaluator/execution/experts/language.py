@@ -25,10 +25,10 @@ from evaluator.execution.experts.texts import TextExpert
 
 
 class SequenceExpert(TextExpert):
-    """Reads a text and writes another; a blank text stays blank.
+    """From a text to a text; a blank text stays blank.
 
-    With the parameter `num_beams` it searches with beams, in the way that the checkpoint's own generation settings say
-    (length penalty, least length, forbidden repetitions); without it greedily.
+    Decodes greedily or, with the parameter `num_beams`, by beam search with the checkpoint's own generation settings
+    (length penalty, minimum length, forbidden repetitions).
     """
 
     model_class: ClassVar[Any]
@@ -42,24 +42,22 @@ class SequenceExpert(TextExpert):
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode([(self._prefix + text,) for (text,) in texts])
-        written = self.write(ids=self._known(encoded["input_ids"]), mask=encoded["attention_mask"])
-        pairs = zip(texts, written, strict=True)
-        return [self.decode(ids) if text.strip() else "" for (text,), ids in pairs]
-
-    def _known(self, ids: Tensor) -> Tensor:
-        """Ids with the unknown token for tokens that the tokenizer's settings add and the model never learnt."""
-        unknown = self._tokenizer.unk_token_id
-        return ids if unknown is None else ids.where(ids < self._model.get_input_embeddings().num_embeddings, unknown)
+        ids, unknown = encoded["input_ids"], self._tokenizer.unk_token_id
+        if unknown is not None:
+            # The tokenizer's settings may add tokens that the model does not have.
+            ids = ids.where(ids < self._model.get_input_embeddings().num_embeddings, unknown)
+        pairs = zip(texts, self.write(ids=ids, mask=encoded["attention_mask"]), strict=True)
+        return [self.decode(written) if text.strip() else "" for (text,), written in pairs]
 
     def write(self, *, ids: Tensor, mask: Tensor) -> Tensor:
-        """Token ids after the search, (batch, tokens)."""
+        """Generated token ids, (batch, tokens)."""
         settings = {"do_sample": False, "num_beams": self._beams, "max_new_tokens": self._new}
         written: Tensor = self._model.generate(input_ids=ids, attention_mask=mask, **settings)
         return written
 
 
 class T5Expert(SequenceExpert):
-    """Translates; the parameter `prefix` says what a general T5 is to do."""
+    """Translates; the parameter `prefix` is the instruction for a general T5."""
 
     model_class: ClassVar[Any] = T5ForConditionalGeneration
 
@@ -71,10 +69,10 @@ class BartExpert(SequenceExpert):
 
 
 class GPT2Expert(SequenceExpert):
-    """Gives the text back with its continuation.
+    """Returns the text with its continuation.
 
-    With the parameter `max_tokens` text and continuation together have at most so many tokens. A longer text is
-    continued by one, as released code does.
+    The parameter `max_tokens` limits the tokens of text and continuation together. As in the released code, a longer
+    text is continued by one token.
     """
 
     model_class: ClassVar[Any] = GPT2LMHeadModel
@@ -83,10 +81,10 @@ class GPT2Expert(SequenceExpert):
         super().__init__(spec=spec, device=device)
         self._total = whole_number(spec=spec, name="max_tokens", default=0)
         self._new = self._total - 1 if self._total else self._new
-        # The continuation must follow the text directly, and of a long text the end matters.
+        # The continuation must follow the text directly, and the end of a long text is the relevant part.
         self._tokenizer.padding_side = self._tokenizer.truncation_side = "left"
         self._length = min(self._length, int(self._model.config.n_positions) - self._new)
-        # Released checkpoints have no padding of their own; the mask hides what stands there.
+        # Released checkpoints have no padding token; the mask hides the padding.
         self._model.generation_config.pad_token_id = self._tokenizer.pad_token_id
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
@@ -105,20 +103,19 @@ SEPARATOR = ", "
 
 
 class TagsExpert(T5Expert):
-    """A text in, a list of labels out, in the order in which the model writes them; each once."""
+    """From a text to a list of distinct labels, in the order of the model's output."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         outputs: list[Mapping[str, Value]] = []
         for item in super().run(batch):
-            tags = {name: [tag.strip() for tag in str(text).split(SEPARATOR.strip())] for name, text in item.items()}
-            outputs.append(
-                {name: Labels(tuple(Label(tag) for tag in dict.fromkeys(own) if tag)) for name, own in tags.items()}
-            )
+            ((name, text),) = item.items()
+            tags = dict.fromkeys(tag.strip() for tag in str(text).split(SEPARATOR.strip()))
+            outputs.append({name: Labels(tuple(Label(tag) for tag in tags if tag))})
         return outputs
 
 
 class FillMaskExpert(TextExpert):
-    """Puts the most likely word in the place of every mask; a text without one stays as it is."""
+    """Replaces every mask by the most likely word; a text without masks is unchanged."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
@@ -126,7 +123,7 @@ class FillMaskExpert(TextExpert):
         self._mask: str = self._tokenizer.mask_token
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        # Texts may spell the mask like this, whatever the tokenizer calls it.
+        # Texts may use these masks, whatever the tokenizer's.
         masked_texts = [text.replace("[MASK]", self._mask).replace("<mask>", self._mask) for (text,) in texts]
         encoded = self.encode([(text,) for text in masked_texts])
         logits = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"]).logits
@@ -135,7 +132,7 @@ class FillMaskExpert(TextExpert):
         guesses = logits.argmax(dim=-1)
         answers = []
         for text, row, where in zip(masked_texts, guesses, masked, strict=True):
-            # Masks behind the end of what the model reads stay.
+            # Masks beyond the model's limit remain.
             for word in row[where].tolist():
                 text = text.replace(self._mask, self._tokenizer.decode([word]).strip(), 1)
             answers.append(text)
@@ -143,7 +140,7 @@ class FillMaskExpert(TextExpert):
 
 
 class AnswerExpert(TextExpert):
-    """Answers a query with a span of a document; from a blank document nothing can be answered."""
+    """Answers a query with a span of a document, empty for a blank document."""
 
     inputs: ClassVar[tuple[str, ...]] = ("query", "document")
 
@@ -161,23 +158,18 @@ class AnswerExpert(TextExpert):
             if not inside.any():
                 answers.append("")
                 continue
-            start, end = self._span(
-                starts=output.start_logits[row].float().cpu(), ends=output.end_logits[row].float().cpu(), inside=inside
-            )
+            # The most likely span of at most `max_answer_tokens` tokens in the document.
+            starts, ends = output.start_logits[row].float().cpu(), output.end_logits[row].float().cpu()
+            scores = (starts[:, None] + ends[None, :]).masked_fill(~(inside[:, None] & inside[None, :]), -torch.inf)
+            allowed = torch.ones_like(scores, dtype=torch.bool).triu().tril(self._longest - 1)
+            start, end = divmod(int(scores.masked_fill(~allowed, -torch.inf).argmax()), len(starts))
             offsets = encoded["offset_mapping"][row]
             answers.append(document[int(offsets[start, 0]) : int(offsets[end, 1])])
         return answers
 
-    def _span(self, *, starts: Tensor, ends: Tensor, inside: Tensor) -> tuple[int, int]:
-        """The most likely first and last token of at most `max_answer_tokens` in the document; all (tokens,)."""
-        scores = (starts[:, None] + ends[None, :]).masked_fill(~(inside[:, None] & inside[None, :]), -torch.inf)
-        allowed = torch.ones_like(scores, dtype=torch.bool).triu().tril(self._longest - 1)
-        best = int(scores.masked_fill(~allowed, -torch.inf).argmax())
-        return best // len(starts), best % len(starts)
-
 
 class SentimentExpert(TextExpert):
-    """Says `positive` or `negative`, or what else the checkpoint's labels are, in small letters."""
+    """Returns `positive` or `negative`, or another label of the checkpoint in lower case."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)

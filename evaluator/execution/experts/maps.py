@@ -1,7 +1,7 @@
-"""Experts that make a map of an image: depth, normals, soft edges. Maps are pictures of the image's size.
+"""Experts from an image to a map of its size: depth, normals, soft edges.
 
-Soft edges are found as in Xie and Tu, "Holistically-Nested Edge Detection" (ICCV 2015): convolutions at several scales,
-each with a side output that is an edge map of its own; a last convolution fuses them.
+Soft edges follow Xie and Tu, "Holistically-Nested Edge Detection" (ICCV 2015): convolutions at several scales, each
+with an edge map as its side output; a last convolution fuses them.
 """
 
 import json
@@ -33,7 +33,7 @@ class EdgeConfig:
     """Widths of the network; the defaults are the paper's, those of VGG16 (15 million parameters)."""
 
     widths: tuple[int, ...] = (64, 128, 256, 512, 512)
-    """Channels of each scale; every scale has half the resolution of the one before."""
+    """Channels of each scale; every scale halves the resolution."""
     depths: tuple[int, ...] = (2, 2, 3, 3, 3)
     """Convolutions of each scale."""
 
@@ -71,11 +71,11 @@ class EdgeNetwork(nn.Module):
         return torch.cat([self.fuse(outputs), outputs], dim=1)[..., :height, :width]
 
 
-Found = TypeVar("Found")
+Finding = TypeVar("Finding")
 
 
-class MapExpert(Generic[Found]):
-    """An expert from one image to a picture of the same size; subclasses say what they find and how it is drawn."""
+class MapExpert(Generic[Finding]):
+    """An expert from one image to a picture of the same size; subclasses compute findings and draw them."""
 
     output = "map"
 
@@ -84,15 +84,15 @@ class MapExpert(Generic[Found]):
         self._device = device
 
     def prepare(self, image: Image) -> Image:
-        """The image at the size that the model wants."""
+        """The image at the model's size."""
         raise NotImplementedError
 
-    def find(self, pixels: Pixels) -> list[Found]:
-        """What is found in a batch of 8-bit images of shape (batch, height, width, 3)."""
+    def find(self, pixels: Pixels) -> list[Finding]:
+        """The findings in a batch of 8-bit images of shape (batch, height, width, 3)."""
         raise NotImplementedError
 
-    def draw(self, *, found: Found, size: tuple[int, int]) -> Image:
-        """What was found as an RGB picture of this width and height."""
+    def draw(self, *, finding: Finding, size: tuple[int, int]) -> Image:
+        """The finding as an RGB picture of this width and height."""
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
@@ -101,23 +101,26 @@ class MapExpert(Generic[Found]):
         images = [image_of(item) for item in batch]
         pixels = stack([self.prepare(image) for image in images])
         findings = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.find)
-        return [{self.output: self.draw(found=f, size=image.size)} for f, image in zip(findings, images, strict=True)]
+        return [
+            {self.output: self.draw(finding=finding, size=image.size)}
+            for finding, image in zip(findings, images, strict=True)
+        ]
 
 
 class GreyMapExpert(MapExpert[npt.NDArray[np.float32]]):
-    """An expert that finds one number in [0, 1] for each pixel, shape (height, width): 0 is black, 1 white."""
+    """An expert with a number in [0, 1] for each pixel, shape (height, width): 0 is black, 1 is white."""
 
-    def draw(self, *, found: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
-        levels = np.clip(np.rint(found * 255), 0, 255).astype(np.uint8)
+    def draw(self, *, finding: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
+        levels = np.clip(np.rint(finding * 255), 0, 255).astype(np.uint8)
         grey = PillowImage.fromarray(levels)
         return (grey if grey.size == size else grey.resize(size, PillowImage.Resampling.BILINEAR)).convert("RGB")
 
 
 class DepthExpert(GreyMapExpert):
-    """Any image in, a grey map out: white is near, black far away.
+    """From an image to a grey map: white is near, black is far.
 
-    With the parameter `region_scale` nearness is levelled within the regions of the image (`pictures.strokes`): where
-    things are flat, that moves the steps of a soft estimate to their borders.
+    With the parameter `region_scale`, nearness is levelled within the regions of the image (`pictures.strokes`), which
+    moves the steps of a soft estimate to the borders of flat things.
     """
 
     output = "depth"
@@ -144,20 +147,19 @@ class DepthExpert(GreyMapExpert):
 
 
 class NormalExpert(DepthExpert):
-    """Any image in, a map of surface normals out: the gradients of the estimated nearness, flat is (128, 128, 255).
+    """From an image to a map of surface normals: the gradients of the estimated nearness; flat is (128, 128, 255).
 
-    A median of 3x3 pixels first removes the ripples that gradients would enlarge.
+    A 3x3 median filter first removes ripples that gradients would amplify.
     """
 
     output = "normal"
 
-    def draw(self, *, found: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
-        picture = PillowImage.fromarray(normal_map(ndimage.median_filter(found, size=3)))
+    def draw(self, *, finding: npt.NDArray[np.float32], size: tuple[int, int]) -> Image:
+        picture = PillowImage.fromarray(normal_map(ndimage.median_filter(finding, size=3)))
         return picture if picture.size == size else picture.resize(size, PillowImage.Resampling.BILINEAR)
 
 
 def load_edge_network(*, folder: Path, device: str, precision: str = "float32") -> EdgeNetwork:
-    """An edge network with its weights."""
     stored = json.loads((folder / "config.json").read_text())
     model = EdgeNetwork(EdgeConfig(widths=tuple(stored["widths"]), depths=tuple(stored["depths"])))
     load_state(model, folder=folder, device=device, precision=precision)
@@ -165,9 +167,9 @@ def load_edge_network(*, folder: Path, device: str, precision: str = "float32") 
 
 
 class SoftEdgeExpert(GreyMapExpert):
-    """Any image in, its soft edges out, white on black.
+    """From an image to its soft edges, white on black.
 
-    With the parameter `size` the network sees a square of so many pixels, otherwise the image as it is.
+    With the parameter `size`, the network sees a square of that size, otherwise the original image.
     """
 
     output = "hed"

@@ -1,4 +1,4 @@
-"""Poses with ViTPose: of stick figures, and of people that the profile's detector finds."""
+"""Poses with ViTPose: of stick figures, and of people from the profile's detector."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,13 +21,13 @@ from evaluator.miniature.pictures.skeleton import Point, draw_skeleton
 from evaluator.miniature.tableaux.records import Joint
 
 CELL = 2
-"""Pixels of a cell of a heat map."""
+"""Side of a heat map's cell in pixels."""
 
 
 def places(maps: Tensor) -> Tensor:
     """x and y of each joint in pixels, (batch, joints, 2), from heat maps of shape (batch, joints, cells, cells).
 
-    The mean of the distribution that a map describes: finer than its highest cell.
+    The mean of a map's distribution, which has a finer resolution than its highest cell.
     """
     cells = torch.arange(maps.shape[-1], dtype=maps.dtype, device=maps.device) * CELL + (CELL - 1) / 2
     shares = maps.flatten(2).softmax(dim=-1).reshape(maps.shape)
@@ -37,21 +37,18 @@ def places(maps: Tensor) -> Tensor:
 
 
 def presence(maps: Tensor) -> Tensor:
-    """How surely there is a figure, as logits (batch,): the level of all heat maps, above 0 where there is one."""
+    """Logits of the presence of a figure, (batch,): the level of all heat maps, positive if there is one."""
     flat = maps.flatten(2)
     level = flat.logsumexp(dim=-1) - torch.log(torch.tensor(float(flat.shape[-1])))
     return level.mean(dim=1)
 
 
 Pose = dict[Joint, Point] | None
-"""Places of the joints as shares of the picture's width and height; None where there is no figure."""
+"""Places of the joints as shares of the picture's width and height; None if there is no figure."""
 
 
 class PoseExpert(MapExpert[Pose]):
-    """Any image in, the skeleton of its stick figure out, on black; nothing but black where it sees no figure.
-
-    Joints that something hides are guessed and drawn too.
-    """
+    """From an image to the skeleton of its stick figure on black, if any. Hidden joints are estimated and drawn."""
 
     output = "pose"
 
@@ -70,27 +67,26 @@ class PoseExpert(MapExpert[Pose]):
             maps = self._model(pixel_values=values.to(self._model.dtype)).heatmaps.float()
             shares = ((places(maps) + 0.5) / self._size).tolist()
             visible = (presence(maps) > 0).tolist()
-        return [self._pose(points) if is_visible else None for points, is_visible in zip(shares, visible, strict=True)]
+        return [
+            {joint: (x, y) for joint, (x, y) in zip(Joint, points, strict=True)} if is_visible else None
+            for points, is_visible in zip(shares, visible, strict=True)
+        ]
 
-    def draw(self, *, found: Pose, size: tuple[int, int]) -> Image:
-        if found is None:
+    def draw(self, *, finding: Pose, size: tuple[int, int]) -> Image:
+        if finding is None:
             return PillowImage.new("RGB", size)
         width, height = size
-        joints = {joint: (x * width - 0.5, y * height - 0.5) for joint, (x, y) in found.items()}
+        joints = {joint: (x * width - 0.5, y * height - 0.5) for joint, (x, y) in finding.items()}
         return PillowImage.fromarray(draw_skeleton(joints=joints, size=size))
-
-    @staticmethod
-    def _pose(points: list[list[float]]) -> Pose:
-        return {joint: (x, y) for joint, (x, y) in zip(Joint, points, strict=True)}
 
 
 _MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _ROOM = 1.25
-"""Side of the square that the model sees, relative to the person's box."""
+"""Side of the model's crop, relative to the person's box."""
 _MOST_PEOPLE = 20
 _PERSON = "person"
 _OF_COCO = (0, None, 6, 8, 10, 5, 7, 9, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3)
-"""For each joint of a drawing, its place among COCO's keypoints; the neck lies between the shoulders."""
+"""For each joint of a drawing, its index among COCO's keypoints; the neck is between the shoulders."""
 _NECK, _SHOULDERS = 1, (2, 5)
 _LIMBS = (
     (1, 2), (1, 5), (2, 3), (3, 4), (5, 6), (6, 7), (1, 8), (8, 9), (9, 10), (1, 11), (11, 12), (12, 13), (1, 0),
@@ -103,21 +99,21 @@ _COLOURS = (
 )  # fmt: skip
 _LIMB_SHADE = 0.6
 _RADIUS = 4
-"""Of a joint, and half the width of a limb, in pixels of a picture whose shorter side has 512."""
+"""Radius of a joint, and half the width of a limb, in pixels of a picture whose shorter side has 512."""
 _DRAWN_AT = 512
 
 Joints = list[tuple[float, float] | None]
-"""Places of the eighteen joints of a drawing in pixels; None for those that are not seen."""
+"""Places of the eighteen joints of a drawing in pixels; None for invisible ones."""
 
 
 class PeopleExpert:
-    """Any image in, the skeletons of its people out, on black; nothing but black where there are none.
+    """From an image to the skeletons of its people on black, if any.
 
-    A joint counts from the score `threshold` of the profile's parameters on.
+    Includes joints with at least the score `threshold` of the profile's parameters.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        """Raises ExpertError if the line of the profile names no detector."""
+        """Raises ExpertError if the profile's entry names no detector."""
         self._batch_size = spec.batch_size
         self._device = device
         self._model = load_model(VitPoseForPoseEstimation, spec=spec, device=device)
@@ -133,7 +129,7 @@ class PeopleExpert:
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
-        detections = self._detector.found([self._detector.prepare(image) for image in images])
+        detections = self._detector.detect_all([self._detector.prepare(image) for image in images])
         return [
             {"pose": drawing(self._people(image=image, objects=objects), size=image.size)}
             for image, objects in zip(images, detections, strict=True)
@@ -141,24 +137,23 @@ class PeopleExpert:
 
     def _people(self, *, image: Image, objects: Sequence[Detection]) -> list[Joints]:
         people = [detection for detection in objects if detection.name == _PERSON][:_MOST_PEOPLE]
-        windows = [self._window(detection, size=image.size) for detection in people]
-        if not windows:
+        if not people:
             return []
+        windows = []
+        for person in people:
+            # The crop in the model's proportions: left, top, right, bottom in pixels.
+            left, right = person.box[0] * image.width, person.box[2] * image.width
+            top, bottom = person.box[1] * image.height, person.box[3] * image.height
+            width = max(right - left, (bottom - top) * self._size[0] / self._size[1], 1.0) * _ROOM
+            height = width * self._size[1] / self._size[0]
+            x, y = (left + right) / 2, (top + bottom) / 2
+            windows.append((x - width / 2, y - height / 2, x + width / 2, y + height / 2))
         crops = [
             image.transform(self._size, PillowImage.Transform.EXTENT, window, PillowImage.Resampling.BILINEAR)
             for window in windows
         ]
         heat = in_fixed_batches(pixels=stack(crops), batch_size=self._batch_size, run=self._heat)
         return [self._joints(maps, window=window) for maps, window in zip(heat, windows, strict=True)]
-
-    def _window(self, person: Detection, *, size: tuple[int, int]) -> tuple[float, float, float, float]:
-        """The crop of a person in the model's proportions: left, top, right, bottom in pixels."""
-        left, right = person.box[0] * size[0], person.box[2] * size[0]
-        top, bottom = person.box[1] * size[1], person.box[3] * size[1]
-        width = max(right - left, (bottom - top) * self._size[0] / self._size[1], 1.0) * _ROOM
-        height = width * self._size[1] / self._size[0]
-        x, y = (left + right) / 2, (top + bottom) / 2
-        return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
     def _heat(self, pixels: np.ndarray) -> list[np.ndarray]:
         """Heat maps of shape (keypoints, cells, cells) for each picture of a batch."""
@@ -182,7 +177,7 @@ class PeopleExpert:
 
 
 def drawing(people: Sequence[Joints], *, size: tuple[int, int]) -> Image:
-    """Skeletons on black: limbs in darker colours below, joints in bright ones above."""
+    """Skeletons on black: joints in bright colours on top of limbs in darker ones."""
     picture = PillowImage.new("RGB", size)
     pen = ImageDraw.Draw(picture)
     radius = max(1.0, _RADIUS * min(size) / _DRAWN_AT)

@@ -1,10 +1,9 @@
-"""Loading models from folders: safetensors only, nothing from the network, no foreign code.
+"""Loads models from folders: safetensors only, no network access, no third-party code.
 
-The preparation of images is the checkpoint's own, as `preprocessor_config.json` says it and its processor class reads
-it. A folder without that file gets ViT's: a square, bilinear, mean and deviation 0.5.
+Images are prepared by the checkpoint's processor with its `preprocessor_config.json`. The default without that file is
+ViT's: a square, bilinear, mean and deviation 0.5.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,7 @@ _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torc
 
 
 def dtype_of(precision: str) -> torch.dtype:
-    """What a profile's `precision` means.
-
-    Raises:
-        WeightsError: there is no such precision.
-    """
+    """The torch type of a profile's `precision`; WeightsError if it is unknown."""
     if precision not in _DTYPES:
         raise WeightsError(f"there is no precision {precision!r}; there are: {', '.join(_DTYPES)}")
     return _DTYPES[precision]
@@ -38,15 +33,15 @@ def dtype_of(precision: str) -> torch.dtype:
 def load_pretrained(
     model_class: Any, *, folder: Path, device: str, precision: str = "float32", **settings: object
 ) -> Any:
-    """A `transformers` model with the weights of a folder, in the precision given, ready for inference.
+    """A `transformers` model with the weights of a folder, in the given precision, ready for inference.
 
     Raises:
-        WeightsError: weights and configuration do not belong together, so that part of the model would be random.
+        WeightsError: the weights do not match the configuration, so that part of the model would be random.
     """
     with loading():
         logging.disable_progress_bar()
         verbosity = logging.get_verbosity()
-        logging.set_verbosity_error()  # what it would report is checked below
+        logging.set_verbosity_error()  # its reports are checked below
         try:
             model, report = model_class.from_pretrained(
                 folder,
@@ -55,40 +50,36 @@ def load_pretrained(
                 trust_remote_code=False,
                 dtype=dtype_of(precision),
                 output_loading_info=True,
-                # Or it raises an error that says nothing; what does not fit is refused below.
+                # Otherwise it raises an unspecific error; mismatches are refused below.
                 ignore_mismatched_sizes=True,
                 **settings,
             )
         finally:
             logging.set_verbosity(verbosity)
-    # A pooler sits on top of an encoder and nobody here asks for its output.
+    # No expert uses the output of an encoder's pooler.
     missing = sorted(name for name in report["missing_keys"] if "pooler." not in name)
     if missing or report["mismatched_keys"]:
-        raise WeightsError(f"the weights in {folder} lack {_in_words(missing) or 'the right shapes'}")
+        names = ", ".join(missing[:_MOST_NAMES]) or "the right shapes"
+        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
+        raise WeightsError(f"the weights in {folder} lack {names}{more}")
     return model.to(device).eval()
 
 
-def _in_words(names: Sequence[str]) -> str:
-    """The first few: a wrong number of layers is hundreds."""
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
-
-
 def load_model(model_class: Any, *, spec: ExpertSpec, device: str) -> Any:
-    """`load_pretrained` with the weights and the precision of a profile's line."""
+    """`load_pretrained` with the weights and precision of a profile's entry."""
     return load_pretrained(model_class, folder=spec.path, device=device, precision=spec.precision)
 
 
 def load_state(
     model: nn.Module, *, folder: Path, device: str, precision: str = "float32", unused: tuple[str, ...] = ()
 ) -> None:
-    """Fill any other model with `model.safetensors` of a folder, in the precision given, ready for inference.
+    """Load `model.safetensors` of a folder into another model, in the given precision, ready for inference.
 
     Args:
-        unused: beginnings of the names of parameters that released weights have and this model does without.
+        unused: prefixes of released parameters that this model does not have.
 
     Raises:
-        WeightsError: weights and model do not belong together.
+        WeightsError: the weights do not match the model.
     """
     stored = load_file(folder / "model.safetensors")
     state = {name: value.float() for name, value in stored.items() if not name.startswith(unused)}
@@ -103,26 +94,24 @@ _SETTINGS = "preprocessor_config.json"
 
 
 def resized(image: Image, *, size: int) -> Image:
-    """The image at `size` x `size` pixels, bilinear as ViT's own processor does it."""
+    """The image at `size` x `size` pixels, bilinear as by ViT's processor."""
     if image.size == (size, size):
         return image
     return image.resize((size, size), PillowImage.Resampling.BILINEAR)
 
 
 class Preparation:
-    """Resizes single images and normalises batches of them as one checkpoint asks for."""
+    """Resizes images and normalizes batches for a checkpoint."""
 
     def __init__(self, processor_class: Any, *, folder: Path, size: int, normalises: bool = True) -> None:
-        """Read the folder's settings.
-
-        Args:
-            processor_class: one of the processors of `transformers` that need no torchvision.
-            folder: of the weights.
-            size: of the square, for folders without settings.
-            normalises: for those too: whether values in [0, 1] are mapped to [-1, 1].
+        """Args:
+        processor_class: a processor of `transformers` that needs no torchvision.
+        folder: folder of the weights.
+        size: side of the square, for folders without settings.
+        normalises: for these folders, whether values in [0, 1] are mapped to [-1, 1].
 
         Raises:
-            WeightsError: the settings cannot be read.
+            WeightsError: the settings are invalid.
         """
         self._size = size
         self._normalises = normalises
@@ -134,10 +123,10 @@ class Preparation:
                 raise WeightsError(f"{folder / _SETTINGS} cannot be read: {error}") from error
 
     def resized(self, image: Image) -> Image:
-        """An 8-bit image of any size at the size that the model wants."""
+        """An 8-bit image of any size at the model's size."""
         if self._processor is None:
             return resized(image, size=self._size)
-        # Rescaling and normalising wait for the batch, so that images stay comparable and small until then.
+        # Rescaling and normalization are applied to the batch; until then images stay 8-bit.
         settings = {"do_rescale": False, "do_normalize": False, "return_tensors": "np"}
         (values,) = self._processor(images=image.convert("RGB"), input_data_format="channels_last", **settings)[
             "pixel_values"
@@ -145,7 +134,7 @@ class Preparation:
         return PillowImage.fromarray(np.ascontiguousarray(values.transpose(1, 2, 0)).astype(np.uint8))
 
     def normalised(self, values: Tensor) -> Tensor:
-        """Float32 in [0, 1] of shape (batch, 3, height, width) as the model wants them."""
+        """Normalize float32 values in [0, 1] of shape (batch, 3, height, width) for the model."""
         if self._processor is None:
             return values * 2 - 1 if self._normalises else values
         if not self._processor.do_rescale:

@@ -1,6 +1,6 @@
-"""Profiles: which expert implements each tool, and which model scores. Reading one loads no model code.
+"""Profiles: the expert of each tool, and the models of scores. Reading a profile imports no model code.
 
-A profile is a TOML file beside the weights' lock file, which the training command writes:
+A profile is a TOML file. The training command writes the lock file of its weights:
 
     name = "lilliput"
     weights = "../../../miniature/weights"      # relative to the file; holds one folder per model and lock.json
@@ -15,11 +15,11 @@ A profile is a TOML file beside the weights' lock file, which the training comma
     id = "lilliput/vit-score"
     weights = "vit-score"
 
-The expert of a line with `uses = ["TOOL"]` runs the expert of another line itself. A line with `base = "NAME"` needs a
-second checkpoint besides its `weights`. A table `[unavailable]` says for tools without an expert why there is none.
+An expert with `uses = ["TOOL"]` runs the expert of another tool. An expert with `base = "NAME"` needs a second
+checkpoint besides its `weights`. The table `[unavailable]` gives the reasons for tools without an expert.
 
 A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
-`planarena profiles fetch` puts into the data folder. It can be read before that: then its digests say so.
+`planarena profiles fetch` downloads. Before that, the profile is readable but has placeholder digests.
 """
 
 import json
@@ -49,16 +49,16 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 NO_WEIGHTS = "none"
-"""The digest of experts that work by rules."""
+"""Digest of experts without weights."""
 
 
 class ProfileError(Exception):
-    """A profile is missing or wrong; the message says where."""
+    """A profile is missing or invalid; the message names the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorerSpec:
-    """The model behind a score, and everything the score depends on."""
+    """The model of a score, with everything that affects the score."""
 
     name: str
     """`ViT` or `BERT`."""
@@ -72,25 +72,25 @@ class ScorerSpec:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The experts and scorers of one installation choice, for example `lilliput`."""
+    """A choice of experts and scorers, for example `lilliput`."""
 
     name: str
     digest: str
-    """SHA-256 over everything in the profile that changes results."""
+    """SHA-256 over everything in the profile that affects results."""
     experts: Mapping[str, ExpertSpec]
     """By tool name."""
     scorers: Mapping[str, ScorerSpec]
     """By score name."""
     checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
-    """Released models by the name of their weights; none if the profile's weights are shipped."""
+    """Released models by the name of their weights; empty if the profile's weights are shipped."""
     reference_experts: Mapping[str, ExpertSpec] = field(default_factory=dict)
-    """By tool name, what makes references when data are built; no planner's plan runs them."""
+    """By tool name, experts for building reference data; plans do not run them."""
     unavailable: Mapping[str, str] = field(default_factory=dict)
-    """By tool name, why the profile has no expert for it, as a sentence."""
+    """By tool name, why the profile has no expert, as a sentence."""
 
 
 def profile_names(*, folder: Path = PROFILES) -> tuple[str, ...]:
-    """The profiles there are."""
+    """Names of all profiles."""
     return tuple(sorted(path.stem for path in folder.glob("*.toml")))
 
 
@@ -100,14 +100,14 @@ def load_profile(
     """Read a profile by name.
 
     Args:
-        name: the file's name without its ending.
-        folder: where profiles are.
-        weights: where the checkpoints of a profile are that are fetched; the data folder if not given.
-        precision: compute in this instead of what the profile says, for example `float32` where there is no GPU. It
-            is part of the digest: the figures are those of another profile.
+        name: the file's name without its suffix.
+        folder: folder of profiles.
+        weights: folder of fetched checkpoints; by default in the data folder.
+        precision: overrides the profile's precision, for example `float32` without a GPU. It changes the digest:
+            results are not comparable with the profile's.
 
     Raises:
-        ProfileError: there is no such profile, or an entry of it is wrong.
+        ProfileError: the profile does not exist or has an invalid entry.
     """
     path = folder / f"{name}.toml"
     if not path.is_file():
@@ -139,25 +139,25 @@ def load_profile(
 
 
 def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
-    """Load the model of a profile's line; this is where torch is imported. If `spec.samples`, a `SamplingExpert`.
+    """Load the expert of a profile's entry, a `SamplingExpert` if `spec.samples`. Imports torch.
 
     Raises:
-        WeightsError: the weights are missing or are not those that the profile names.
+        WeightsError: the weights are missing or differ from the profile's.
         LookupError: there is no such implementation.
     """
-    for line in (spec, *spec.uses):
-        if line.weights_digest != NO_WEIGHTS:
-            verify_weights(folder=line.path, expected=line.weights_digest)
-        if line.base is not None:
-            verify_weights(folder=line.base, expected=line.base_digest)
-    # Experts also make networks of their own, without `load_pretrained`.
+    for used in (spec, *spec.uses):
+        if used.weights_digest != NO_WEIGHTS:
+            verify_weights(folder=used.path, expected=used.weights_digest)
+        if used.base is not None:
+            verify_weights(folder=used.base, expected=used.base_digest)
+    # Experts may also create networks without `load_pretrained`.
     with loading():
         return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
 
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """The folder of a profile's weights and what is known of its models."""
+    """The folder of a profile's weights, with digests and checkpoints by model."""
 
     folder: Path
     digests: Mapping[str, str]
@@ -174,21 +174,16 @@ class _Weights:
 def _weights(*, content: Mapping[str, Any], path: Path, chosen: Path | None) -> _Weights:
     if "checkpoints" not in content:
         folder = (path.parent / content["weights"]).resolve()
-        return _Weights(folder=folder, digests=_read_lock(folder))
+        lock = folder / "lock.json"
+        if not lock.is_file():
+            raise ProfileError(f"there is no lock file {lock}; the training command writes it")
+        return _Weights(folder=folder, digests=json.loads(lock.read_text(encoding="utf-8")))
     profile = str(content["name"])
     folder = (chosen or weights_folder(profile)).resolve()
     items = {name: checkpoint(name=name, entry=entry) for name, entry in content["checkpoints"].items()}
     locked = read_lock(folder)
     digests = {name: digest_of(item=item, locked=locked, profile=profile) for name, item in items.items()}
     return _Weights(folder=folder, digests=digests, checkpoints=items)
-
-
-def _read_lock(weights: Path) -> Mapping[str, str]:
-    path = weights / "lock.json"
-    if not path.is_file():
-        raise ProfileError(f"there is no lock file {path}; the training command writes it")
-    lock: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return lock
 
 
 def _expert(
@@ -204,6 +199,11 @@ def _expert(
     if implementation.is_rule == ("weights" in entry):
         needs = "works by rules and has no weights" if implementation.is_rule else "needs weights"
         raise LookupError(f'expert "{tool}": {entry["implementation"]} {needs}')
+    for name in entry.get("uses", ()):
+        # Used experts may not use others themselves.
+        if name not in entries or "uses" in entries[name]:
+            fault = "runs others itself" if name in entries else "is none of the profile's"
+            raise LookupError(f'expert "{tool}" uses "{name}", which {fault}')
     return ExpertSpec(
         tool=tool,
         id=entry["id"],
@@ -216,22 +216,11 @@ def _expert(
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
         samples=implementation.samples,
         uses=tuple(
-            _expert(tool=name, entries=entries, weights=weights, precision=precision)
-            for name in _used(tool=tool, entries=entries)
+            _expert(tool=name, entries=entries, weights=weights, precision=precision) for name in entry.get("uses", ())
         ),
         base=weights.folder / entry["base"] if "base" in entry else None,
         base_digest=weights.digest(entry["base"]) if "base" in entry else "",
     )
-
-
-def _used(*, tool: str, entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The tools whose experts the expert of a tool runs; these run none themselves."""
-    names: list[str] = entries[tool].get("uses", [])
-    for name in names:
-        if name not in entries or "uses" in entries[name]:
-            fault = "runs others itself" if name in entries else "is none of the profile's"
-            raise LookupError(f'expert "{tool}" uses "{name}", which {fault}')
-    return names
 
 
 def _scorer(*, name: str, entry: Mapping[str, Any], weights: _Weights) -> ScorerSpec:

@@ -1,4 +1,4 @@
-"""From an image to words: classes with a Vision Transformer, captions, and its writing."""
+"""Experts from an image to text: classes with a Vision Transformer, captions, and character recognition."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from evaluator.execution.experts.texts import generate_texts, load_tokenizer
 
 
 class ViTClassifierExpert(ImageExpert):
-    """Any image in, the name of its most likely class out."""
+    """From an image to the name of its most likely class."""
 
     output: ClassVar[str] = "text"
 
@@ -36,14 +36,14 @@ class ViTClassifierExpert(ImageExpert):
         return [self.choose(row) for row in logits]
 
     def choose(self, logits: Tensor) -> Value:
-        """What is said of an image with these logits, shape (classes,)."""
+        """The value for an image with these logits, shape (classes,)."""
         return self._names[int(logits.argmax())]
 
 
 class ViTLabelsExpert(ViTClassifierExpert):
-    """Any image in, the names of its likely classes out: those of at least the parameter `least`, at any rate one.
+    """From an image to the names of its likely classes: at least one, and all with the probability `least` or more.
 
-    With the parameter `most` there are so many, however unlikely they are.
+    With the parameter `most`, always that many.
     """
 
     output: ClassVar[str] = "category"
@@ -65,10 +65,8 @@ _LONGEST = 40
 
 
 class CaptioningExpert(ImageExpert):
-    """Any image in, an English sentence out: the likeliest that `num_beams` beams find, one unless a profile says more.
-
-    A sentence ends with its end token or after `max_new_tokens` of the profile's parameters.
-    """
+    """From an image to an English sentence of at most `max_new_tokens`, by beam search with `num_beams` beams (default
+    1)."""
 
     output: ClassVar[str] = "text"
 
@@ -94,15 +92,15 @@ class CaptioningExpert(ImageExpert):
 PATCH = (8, 4)
 """Height and width of a patch in pixels."""
 CHANNELS = 9
-"""The image and eight copies moved by a patch: letters lie across patches, so each patch sees its neighbours."""
+"""The image and eight copies shifted by a patch: letters extend across patches, so each patch sees its neighbours."""
 _LUMA = (0.299, 0.587, 0.114)
 _LEAST_CONTRAST = 0.02
 
 
 def letter_values(images: Tensor) -> Tensor:
-    """Images in [0, 1] of shape (batch, 3, height, width) as the encoder sees them: (batch, 9, height, width).
+    """The encoder's input, (batch, 9, height, width), from images in [0, 1] of shape (batch, 3, height, width).
 
-    Colours are left away, brightness is counted in deviations from its mean over the image.
+    Brightness without colour, normalized by mean and standard deviation of the image.
     """
     luma = (images * images.new_tensor(_LUMA)[:, None, None]).sum(dim=1, keepdim=True)
     mean = luma.mean(dim=(2, 3), keepdim=True)
@@ -119,10 +117,7 @@ def letter_values(images: Tensor) -> Tensor:
 
 
 class CharacterRecognitionExpert(ImageExpert):
-    """Any image in, its writing out: the words from top to bottom with a space between them.
-
-    A text ends with its end token or after `max_new_tokens` of the profile's parameters.
-    """
+    """From an image to its text: the words from top to bottom, separated by spaces, of at most `max_new_tokens`."""
 
     output: ClassVar[str] = "text"
 

@@ -1,4 +1,4 @@
-"""Released diffusion models: drawing from words, along a map and like a picture; editing by a text and in a mask."""
+"""Released diffusion models: pictures from texts, maps and pictures; editing by instructions and in masks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from diffusers import (
-    ControlNetModel,
     EulerAncestralDiscreteScheduler,
     PixArtAlphaPipeline,
     StableDiffusionControlNetPipeline,
@@ -22,27 +21,25 @@ from transformers import CLIPImageProcessorPil
 
 from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Image, Masks, Value
-from evaluator.execution.experts.devices import loading
-from evaluator.execution.experts.diffusion import SinglePictureSampler, fitted, load_released
+from evaluator.execution.experts.diffusion import SinglePictureSampler, fitted, load_controlnet, load_released
 from evaluator.execution.experts.imaging import image_of, to_pixels
 from evaluator.execution.experts.inputs import number, require_size, value_of, whole_number
-from evaluator.execution.experts.pretrained import dtype_of
 from evaluator.execution.experts.texts import load_tokenizer, text_of
-from evaluator.execution.experts.weights import WeightsError
 
+_RESAMPLING = PillowImage.Resampling.BICUBIC
 _PRAISE = ", best quality, extremely detailed"
 _AVOIDED = (
     "longbody, lowres, bad anatomy, bad hands, missing fingers, extra digit, fewer digits, cropped, worst quality, "
     "low quality"
 )
-"""What ControlLLM's services add to every text, and what they ask the model to avoid."""
+"""Suffix of every text and negative prompt of ControlLLM's services."""
 
 
 class ReleasedGuidedDrawingExpert(SinglePictureSampler[tuple[str, Image]]):
-    """An English text and a map in, a picture of the map's size out.
+    """From an English text and a map to a picture of the map's size.
 
-    The ControlNet is in the folder, the Stable Diffusion in the base. The parameter `condition` names the input with
-    the map, whose longer side is brought to `longest` pixels for the model. Pictures are drawn one by one.
+    The folder contains the ControlNet, the base the Stable Diffusion. The parameter `condition` names the map's input.
+    For the model, the map is resized to the longer side `longest`.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -52,7 +49,8 @@ class ReleasedGuidedDrawingExpert(SinglePictureSampler[tuple[str, Image]]):
             raise ExpertError(f'{spec.id} needs the parameter "condition" and a base')
         self._pipeline = load_released(
             StableDiffusionControlNetPipeline, folder=spec.base, precision=spec.precision, device=device,
-            controlnet=_controlnet(spec), safety_checker=None, feature_extractor=None, requires_safety_checker=False,
+            controlnet=load_controlnet(folder=spec.path, precision=spec.precision),
+            safety_checker=None, feature_extractor=None, requires_safety_checker=False,
         )  # fmt: skip
         self._pipeline.scheduler = UniPCMultistepScheduler.from_config(self._pipeline.scheduler.config)
         self._longest = whole_number(spec=spec, name="longest", default=800)
@@ -68,19 +66,19 @@ class ReleasedGuidedDrawingExpert(SinglePictureSampler[tuple[str, Image]]):
         pictures = self._pipeline(
             prompt=text + _PRAISE,
             negative_prompt=_AVOIDED,
-            image=condition.resize(size, PillowImage.Resampling.BICUBIC),
+            image=condition.resize(size, _RESAMPLING),
             generator=generator,
             num_inference_steps=self._steps,
             guidance_scale=self._guidance,
             output_type="pt",
         ).images
-        return _first(pictures).resize(condition.size, PillowImage.Resampling.BICUBIC)
+        return _first(pictures).resize(condition.size, _RESAMPLING)
 
 
 class PixArtExpert(SinglePictureSampler[str]):
-    """An English text in, a square picture out: drawn at the model's own size, then reduced to `side` pixels.
+    """From an English text to a square picture, generated at the model's size and reduced to `side` pixels.
 
-    Texts are read with the tokenizer of the base, which is any T5's: they share one vocabulary.
+    The base provides the tokenizer of any T5, since they share one vocabulary.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -102,13 +100,13 @@ class PixArtExpert(SinglePictureSampler[str]):
             clean_caption=False, use_resolution_binning=False, output_type="pt",
         ).images  # fmt: skip
         picture = _first(pictures)
-        # Experts are given no picture with more pixels than that (`evaluator.execution.engine.run.MAX_PIXELS`).
-        picture.thumbnail((self._side, self._side), PillowImage.Resampling.BICUBIC)
+        # The limit of experts' inputs (`evaluator.execution.engine.run.MAX_PIXELS`).
+        picture.thumbnail((self._side, self._side), _RESAMPLING)
         return picture
 
 
 class ReleasedVariationExpert(SinglePictureSampler[Image]):
-    """A picture in, another one of the model's own size with the same content out: only its embedding guides it."""
+    """From a picture to a variation of the model's size, guided only by the picture's embedding."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec)
@@ -131,30 +129,15 @@ class ReleasedVariationExpert(SinglePictureSampler[Image]):
         return _first(pictures)
 
 
-def _controlnet(spec: ExpertSpec) -> ControlNetModel:
-    try:
-        with loading():
-            network = ControlNetModel.from_pretrained(
-                spec.path, local_files_only=True, use_safetensors=True, dtype=dtype_of(spec.precision),
-                low_cpu_mem_usage=False,
-            )  # fmt: skip
-    except (OSError, ValueError) as error:
-        raise WeightsError(f"there is no ControlNet in {spec.path}: {error}") from error
-    return network.eval()
-
-
 def _first(pictures: torch.Tensor) -> Image:
     """The first picture of a batch in [0, 1]."""
     return PillowImage.fromarray(to_pixels(pictures.float())[0])
 
 
-_RESAMPLING = PillowImage.Resampling.BICUBIC
-
-
 class ReleasedPictureEditingExpert(SinglePictureSampler[tuple[Image, str]]):
-    """A picture and an English instruction in, the changed picture of the same size out.
+    """From a picture and an English instruction to the edited picture of the same size.
 
-    The model sees the picture with a longer side of at most `longest` pixels. Pictures are changed one by one.
+    For the model, the picture is reduced to the longer side `longest`.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -192,16 +175,15 @@ class _Region:
 
     image: Image
     mask: npt.NDArray[np.bool_]
-    """Shape (height, width) of the picture, already grown."""
+    """Shape (height, width) of the picture, after dilation."""
     prompt: str
 
 
 class ReleasedInpaintingExpert(SinglePictureSampler[_Region]):
-    """A picture and masks in, the picture of the same size with the masked region redrawn out.
+    """From a picture, masks and a text to the picture of the same size with the masked region redrawn.
 
-    A text says what is drawn there; with the parameter `prompt`, that text for all pictures. The mask is grown by
-    `grown` pixels first. The model sees the whole picture as a square of its own size; what the grown mask does not
-    cover stays as it is, byte for byte.
+    The parameter `prompt` replaces the text for all pictures. The mask is dilated by `grown` pixels. The model sees the
+    picture as a square of its own size; pixels outside the dilated mask are unchanged.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -219,7 +201,7 @@ class ReleasedInpaintingExpert(SinglePictureSampler[_Region]):
 
     def read(self, item: Mapping[str, Value]) -> _Region:
         image, masks = image_of(item), value_of(item, name="mask", kind=Masks)
-        require_size(found=masks, name="mask", pixels=np.asarray(image))
+        require_size(findings=masks, name="mask", pixels=np.asarray(image))
         region = masks.union()
         if self._grown:
             region = ndimage.binary_dilation(region, iterations=self._grown)

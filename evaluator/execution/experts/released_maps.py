@@ -1,7 +1,6 @@
-"""Maps with released models: depth and normals with a DPT, edges and scribbles with ControlNet's own annotator.
+"""Maps with released models: depth and normals with a DPT, edges and scribbles with ControlNet's annotator.
 
-`ControlNetHED` has five blocks of convolutions at falling resolutions, each with an edge map of its own; the mean of
-the five is the map.
+`ControlNetHED` has five blocks of convolutions at decreasing resolutions, each with an edge map; their mean is the map.
 """
 
 import json
@@ -25,21 +24,23 @@ from evaluator.execution.experts.maps import GreyMapExpert, MapExpert
 from evaluator.execution.experts.pretrained import Preparation, load_model, load_state
 
 Depths = npt.NDArray[np.float32]
-"""Nearness in the model's own unit, shape (height, width)."""
+"""Nearness in the model's unit, shape (height, width)."""
 _FAR = 0.4
-"""Share of the range of nearness below which a pixel is background, which has no slope."""
+"""Share of the range of nearness below which a pixel is background, without slope."""
 _FACING = 2 * np.pi
-"""Length of a normal's part towards the camera, beside its slopes."""
+"""Component of a normal towards the camera, relative to its slopes."""
 
 
-class _Estimator:
+class _ReleasedDpt(MapExpert[Depths]):
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._device = device
+        super().__init__(spec=spec, device=device)
         self._model: Any = load_model(DPTForDepthEstimation, spec=spec, device=device)
         self._preparation = Preparation(
             DPTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size or 384)
         )
-        self.prepare = self._preparation.resized
+
+    def prepare(self, image: Image) -> Image:
+        return self._preparation.resized(image)
 
     def nearness(self, pixels: Pixels) -> Tensor:
         """Float32 of shape (batch, height, width)."""
@@ -49,43 +50,27 @@ class _Estimator:
         return depth.float().cpu()
 
 
-class ReleasedDepthExpert(GreyMapExpert):
-    """Any image in, a grey map out: white is what is nearest in it, black what is infinitely far away."""
+class ReleasedDepthExpert(_ReleasedDpt, GreyMapExpert):
+    """From an image to a grey map: the nearest pixel is white, infinity is black."""
 
     output = "depth"
 
-    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        super().__init__(spec=spec, device=device)
-        self._estimator = _Estimator(spec=spec, device=device)
-        self._model = self._estimator._model
-
-    def prepare(self, image: Image) -> Image:
-        return self._estimator.prepare(image)
-
     def find(self, pixels: Pixels) -> list[Depths]:
-        nearness = self._estimator.nearness(pixels).clamp(min=0)
+        nearness = self.nearness(pixels).clamp(min=0)
         most = nearness.flatten(1).max(dim=1).values.clamp(min=torch.finfo(torch.float32).tiny)
         return list((nearness / most[:, None, None]).numpy())
 
 
-class ReleasedNormalExpert(MapExpert[Depths]):
-    """Any image in, a map of surface normals out: Sobel's slopes of the nearness, none in the background."""
+class ReleasedNormalExpert(_ReleasedDpt):
+    """From an image to a map of surface normals: Sobel slopes of the nearness, zero in the background."""
 
     output = "normal"
 
-    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        super().__init__(spec=spec, device=device)
-        self._estimator = _Estimator(spec=spec, device=device)
-        self._model = self._estimator._model
-
-    def prepare(self, image: Image) -> Image:
-        return self._estimator.prepare(image)
-
     def find(self, pixels: Pixels) -> list[Depths]:
-        return list(self._estimator.nearness(pixels).numpy())
+        return list(self.nearness(pixels).numpy())
 
-    def draw(self, *, found: Depths, size: tuple[int, int]) -> Image:
-        return PillowImage.fromarray(normals_of(found)).resize(size, PillowImage.Resampling.BICUBIC)
+    def draw(self, *, finding: Depths, size: tuple[int, int]) -> Image:
+        return PillowImage.fromarray(normals_of(finding)).resize(size, PillowImage.Resampling.BICUBIC)
 
 
 def normals_of(nearness: Depths) -> Pixels:
@@ -102,15 +87,15 @@ def normals_of(nearness: Depths) -> Pixels:
 _MULTIPLE = 64
 _DEPTHS = (2, 2, 3, 3, 3)
 _THINNED = 127 / 255
-"""Level that a ridge of a smoothed map must exceed to be a stroke."""
+"""Level above which a ridge of a smoothed map is a stroke."""
 _SPREAD = 3.0
-"""Deviation of the Gaussians before and after ridges are found, in pixels."""
+"""Deviation of the Gaussians before and after ridge detection, in pixels."""
 _DRAWN = 4 / 255
 """Level above which a pixel near a stroke is white."""
 
 
 class _Block(nn.Module):
-    """Convolutions and an edge map; the names of the parameters are those of the released file."""
+    """Convolutions and an edge map, with the parameter names of the released file."""
 
     def __init__(self, *, before: int, width: int, depth: int) -> None:
         super().__init__()
@@ -145,9 +130,9 @@ class EdgeAnnotator(nn.Module):
 
 
 class AnnotatedEdgeExpert(GreyMapExpert):
-    """Any image in, its soft edges out, white on black.
+    """From an image to its soft edges, white on black.
 
-    The network sees the image with a shorter side of `size` pixels, both rounded to multiples of 64.
+    For the network, the image is resized to the shorter side `size`, rounded to multiples of 64.
     """
 
     output = "hed"
@@ -162,7 +147,7 @@ class AnnotatedEdgeExpert(GreyMapExpert):
     def prepare(self, image: Image) -> Image:
         scale = self._side / min(image.size)
         width, height = (max(round(side * scale / _MULTIPLE), 1) * _MULTIPLE for side in image.size)
-        # A strip would otherwise grow without limit.
+        # Limits the size of narrow strips.
         return image.resize((min(width, 4 * self._side), min(height, 4 * self._side)))
 
     def find(self, pixels: Pixels) -> list[npt.NDArray[np.float32]]:
@@ -171,7 +156,7 @@ class AnnotatedEdgeExpert(GreyMapExpert):
 
 
 class AnnotatedScribbleExpert(AnnotatedEdgeExpert):
-    """Any image in, thick strokes along the ridges of its soft edges out, white on black."""
+    """From an image to thick strokes along the ridges of its soft edges, white on black."""
 
     output = "scribble"
 

@@ -1,4 +1,4 @@
-"""Segmentation with released models: everything with a Segment Anything, instances with a panoptic DETR."""
+"""Segmentation with released models: of everything with Segment Anything, of instances with a panoptic DETR."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,27 +29,27 @@ from evaluator.execution.experts.segmentation import Plane, coloured
 from evaluator.execution.experts.weights import WeightsError
 
 _AT_ONCE = 64
-"""Points of one call of the decoder."""
+"""Points per call of the decoder."""
 _MARGIN = 1.0
-"""Of logits: a mask is stable if raising and lowering the threshold by it changes little."""
+"""Change of the logits' threshold by which a mask's stability is measured."""
 _SAME = 0.7
-"""Overlap of boxes from which on the less sure mask is left out."""
+"""Overlap of boxes above which the less confident mask is suppressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Masks that are good enough: logits (masks, height, width) in the model's square, and their scores (masks,)."""
+    """Accepted masks: logits (masks, height, width) in the model's square, and scores (masks,)."""
 
     logits: Tensor
     scores: Tensor
 
 
 class SegmentAnythingExpert:
-    """Any image in, a picture out in which each segment has its own colour and the background is black.
+    """From an image to a picture with one colour per segment on a black background.
 
-    Prompts are `grid` x `grid` points, each with three masks. A mask counts if its predicted overlap reaches
-    `threshold` and its stability `stability`; of masks whose boxes overlap by more than 0.7 the surest stays. Small
-    segments lie on large ones. Pictures go through the model one by one.
+    Prompts are `grid` x `grid` points, each with three masks. A mask is accepted if its predicted overlap reaches
+    `threshold` and its stability `stability`; of masks whose boxes overlap by more than 0.7, the most confident
+    remains. Small segments are on top of large ones. Pictures are processed one by one.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -68,25 +68,30 @@ class SegmentAnythingExpert:
         return [{"segmentation": coloured(self.segments(image), size=image.size)} for image in images]
 
     def segments(self, image: Image) -> list[Plane]:
-        """The segments of an image, the smallest first: bool arrays of its size."""
+        """The segments of an image as bool arrays of its size, smallest first."""
         prepared = self._processor(images=image, return_tensors="pt", input_data_format="channels_last")
         height, width = (int(side) for side in prepared["reshaped_input_sizes"][0])
         with torch.inference_mode():
             pixels = prepared["pixel_values"].to(device=self._device, dtype=self._model.dtype)
             features = self._model.vision_encoder(pixels).last_hidden_state
-            masks = distinct(self._candidates(features=features, shown=(height, width)))
-            planes = [self._plane(logits, shown=(height, width), size=image.size) for logits in masks]
+            side = (torch.arange(self._grid) + 0.5) / self._grid
+            y, x = torch.meshgrid(side * height, side * width, indexing="ij")
+            points = torch.stack([x.flatten(), y.flatten()], dim=-1)
+            parts = [self._prompted(features=features, points=chunk) for chunk in torch.split(points, _AT_ONCE)]
+            candidates = Candidates(
+                torch.cat([part.logits for part in parts]), torch.cat([part.scores for part in parts])
+            )
+            planes = []
+            for logits in distinct(candidates):
+                square = F.interpolate(logits[None, None], size=self._size, mode="bilinear", align_corners=False)
+                # Without the padding of the model's square.
+                part = square[..., :height, :width]
+                mask = F.interpolate(part, size=image.size[::-1], mode="bilinear", align_corners=False)[0, 0] > 0
+                planes.append(mask.numpy())
         return sorted((plane for plane in planes if plane.any()), key=lambda plane: int(plane.sum()))
 
-    def _candidates(self, *, features: Tensor, shown: tuple[int, int]) -> Candidates:
-        side = (torch.arange(self._grid) + 0.5) / self._grid
-        y, x = torch.meshgrid(side * shown[0], side * shown[1], indexing="ij")
-        points = torch.stack([x.flatten(), y.flatten()], dim=-1)
-        parts = [self._prompted(features=features, points=chunk) for chunk in torch.split(points, _AT_ONCE)]
-        return Candidates(torch.cat([part.logits for part in parts]), torch.cat([part.scores for part in parts]))
-
     def _prompted(self, *, features: Tensor, points: Tensor) -> Candidates:
-        """What is good enough of the masks for some points, each of shape (2,)."""
+        """The accepted masks of points, shape (points, 2)."""
         places = points[None, :, None].to(device=self._device, dtype=features.dtype)
         labels = torch.ones(places.shape[:3], dtype=torch.int, device=self._device)
         output = self._model(image_embeddings=features, input_points=places, input_labels=labels, multimask_output=True)
@@ -94,33 +99,22 @@ class SegmentAnythingExpert:
         scores = output.iou_scores[0].flatten().float().cpu()
         certain = (logits > _MARGIN).flatten(1).sum(dim=1)
         possible = (logits > -_MARGIN).flatten(1).sum(dim=1)
-        kept = (scores >= self._threshold) & (possible > 0) & (certain >= self._stability * possible)
-        return Candidates(logits[kept], scores[kept])
-
-    def _plane(self, logits: Tensor, *, shown: tuple[int, int], size: tuple[int, int]) -> Plane:
-        """A mask in the size of the picture: without what the model's square has beyond it."""
-        square = F.interpolate(logits[None, None], size=self._size, mode="bilinear", align_corners=False)
-        part = square[..., : shown[0], : shown[1]]
-        plane: Plane = (F.interpolate(part, size=size[::-1], mode="bilinear", align_corners=False)[0, 0] > 0).numpy()
-        return plane
+        accepted = (scores >= self._threshold) & (possible > 0) & (certain >= self._stability * possible)
+        return Candidates(logits[accepted], scores[accepted])
 
 
 def distinct(candidates: Candidates) -> list[Tensor]:
-    """The logits of masks whose boxes are no other one's, the surest first."""
+    """The logits of masks after non-maximum suppression by their boxes, most confident first."""
     chosen: list[tuple[Tensor, tuple[int, int, int, int]]] = []
     for index in candidates.scores.argsort(descending=True, stable=True).tolist():
-        box = _box(candidates.logits[index] > 0)
-        if box is not None and all(overlap(box, other) <= _SAME for _, other in chosen):
+        mask = candidates.logits[index] > 0
+        rows, columns = mask.any(dim=1).nonzero().flatten(), mask.any(dim=0).nonzero().flatten()
+        if not len(rows):
+            continue
+        box = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+        if all(overlap(box, other) <= _SAME for _, other in chosen):
             chosen.append((candidates.logits[index], box))
     return [logits for logits, _ in chosen]
-
-
-def _box(mask: Tensor) -> tuple[int, int, int, int] | None:
-    """Left, top, right and bottom of a mask; None if it is empty."""
-    rows, columns = mask.any(dim=1).nonzero().flatten(), mask.any(dim=0).nonzero().flatten()
-    if not len(rows):
-        return None
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
 
 _FROM_TIMM = {
@@ -139,20 +133,20 @@ _FROM_TIMM = {
         )
     },
 }
-"""Names of a ResNet's parameters in timm, as the released file has them, and in `transformers`."""
+"""Names of a ResNet's parameters in timm, as in the released file, and in `transformers`."""
 _OF_TIMM = ("backbone", "use_timm_backbone", "use_pretrained_backbone", "dilation", "backbone_kwargs")
 _RESNET = "resnet50"
 _STAGES = ["stage1", "stage2", "stage3", "stage4"]
 
-Found = list[tuple[str, float, Any]]
+Segments = list[tuple[str, float, Any]]
 """Name, score and pixels (a bool array of the picture's size) of each segment."""
 
 
 class PanopticExpert:
-    """Any image in, a mask with a name for each segment out, the surest first; no pixel is in two of them.
+    """From an image to disjoint masks with the names of COCO's things and stuff, most confident first.
 
-    The names are those of COCO's things and stuff. Segments count from the score `threshold` of the profile's
-    parameters on; pixels where a mask is at least 0.5, if that is at least half of what the mask would cover alone.
+    Includes segments with at least the score `threshold` of the profile's parameters, and pixels with at least the
+    value 0.5, if these are at least half of the mask before the resolution of overlaps.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -169,13 +163,13 @@ class PanopticExpert:
             return []
         images = [image_of(item) for item in batch]
         pixels = stack([self._preparation.resized(image) for image in images])
-        size = images[0].size  # one for all: see `Expert.run`
+        size = images[0].size  # equal within a batch: see `Expert.run`
         batch_segments = in_fixed_batches(
-            pixels=pixels, batch_size=self._batch_size, run=lambda chunk: self._found(chunk, size=size)
+            pixels=pixels, batch_size=self._batch_size, run=lambda chunk: self._segmented(chunk, size=size)
         )
         return [{"mask": _masks(segments, image=image)} for segments, image in zip(batch_segments, images, strict=True)]
 
-    def _found(self, pixels: Pixels, *, size: tuple[int, int]) -> list[Found]:
+    def _segmented(self, pixels: Pixels, *, size: tuple[int, int]) -> list[Segments]:
         with torch.inference_mode():
             values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
             output = self._model(pixel_values=values.to(self._model.dtype))
@@ -198,10 +192,10 @@ class PanopticExpert:
 
 
 def load_panoptic(*, folder: Path, device: str, precision: str) -> DetrForSegmentation:
-    """The model of a folder, with the ResNet of `transformers` in the place of timm's, which is the same network.
+    """The model of a folder, with the ResNet of `transformers` instead of timm's equivalent one.
 
     Raises:
-        WeightsError: weights and configuration do not belong together.
+        WeightsError: the weights do not match the configuration.
     """
     config = config_of(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     model: DetrForSegmentation = load_pretrained(
@@ -211,7 +205,7 @@ def load_panoptic(*, folder: Path, device: str, precision: str) -> DetrForSegmen
 
 
 def config_of(settings: Mapping[str, Any]) -> DetrConfig:
-    """The configuration of a released file; where it names timm's ResNet-50, that of `transformers`.
+    """The configuration of a released file, with the ResNet-50 of `transformers` instead of timm's.
 
     Raises:
         WeightsError: it names another backbone of timm.
@@ -224,8 +218,8 @@ def config_of(settings: Mapping[str, Any]) -> DetrConfig:
     return DetrConfig(**{**plain, "backbone_config": ResNetConfig(out_features=_STAGES)})
 
 
-def _masks(segments: Found, *, image: Image) -> Masks:
-    """The surest segments, as many as findings may hold of a picture of this size."""
+def _masks(segments: Segments, *, image: Image) -> Masks:
+    """The most confident segments, up to the limits of masks for a picture of this size."""
     most = min(MOST_ITEMS, MOST_PIXELS // (image.width * image.height))
     surest = sorted(segments, key=lambda segment: -segment[1])[:most]
     return Masks(image.size, tuple(Mask(name, np.asarray(pixels), score=score) for name, score, pixels in surest))

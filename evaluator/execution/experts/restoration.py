@@ -1,4 +1,4 @@
-"""Experts that restore images: super resolution, denoising, deblurring, colorization."""
+"""Image restoration experts: super resolution, denoising, deblurring, colorization."""
 
 import json
 from dataclasses import fields
@@ -19,28 +19,26 @@ from evaluator.execution.experts.restormer import Restormer, RestormerConfig
 
 
 def _settings(*, folder: Path, known: type) -> dict[str, Any]:
-    """The entries of `config.json` that the dataclass `known` has; lists become tuples."""
+    """The fields of the dataclass `known` in `config.json`, with lists as tuples."""
     names = {field.name for field in fields(known)}
     stored = json.loads((folder / "config.json").read_text())
     return {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items() if k in names}
 
 
 def load_restormer(*, folder: Path, device: str, precision: str = "float32") -> Restormer:
-    """A Restormer with its weights."""
     model = Restormer(RestormerConfig(**_settings(folder=folder, known=RestormerConfig)))
     load_state(model, folder=folder, device=device, precision=precision)
     return model
 
 
 def load_colorizer(*, folder: Path, device: str, precision: str = "float32") -> Colorizer:
-    """A colorizer with its weights."""
     model = Colorizer(ColorizerConfig(**_settings(folder=folder, known=ColorizerConfig)))
     load_state(model, folder=folder, device=device, precision=precision, unused=("model_class.",))
     return model
 
 
 class Swin2SRExpert(RestorationExpert):
-    """Super resolution: (batch, 3, h, w) to (batch, 3, scale * h, scale * w), whatever the size."""
+    """Super resolution: (batch, 3, h, w) to (batch, 3, scale * h, scale * w), any size."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
@@ -56,7 +54,7 @@ class Swin2SRExpert(RestorationExpert):
 
 
 class RestormerExpert(RestorationExpert):
-    """Denoising or deblurring, which of the two depends on the weights; the size is kept."""
+    """Denoising or deblurring, depending on the weights; keeps the size."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
@@ -68,11 +66,11 @@ class RestormerExpert(RestorationExpert):
 
 
 class ColorizerExpert(RestorationExpert):
-    """Colorization: keeps the lightness of an image and replaces its colours; the size is kept.
+    """Colorization: replaces the colours of an image; keeps its lightness and size.
 
-    With the parameter `size` the network sees a square of so many pixels, a multiple of 8, and its colours are brought
-    to the image's size; without it it sees the image. With `stretches` the values of each image are stretched to the
-    whole range and rounded down. Released code does both.
+    With the parameter `size`, a multiple of 8, the network sees a square of that size, and its colours are resized to
+    the image. With `stretches`, the values of each image are stretched to the whole range and rounded down. The
+    released code does both.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -82,18 +80,16 @@ class ColorizerExpert(RestorationExpert):
         self._stretches = bool(spec.parameters.get("stretches", False))
 
     def restore(self, pixels: Pixels) -> Pixels:
+        images = to_tensor(pixels=pixels, device=self._device)
         with torch.inference_mode():
-            coloured = self._coloured(pixels)
+            if self._side:
+                side = (self._side, self._side)
+                small = [PillowImage.fromarray(item).resize(side, PillowImage.Resampling.BICUBIC) for item in pixels]
+                reduced = to_tensor(pixels=stack(small), device=self._device)
+                coloured = colorize_resized(self._model, images, resized=reduced)
+            else:
+                coloured = self.forward(images)
             return to_pixels((stretched(coloured) * 255).floor() / 255 if self._stretches else coloured)
 
     def forward(self, images: Tensor) -> Tensor:
         return colorize(self._model, images)
-
-    def _coloured(self, pixels: Pixels) -> Tensor:
-        """Images in [0, 1] of shape (batch, 3, height, width) from 8-bit ones of (batch, height, width, 3)."""
-        images = to_tensor(pixels=pixels, device=self._device)
-        if not self._side:
-            return self.forward(images)
-        side = (self._side, self._side)
-        small = [PillowImage.fromarray(item).resize(side, PillowImage.Resampling.BICUBIC) for item in pixels]
-        return colorize_resized(self._model, images, resized=to_tensor(pixels=stack(small), device=self._device))

@@ -27,7 +27,7 @@ class RestormerConfig:
 
 
 class _LayerNorm(nn.Module):
-    """Normalises the channels of every pixel. The bias-free form divides without centring."""
+    """Normalizes the channels of every pixel. The bias-free form does not centre."""
 
     def __init__(self, *, dim: int, centred: bool) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class _LayerNorm(nn.Module):
 
 
 class _Norm(nn.Module):
-    """Holds the layer norm under the released name `body`."""
+    """Wraps the layer norm under its released name `body`."""
 
     def __init__(self, *, dim: int, centred: bool) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class _Rescale(nn.Module):
 class Restormer(nn.Module):
     """Image in, restored image out: (batch, 3, height, width) in [0, 1], any height and width.
 
-    Sizes that are no multiple of 8 are padded by reflection and cropped again.
+    Sizes that are no multiple of 8 are padded by reflection and cropped afterwards.
     """
 
     def __init__(self, config: RestormerConfig) -> None:
@@ -155,7 +155,7 @@ class Restormer(nn.Module):
         self.reduce_chan_level2 = nn.Conv2d(dim * 4, dim * 2, 1, bias=bias)
         self.decoder_level2 = stage(width=dim * 2, blocks=counts[1], heads=heads[1])
         self.up2_1 = _Rescale(dim=dim * 2, down=False)
-        # No reduction at the first level: the last stages work on both halves, 2 * dim wide.
+        # No reduction at the first level: the last stages have the width 2 * dim.
         self.decoder_level1 = stage(width=dim * 2, blocks=counts[0], heads=heads[0])
         self.refinement = stage(width=dim * 2, blocks=config.num_refinement_blocks, heads=heads[0])
         self.output = nn.Conv2d(dim * 2, 3, 3, padding=1, bias=bias)
@@ -163,12 +163,7 @@ class Restormer(nn.Module):
     def forward(self, image: Tensor) -> Tensor:
         height, width = image.shape[-2:]
         padded = pad_to_multiple(image, multiple=8)
-        # Only the residual has the precision of the weights: adding it keeps the image's own 8 bits.
-        residual = self._residual(padded.to(self.output.weight.dtype)).to(padded.dtype)
-        return (padded + residual)[..., :height, :width]
-
-    def _residual(self, image: Tensor) -> Tensor:
-        first = self.encoder_level1(self.patch_embed(image))
+        first = self.encoder_level1(self.patch_embed(padded.to(self.output.weight.dtype)))
         second = self.encoder_level2(self.down1_2(first))
         third = self.encoder_level3(self.down2_3(second))
         latent = self.latent(self.down3_4(third))
@@ -177,4 +172,5 @@ class Restormer(nn.Module):
         x = self.reduce_chan_level2(torch.cat([self.up3_2(x), second], dim=1))
         x = self.decoder_level2(x)
         x = self.decoder_level1(torch.cat([self.up2_1(x), first], dim=1))
-        return self.output(self.refinement(x))  # type: ignore[no-any-return]
+        # Only the residual has the precision of the weights, so that adding it keeps the image's 8 bits.
+        return (padded + self.output(self.refinement(x)).to(padded.dtype))[..., :height, :width]  # type: ignore[no-any-return]

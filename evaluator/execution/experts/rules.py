@@ -1,4 +1,4 @@
-"""Experts by rules: selections from findings and their counts, crops, frames, cut-outs, fillings, line drawings."""
+"""Experts by rules: selecting and counting findings, cropping, framing, cutting out, inpainting, line drawing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,67 +16,63 @@ from evaluator.miniature.pictures import regions, strokes
 
 Pixels = npt.NDArray[np.uint8]
 MOST_BOXES = 64
-"""That one picture is cropped to: every one is a piece of the result."""
+"""Limit of crops of one picture."""
 
 
-class Cropping:
-    """The parts of a picture that boxes show, side by side; a grey picture where there is no box."""
+class _Rule:
+    """An expert without weights or device."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        """Has nothing to load."""
+        pass
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        return [_image(self._one(item)) for item in batch]
+        return [self.output(item) for item in batch]
 
-    def _one(self, item: Mapping[str, Value]) -> Pixels:
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        """The outputs for one item."""
+        raise NotImplementedError
+
+
+class Cropping(_Rule):
+    """The contents of boxes in a picture, side by side; a grey picture if there is no box."""
+
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         pixels, boxes = _boxed(item, name="object")
         if len(boxes.items) > MOST_BOXES:
             raise InputError(f'"object" has {len(boxes.items)} boxes; a picture is cropped to at most {MOST_BOXES}')
-        return regions.cropped(pixels, boxes=[box.corners for box in boxes.items])
+        return _image(regions.cropped(pixels, boxes=[box.corners for box in boxes.items]))
 
 
-class Highlighting:
+class Highlighting(_Rule):
     """A picture with a frame around each box."""
 
-    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        """Has nothing to load."""
-
-    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        framed = []
-        for item in batch:
-            pixels, boxes = _boxed(item, name="bbox")
-            framed.append(regions.outlined(pixels, boxes=[box.corners for box in boxes.items]))
-        return [_image(pixels, name="result") for pixels in framed]
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        pixels, boxes = _boxed(item, name="bbox")
+        return _image(regions.outlined(pixels, boxes=[box.corners for box in boxes.items]), name="result")
 
 
-class _Masked:
+class _Masked(_Rule):
     """From a picture and masks to a picture."""
 
-    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        """Has nothing to load."""
-
-    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        pictures = []
-        for item in batch:
-            pixels, masks = pixels_of(item), value_of(item, name="mask", kind=Masks)
-            require_size(found=masks, name="mask", pixels=pixels)
-            pictures.append(_image(self.change(pixels=pixels, region=masks.union())))
-        return pictures
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        pixels, masks = pixels_of(item), value_of(item, name="mask", kind=Masks)
+        require_size(findings=masks, name="mask", pixels=pixels)
+        return _image(self.change(pixels=pixels, region=masks.union()))
 
     def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
-        """What happens with the region of all masks."""
+        """The picture with a change by the region of all masks."""
         raise NotImplementedError
 
 
 class CuttingOut(_Masked):
-    """Only what masks cover; the rest is black."""
+    """The masked region on black."""
 
     def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
         return regions.kept(pixels, region=region)
 
 
 class Inpainting(_Masked):
-    """What masks cover is filled in smoothly from its border."""
+    """The picture with the masked region filled smoothly from its border."""
 
     def change(self, *, pixels: Pixels, region: npt.NDArray[np.bool_]) -> Pixels:
         return regions.filled(pixels, region=region)
@@ -89,21 +85,21 @@ _STROKES: Mapping[str, Callable[[Pixels], npt.NDArray[np.bool_]]] = {
 }
 
 
-class LineDrawing:
-    """A line drawing of a picture, white on black; the parameter `kind` says which: edge, line or scribble."""
+class LineDrawing(_Rule):
+    """A line drawing of a picture, white on black, of the parameter's `kind`: edge, line or scribble."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:  # noqa: ARG002 - no device is needed
         """Raises KeyError for another kind."""
         self._kind = str(spec.parameters["kind"])
         self._draw = _STROKES[self._kind]
 
-    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        return [_image(strokes.drawing(self._draw(pixels_of(item))), name=self._kind) for item in batch]
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+        return _image(strokes.drawing(self._draw(pixels_of(item))), name=self._kind)
 
 
 def _boxed(item: Mapping[str, Value], *, name: str) -> tuple[Pixels, Boxes]:
     pixels, boxes = pixels_of(item), value_of(item, name=name, kind=Boxes)
-    require_size(found=boxes, name=name, pixels=pixels)
+    require_size(findings=boxes, name=name, pixels=pixels)
     return pixels, boxes
 
 
@@ -111,24 +107,10 @@ def _image(pixels: Pixels, *, name: str = "image") -> Mapping[str, Value]:
     return {name: PillowImage.fromarray(pixels)}
 
 
-class _Rule:
-    """An expert that needs neither weights nor a device."""
-
-    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        """Has nothing to load."""
-
-    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        return [self.one(item) for item in batch]
-
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
-        """The outputs for one item."""
-        raise NotImplementedError
-
-
 class SelectLabels(_Rule):
     """Keeps the labels that a condition names (`evaluator.core.naming`)."""
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         labels = value_of(item, name="category_list", kind=Labels)
         means = _meaning(item)
         return {"target_category_result": Labels(tuple(label for label in labels.items if means(label.name)))}
@@ -137,7 +119,7 @@ class SelectLabels(_Rule):
 class SelectBoxes(_Rule):
     """Keeps the boxes whose label a condition names."""
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         boxes = value_of(item, name="bbox_list", kind=Boxes)
         means = _meaning(item)
         return {"result": replace(boxes, items=tuple(box for box in boxes.items if means(box.label)))}
@@ -146,7 +128,7 @@ class SelectBoxes(_Rule):
 class SelectMasks(_Rule):
     """Keeps the masks whose label a condition names."""
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         masks = value_of(item, name="mask_list", kind=Masks)
         means = _meaning(item)
         return {"result": replace(masks, items=tuple(mask for mask in masks.items if means(mask.label)))}
@@ -158,24 +140,24 @@ class _Count(_Rule):
     name: ClassVar[str]
     kind: ClassVar[type[Labels | Boxes | Masks]]
 
-    def one(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
+    def output(self, item: Mapping[str, Value]) -> Mapping[str, Value]:
         return {"length": str(len(value_of(item, name=self.name, kind=self.kind).items))}
 
 
 class CountLabels(_Count):
-    """How many labels there are."""
+    """The number of labels."""
 
     name, kind = "category_list", Labels
 
 
 class CountBoxes(_Count):
-    """How many boxes there are."""
+    """The number of boxes."""
 
     name, kind = "bbox_list", Boxes
 
 
 class CountMasks(_Count):
-    """How many masks there are."""
+    """The number of masks."""
 
     name, kind = "mask_list", Masks
 

@@ -1,4 +1,4 @@
-"""Segmentation with Segment Anything: by boxes of a detector, by points, by rough masks, and of everything."""
+"""Segmentation with Segment Anything: by boxes of a detector, points or rough masks, and of everything."""
 
 import colorsys
 import re
@@ -23,25 +23,25 @@ from evaluator.execution.experts.pretrained import Preparation, load_model
 from evaluator.execution.experts.texts import text_of
 
 MOST_POINTS = 3
-"""Of one prompt: Segment Anything is trained with no more."""
+"""Points per prompt, as in the training of the model."""
 NO_POINT = -1
-"""Label of a place that is left empty."""
+"""Label of an unused place."""
 _REACH = 2.0
-"""Radius in pixels of a point in a plane."""
+"""Radius of a point in a plane, in pixels."""
 
 _POINT = r"\s*(\d+(?:\.\d+)?)\s*,\s*(\d+(?:\.\d+)?)\s*"
 _POINTS = re.compile(rf"{_POINT}(?:;{_POINT})*;?\s*", re.ASCII)
 
 
 def points_of(text: str, *, size: tuple[int, int]) -> list[tuple[float, float]]:
-    """The points that a text such as `12,30; 40,8` names: column and row of a pixel, from 0.
+    """The points in a text such as `12,30; 40,8`: column and row of a pixel, from 0.
 
     Args:
         text: the points.
         size: width and height of the picture.
 
     Raises:
-        InputError: the text names no points, too many, or one outside the picture.
+        InputError: the text contains no points, too many, or one outside the picture.
     """
     if not _POINTS.fullmatch(text):
         raise InputError(f'"prompt_points" are written like "12,30; 40,8" (column, row), not {text[:60]!r}')
@@ -56,7 +56,7 @@ def points_of(text: str, *, size: tuple[int, int]) -> list[tuple[float, float]]:
 
 
 def plane_of_masks(masks: Tensor) -> Tensor:
-    """Masks, bool of shape (prompts, height, width), as Segment Anything takes them: 1 inside, -1 outside.
+    """Masks, bool of shape (prompts, height, width), as input of Segment Anything: 1 inside, -1 outside.
 
     Returns:
         Float32 of shape (prompts, 1, height, width).
@@ -65,14 +65,11 @@ def plane_of_masks(masks: Tensor) -> Tensor:
 
 
 def plane_of_boxes(boxes: Tensor, *, size: int) -> Tensor:
-    """Boxes as filled rectangles.
-
-    The tokens of a box alone say where it is in random waves, which a small model learns to read slowly; it gets the
-    box as a rough mask too.
+    """Boxes as filled rectangles: rough masks, since small models learn the position encoding of box tokens slowly.
 
     Args:
         boxes: left, top, right and bottom in pixels, shape (prompts, 4).
-        size: of the square picture in pixels.
+        size: side of the square picture in pixels.
 
     Returns:
         As `plane_of_masks`.
@@ -83,12 +80,12 @@ def plane_of_boxes(boxes: Tensor, *, size: int) -> Tensor:
 
 
 def plane_of_points(places: Tensor, *, labels: Tensor, size: int) -> Tensor:
-    """Points as discs, for the reason given in `plane_of_boxes`.
+    """Points as discs, for the same reason as in `plane_of_boxes`.
 
     Args:
         places: column and row of pixels, shape (prompts, points, 2).
-        labels: 1 for a point, -1 for a place that is left empty, shape (prompts, points).
-        size: of the square picture in pixels.
+        labels: 1 for a point, -1 for an unused place, shape (prompts, points).
+        size: side of the square picture in pixels.
 
     Returns:
         As `plane_of_masks`.
@@ -105,13 +102,13 @@ def _centres(size: int) -> tuple[Tensor, Tensor]:
 
 
 _MOST_BOXES = 16
-"""Of one image: the detector has no more queries."""
+"""Boxes per image, the number of the detector's queries."""
 _COVERED = 0.5
-"""Share of a pixel of the model that a rough mask must cover, if the picture has another size."""
+"""Share of a model's pixel that a rough mask of another size must cover."""
 _GOLDEN = 0.618034
-"""Fraction of the golden ratio: its multiples are spread evenly."""
+"""Fractional part of the golden ratio, whose multiples are evenly distributed."""
 _OVERLAP = 0.5
-"""From which on two masks are one segment."""
+"""Intersection over union from which two masks are one segment."""
 
 Answers = tuple[Tensor, Tensor]
 """Logits of pixels and predicted overlaps, shapes (batch, prompts, height, width) and (batch, prompts)."""
@@ -121,7 +118,7 @@ Plane = npt.NDArray[np.bool_]
 
 
 class SegmentingExpert:
-    """Base of experts on Segment Anything: one mask for each prompt, in batches of one fixed size."""
+    """Base of experts with Segment Anything: one mask per prompt, in batches of one size."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._batch_size = spec.batch_size
@@ -131,7 +128,7 @@ class SegmentingExpert:
         self._preparation = Preparation(SamImageProcessorPil, folder=spec.path, size=self._size, normalises=False)
 
     def features(self, images: Sequence[Image]) -> Tensor:
-        """The model's features of as many images as a batch has."""
+        """The model's features of a full batch of images."""
         pixels = np.stack([np.asarray(self._preparation.resized(image), dtype=np.uint8) for image in images])
         values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
         return cast(Tensor, self._model.vision_encoder(values.to(self._model.dtype)).last_hidden_state)
@@ -143,17 +140,17 @@ class SegmentingExpert:
         return self._masks(features=features, planes=planes, input_boxes=flat[:, None])
 
     def by_points(self, *, features: Tensor, places: Tensor, labels: Tensor) -> Answers:
-        """One mask for some points each, shapes (batch, prompts, points, 2) and (batch, prompts, points)."""
-        flat, there = places.flatten(0, 1), labels.flatten(0, 1)
-        planes = plane_of_points(flat, labels=there, size=self._size)
-        return self._masks(features=features, planes=planes, input_points=flat[:, None], input_labels=there[:, None])
+        """One mask for each set of points, shapes (batch, prompts, points, 2) and (batch, prompts, points)."""
+        flat, flat_labels = places.flatten(0, 1), labels.flatten(0, 1)
+        planes = plane_of_points(flat, labels=flat_labels, size=self._size)
+        prompts = {"input_points": flat[:, None], "input_labels": flat_labels[:, None]}
+        return self._masks(features=features, planes=planes, **prompts)
 
     def by_masks(self, *, features: Tensor, masks: Tensor) -> Answers:
         """One mask for each rough mask, bool of shape (batch, masks, height, width)."""
         return self._masks(features=features, planes=plane_of_masks(masks.flatten(0, 1)))
 
     def _masks(self, *, features: Tensor, planes: Tensor, **prompts: Tensor) -> Answers:
-        """Logits of pixels and predicted overlaps, shapes (batch, prompts, height, width) and (batch, prompts)."""
         each = len(planes) // len(features)
         output = self._model(
             image_embeddings=features.repeat_interleave(each, dim=0),
@@ -165,12 +162,12 @@ class SegmentingExpert:
         return logits.unflatten(0, (-1, each)).cpu(), overlaps.unflatten(0, (-1, each)).cpu()
 
     def scaled(self, points: Tensor, *, size: tuple[int, int]) -> Tensor:
-        """Places in a picture of this width and height, x and y last, as places in the model's square."""
+        """Convert places in a picture of this width and height, x and y last, to the model's square."""
         return points * (self._size / points.new_tensor(size))
 
 
 def enlarged(logits: Tensor, *, size: tuple[int, int]) -> npt.NDArray[np.float32]:
-    """Logits of masks in the size of a picture (width, height), shape (prompts, height, width)."""
+    """Logits of masks at the size of a picture (width, height), shape (prompts, height, width)."""
     if tuple(logits.shape[-2:]) != size[::-1]:
         logits = F.interpolate(logits[None], size=size[::-1], mode="bilinear", align_corners=False)[0]
     return logits.cpu().numpy()
@@ -181,10 +178,7 @@ def _score(value: float) -> float:
 
 
 class InstanceExpert(SegmentingExpert):
-    """Any image in, a mask with a name for each object out, the surest first.
-
-    The boxes of the expert that the profile lets it use are the prompts.
-    """
+    """From an image to a named mask for each object, most confident first, by the boxes of the profile's detector."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
@@ -197,7 +191,7 @@ class InstanceExpert(SegmentingExpert):
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
-        detections = self._detector.found([self._detector.prepare(image) for image in images])
+        detections = self._detector.detect_all([self._detector.prepare(image) for image in images])
         rows = list(zip(images, detections, strict=True))
         return [{"mask": masks} for masks in in_batches(rows, size=self._batch_size, run=self._batch)]
 
@@ -215,7 +209,7 @@ class InstanceExpert(SegmentingExpert):
 
 
 def _named(*, logits: npt.NDArray[np.float32], objects: Sequence[Detection], size: tuple[int, int]) -> Masks:
-    """A mask for each object; where two claim a pixel, it is of the one that is surer of it."""
+    """A mask for each object. Pixels of several masks belong to the most confident one."""
     own = logits[: len(objects)]
     inside = (own > 0) & (own == own.max(axis=0, keepdims=True)) if len(objects) else own > 0
     items = [
@@ -227,10 +221,7 @@ def _named(*, logits: npt.NDArray[np.float32], objects: Sequence[Detection], siz
 
 
 class PointsExpert(SegmentingExpert):
-    """Segments what one to three points lie on; gives no mask for the background.
-
-    All points are on one thing. The mask has no name.
-    """
+    """From an image and one to three points on one thing to its mask, without a name; none for the background."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
@@ -244,33 +235,30 @@ class PointsExpert(SegmentingExpert):
         places = torch.zeros(self._batch_size, 1, MOST_POINTS, 2)
         labels = torch.full((self._batch_size, 1, MOST_POINTS), NO_POINT, dtype=torch.int)
         for item, (image, points) in enumerate(rows):
-            # The model takes places as numbers of pixels too, and adds half a pixel itself.
+            # The model's places are pixel indices too; it adds half a pixel itself.
             centres = self.scaled(torch.tensor(points) + 0.5, size=image.size) - 0.5
             places[item, 0, : len(points)] = centres
             labels[item, 0, : len(points)] = 1
         with torch.inference_mode():
             features = self.features([image for image, _ in rows])
             logits, overlaps = self.by_points(features=features, places=places, labels=labels)
-        found: list[Masks] = []
+        results: list[Masks] = []
         for row, overlap, (image, _) in zip(logits, overlaps[:, 0], rows, strict=True):
             pixels = enlarged(row, size=image.size)[0] > 0
             mask = Mask("", pixels, score=_score(float(overlap)))
-            found.append(Masks(image.size, (mask,) if pixels.any() else ()))
-        return found
+            results.append(Masks(image.size, (mask,) if pixels.any() else ()))
+        return results
 
 
 class RoughMaskExpert(SegmentingExpert):
-    """An image and rough masks in, exact masks with the same names out, each on its own.
-
-    A mask without pixels names nothing and is left out.
-    """
+    """From an image and rough masks to exact masks with the same names. Empty masks are left out."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
         prompts: list[tuple[int, Mask]] = []
         for index, item in enumerate(batch):
             rough = value_of(item, name="prompt_mask", kind=Masks)
-            require_size(found=rough, name="prompt_mask", pixels=pixels_of(item))
+            require_size(findings=rough, name="prompt_mask", pixels=pixels_of(item))
             prompts += [(index, rough_mask) for rough_mask in rough.items if rough_mask.pixels.any()]
         refined: list[list[Mask]] = [[] for _ in batch]
         rows = [(images[index], rough) for index, rough in prompts]
@@ -294,10 +282,10 @@ class RoughMaskExpert(SegmentingExpert):
 
 
 class EverythingExpert(SegmentingExpert):
-    """Any image in, a picture out in which each segment has its own colour and the background is black.
+    """From an image to a picture with one colour per segment on a black background.
 
-    Prompts are `grid` x `grid` points; segments are those whose predicted overlap reaches `threshold`, the surest
-    first, without those that are there already.
+    Prompts are `grid` x `grid` points. Segments are the masks whose predicted overlap reaches `threshold`, after
+    non-maximum suppression.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -313,7 +301,7 @@ class EverythingExpert(SegmentingExpert):
         ]
 
     def segments(self, images: Sequence[Image]) -> list[list[Plane]]:
-        """The segments in each of as many images as a batch has, the surest first."""
+        """The segments in each image of a full batch, most confident first."""
         side = (torch.arange(self._grid) + 0.5) * self._size / self._grid - 0.5
         y, x = torch.meshgrid(side, side, indexing="ij")
         points = torch.stack([x.flatten(), y.flatten()], dim=-1)[None, :, None].expand(self._batch_size, -1, -1, -1)
@@ -330,34 +318,34 @@ class EverythingExpert(SegmentingExpert):
 
 
 def distinct(*, masks: npt.NDArray[np.bool_], scores: npt.NDArray[np.float32], least: float) -> list[Plane]:
-    """The masks that are good enough and no other one, the surest first.
+    """The masks after non-maximum suppression, most confident first.
 
     Args:
         masks: shape (masks, height, width).
         scores: shape (masks,).
-        least: the score that a mask needs.
+        least: minimum score.
     """
-    kept: list[Plane] = []
+    selected: list[Plane] = []
     for index in np.argsort(-scores, kind="stable"):
         mask = masks[index]
         if scores[index] < least or not mask.any():
             continue
-        if all((mask & other).sum() < _OVERLAP * (mask | other).sum() for other in kept):
-            kept.append(mask)
-    return kept
+        if all((mask & other).sum() < _OVERLAP * (mask | other).sum() for other in selected):
+            selected.append(mask)
+    return selected
 
 
 def coloured(segments: Sequence[Plane], *, size: tuple[int, int]) -> Image:
-    """Segments in colours of their own on black, the surest one on top.
+    """Segments in distinct colours on black, the first one on top.
 
-    Colours go by place, from left to right, so that they depend on what is shown and not on how sure a model is.
+    Colours are assigned from left to right, so that they do not depend on the model's confidence.
     """
     width, height = size
     pixels = np.zeros((height, width, 3), dtype=np.uint8)
     order = sorted(range(len(segments)), key=lambda index: float(np.nonzero(segments[index])[1].mean()))
     places = {segment: place for place, segment in enumerate(order)}
     for index in reversed(range(len(segments))):
-        # Bright colours; those of neighbouring places lie far apart.
+        # Bright colours, with distant hues for neighbours.
         hue, saturation = (places[index] * _GOLDEN) % 1.0, 1.0 - 0.35 * (places[index] % 2)
         pixels[segments[index]] = [round(255 * level) for level in colorsys.hsv_to_rgb(hue, saturation, 1.0)]
     return PillowImage.fromarray(pixels)

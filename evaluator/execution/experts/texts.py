@@ -13,24 +13,20 @@ from evaluator.core.values import Value
 from evaluator.execution.experts.inputs import in_batches, whole_number
 
 _LONGEST = 1_000_000
-"""Tokens. A tokenizer that knows no limit says something far above."""
+"""In tokens. Tokenizers without a limit report far more."""
 
 
 def text_of(item: Mapping[str, Value], *, name: str) -> str:
-    """A text among the inputs.
-
-    Raises:
-        ExpertError: it is missing or an image.
-    """
+    """The text input `name`; ExpertError if it is missing or no text."""
     value = item.get(name)
     if not isinstance(value, str):
-        found = "nothing" if value is None else type(value).__name__
-        raise ExpertError(f'the input "{name}" must be a text, found {found}')
+        kind = "nothing" if value is None else type(value).__name__
+        raise ExpertError(f'the input "{name}" must be a text, found {kind}')
     return value
 
 
 def load_tokenizer(spec: ExpertSpec, *, folder: Path | None = None) -> Any:
-    """The tokenizer beside a model's weights, or in `folder`; it pads with its end token if it has nothing else."""
+    """The tokenizer beside a model's weights, or in `folder`. The end token is the default padding token."""
     tokenizer = AutoTokenizer.from_pretrained(folder or spec.path, local_files_only=True, trust_remote_code=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -38,7 +34,7 @@ def load_tokenizer(spec: ExpertSpec, *, folder: Path | None = None) -> Any:
 
 
 def generate_texts(model: Any, *, tokenizer: Any, pixels: Tensor, longest: int, beams: int = 1) -> list[str]:
-    """The likeliest text for each picture or clip of a batch, up to its end token or `longest` tokens."""
+    """A text for each picture or clip of a batch, by beam search, of at most `longest` tokens."""
     with torch.inference_mode():
         tokens = model.generate(
             pixel_values=pixels.to(model.dtype),
@@ -53,13 +49,13 @@ def generate_texts(model: Any, *, tokenizer: Any, pixels: Tensor, longest: int, 
 
 
 class TextExpert:
-    """An expert from texts to one text; subclasses say what happens to a batch. The parameter `output` names it.
+    """An expert from texts to a text; subclasses process a batch. The parameter `output` names the output.
 
-    Texts are padded (and cut) to one length, as batches are to one size (`in_batches`).
+    Texts are padded and truncated to one length, and batches padded to one size (`in_batches`).
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("text",)
-    """Names of the inputs, in the order in which the tokenizer pairs them."""
+    """Names of the inputs, in the tokenizer's order of pairs."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self._batch_size = spec.batch_size
@@ -84,7 +80,7 @@ class TextExpert:
         return [{self._output: answer} for answer in answers]
 
     def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:
-        """Token ids and masks of shape (batch, length); of a pair the longer text is cut."""
+        """Token ids and masks of shape (batch, length). The longer text of a pair is truncated."""
         encoded = self._tokenizer(
             *(list(column) for column in zip(*texts, strict=True)),
             padding="max_length",

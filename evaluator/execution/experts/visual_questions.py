@@ -24,10 +24,10 @@ from evaluator.execution.experts.texts import load_tokenizer, text_of
 
 
 def embedded(*, model: ViltForQuestionAnswering, pixels: Tensor) -> Tensor:
-    """The states of image and patches with which a ViLT begins: (batch, 3, h, w) to (batch, 1 + patches, hidden).
+    """The image embeddings of a ViLT: (batch, 3, h, w) to (batch, 1 + patches, hidden).
 
-    The same numbers as `ViltEmbeddings.visual_embed` for images without padding. That function puts the patches in an
-    order drawn from torch's global generator, so that the last bits of an answer would change from call to call.
+    Equals `ViltEmbeddings.visual_embed` for images without padding, which however shuffles the patches with torch's
+    global generator, so that the last bits of an answer would vary between calls.
     """
     embeddings = model.vilt.embeddings
     patches = embeddings.patch_embeddings(pixels)
@@ -39,12 +39,10 @@ def embedded(*, model: ViltForQuestionAnswering, pixels: Tensor) -> Tensor:
 
 
 class VisualQuestionExpert:
-    """An image of any size and an English question in, the likeliest of the checkpoint's answers out.
+    """From an image of any size and an English question to the most likely of the checkpoint's answers.
 
-    The parameter `output` names it.
-
-    Images are resized and normalised by the checkpoint's own processor, which keeps their proportions. Questions are
-    padded (and cut) to one length and batches filled up to one size, so that a result does not depend on the others.
+    The parameter `output` names the answer. The checkpoint's processor prepares images and keeps their proportions.
+    Questions are padded and truncated to one length and batches padded to one size, so that items are independent.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -66,14 +64,11 @@ class VisualQuestionExpert:
         return [{self._output: answer} for answer in answers]
 
     def _pixels(self, image: Image) -> np.ndarray:
-        """Shape (3, height, width), normalised.
-
-        Raises:
-            InputError: the picture is so thin that it has no pixels once its longer side fits the model.
-        """
+        """Shape (3, height, width), normalized."""
         try:
             values = self._processor(image, return_tensors="np")["pixel_values"][0]
         except ValueError as error:
+            # It has no pixels left when its longer side fits the model.
             raise InputError(
                 f"a picture of {image.width}x{image.height} pixels is too thin to be asked about"
             ) from error
@@ -97,10 +92,10 @@ class VisualQuestionExpert:
 
 
 class GitQuestionExpert:
-    """An image of any size and an English question in, an answer in words out, always the likeliest next word.
+    """From an image of any size and an English question to an answer by greedy decoding.
 
-    Questions are of different lengths and the answer must follow them directly, so items go through the model one by
-    one; images are prepared by the checkpoint's own processor.
+    The checkpoint's processor prepares images. Items are processed one by one, since the answer must directly follow
+    questions of different lengths.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -108,7 +103,7 @@ class GitQuestionExpert:
         self._processor = CLIPImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         self._words = load_tokenizer(spec)
         self._new = whole_number(spec=spec, name="max_new_tokens", default=20)
-        # The class token and the answer need their places too.
+        # Reserves positions for the class token and the answer.
         self._longest = int(self._model.config.max_position_embeddings) - self._new - 1
         self._device = device
 
@@ -118,8 +113,8 @@ class GitQuestionExpert:
 
     def _answer(self, *, image: Image, question: str) -> str:
         pixels = self._processor(image, return_tensors="pt", input_data_format="channels_last")["pixel_values"]
-        asked = self._words(question, add_special_tokens=False, truncation=True, max_length=self._longest)["input_ids"]
-        ids = torch.tensor([[self._words.cls_token_id, *asked]], device=self._device)
+        words = self._words(question, add_special_tokens=False, truncation=True, max_length=self._longest)["input_ids"]
+        ids = torch.tensor([[self._words.cls_token_id, *words]], device=self._device)
         with torch.inference_mode():
             written = self._model.generate(
                 pixel_values=pixels.to(device=self._device, dtype=self._model.dtype),
@@ -137,16 +132,16 @@ _PROMPT = (
     "A chat between a curious human and an artificial intelligence assistant. The assistant gives helpful, detailed, "
     "and polite answers to the human's questions. USER: <image>\n{} ASSISTANT:"
 )
-"""How the model was trained to be asked."""
+"""The model's training prompt."""
 _MOST_CHARACTERS = 4000
-"""Of a question; the model reads 4,096 tokens with picture and answer."""
+"""Limit of a question; the model reads 4,096 tokens including picture and answer."""
 
 
 class LlavaQuestionExpert:
-    """An image of any size and an English question in, an answer in words out, always the likeliest next word.
+    """From an image of any size and an English question to an answer by greedy decoding.
 
-    The image is padded to a square with the mean colour. The parameter `question` is asked where the tool takes none,
-    `output` names the answer. Items go through the model one by one, since questions are of different lengths.
+    The image is padded to a square with the mean colour. The parameter `question` replaces the tool's question,
+    `output` names the answer. Items are processed one by one, since questions have different lengths.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
@@ -182,9 +177,9 @@ class LlavaQuestionExpert:
         return text.strip()
 
     def _ids(self, question: str) -> list[int]:
-        """The prompt's tokens; a question cannot bring in a further picture."""
-        asked = question[:_MOST_CHARACTERS].replace("<image>", "")
-        before, after = _PROMPT.format(asked).split("<image>")
+        """The prompt's tokens. A question cannot insert another picture."""
+        safe_question = question[:_MOST_CHARACTERS].replace("<image>", "")
+        before, after = _PROMPT.format(safe_question).split("<image>")
         first: list[int] = self._words(before)["input_ids"]
         second: list[int] = self._words(after, add_special_tokens=False)["input_ids"]
         return [*first, *[self._image_token] * self._places, *second]

@@ -1,4 +1,4 @@
-"""Folders of weights: which files count, their digest, and the check before they are loaded. No torch here."""
+"""Folders of weights: their files and digests, and verification before loading. Imports no torch."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -8,22 +8,22 @@ from evaluator.core import canonical_json
 from evaluator.core.expert import ExpertError
 
 _NOT_COUNTED = frozenset({"card.md", "training.json"})
-"""Files that say something about a model but do not change what it returns."""
+"""Files that document a model without affecting its output."""
 _UNFETCHED = "unfetched:"
 
 
 class WeightsError(ExpertError):
-    """A folder of weights is missing, incomplete or not what the profile expects."""
+    """A folder of weights is missing, incomplete or not the expected one."""
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes in hexadecimal, read piece by piece: checkpoints may be larger than the memory."""
+    """SHA-256 of a file in hexadecimal. Streams, since checkpoints may exceed the memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether there is a model in the layout of `transformers`, whole or in parts, or of `diffusers`."""
+    """Whether a folder has a model in the layout of `transformers`, possibly sharded, or of `diffusers`."""
     single = ("model.safetensors", "model.safetensors.index.json", "diffusion_pytorch_model.safetensors")
     if any((folder / name).is_file() for name in single):
         return True
@@ -31,11 +31,11 @@ def has_weights(folder: Path) -> bool:
 
 
 def weights_files(folder: Path, *, digest_of: Callable[[Path], str] = file_digest) -> dict[str, str]:
-    """SHA-256 of each file that changes a model's output, by its path in the folder, with `/` between folders.
+    """SHA-256 of each file that affects a model's output, by its path in the folder, with `/` as separator.
 
     Args:
-        folder: of the model.
-        digest_of: the SHA-256 of one file, which a caller may know already.
+        folder: folder of the model.
+        digest_of: returns the SHA-256 of a file, which a caller may have cached.
 
     Raises:
         WeightsError: the folder does not exist or has no weights.
@@ -57,34 +57,22 @@ def digest_of_files(files: Mapping[str, str]) -> str:
 
 
 def weights_digest(folder: Path, *, digest_of: Callable[[Path], str] = file_digest) -> str:
-    """SHA-256 over the names and contents of the files that change a model's output, in hexadecimal.
-
-    Args:
-        folder: of the model.
-        digest_of: as for `weights_files`.
-
-    Raises:
-        WeightsError: the folder does not exist or has no weights.
-    """
+    """SHA-256 in hexadecimal over the names and contents of `weights_files`, with the same arguments and errors."""
     return digest_of_files(weights_files(folder, digest_of=digest_of))
 
 
 def unfetched_digest(*, profile: str, source: str) -> str:
-    """What stands in the place of a digest while nobody knows it: the profile, and where the weights come from."""
+    """The placeholder digest of weights before their fetch: profile and source."""
     return f"{_UNFETCHED}{profile}:{source}"
 
 
 def is_unfetched(digest: str) -> bool:
-    """Whether this stands for weights that were not fetched yet."""
+    """Whether a digest is a placeholder of weights that were not fetched."""
     return digest.startswith(_UNFETCHED)
 
 
 def verify_weights(*, folder: Path, expected: str) -> None:
-    """Check that a folder holds exactly the weights that a profile names.
-
-    Raises:
-        WeightsError: it does not; the message says how to mend it.
-    """
+    """Raise WeightsError, with the remedy, unless a folder has exactly the weights of a profile."""
     if is_unfetched(expected):
         profile, source = expected.removeprefix(_UNFETCHED).split(":", 1)
         raise WeightsError(f"{source} was not fetched yet; run `planarena profiles fetch {profile}`")
