@@ -1,4 +1,4 @@
-"""What `planarena evaluate --reliability` measures and prints."""
+"""`planarena evaluate --reliability`: measures and prints a reliability profile."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ def measured(
     records: "Iterable[ResultRecord]",
     runs: int,
 ) -> "Profile":
-    """The reliability profile of a planner whose first run has these records."""
+    """The reliability profile of a planner with the records of its first run."""
     from evaluator.core.suites.registry import suites_without_gold
     from evaluator.episodes.base import episode_of
     from evaluator.reliability.study import Study, reliability
@@ -48,7 +48,6 @@ def measured(
 
 
 def print_profile(profile: "Profile") -> None:
-    """Print a profile as tables."""
     table = Listing("measure", "mean", "95 % interval", title=f"Reliability, {profile.runs} runs")
     rows = [
         ("success rate", profile.success_rate),

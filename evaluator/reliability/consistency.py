@@ -1,7 +1,7 @@
-"""Consistency: whether runs of one planner on the same requests end alike. Pure.
+"""Consistency between runs of a planner on the same requests. Pure functions.
 
-All measures but pass^k are means over the pairs of a task's runs, so that what they estimate does not depend on how
-many runs there are.
+All measures but pass^k are means over pairs of a task's runs, so that their expectation does not depend on the number
+of runs.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,8 @@ from evaluator.scoring.metrics.plan_equality import canonical_form, edge_f1
 
 
 def pass_hat_k(*, successes: int, runs: int, k: int) -> float:
-    """The chance that `k` independent runs of a task all succeed, in [0, 1]: C(c, k) / C(n, k), which is unbiased.
+    """Unbiased estimate of the probability that `k` independent runs of a task all succeed, in [0, 1]: C(c, k) / C(n,
+    k).
 
     tau-bench (Yao et al., arXiv 2406.12045), section 3.
 
@@ -28,17 +29,17 @@ def pass_hat_k(*, successes: int, runs: int, k: int) -> float:
 
 
 def outcome_consistency(*, successes: int, runs: int) -> float:
-    """An estimate of (2p - 1)^2 of the chance p that a run of the task succeeds: 1 if all runs end alike, 0 where half
-    of them succeed.
+    """Estimate of (2p - 1)^2 for the success probability p of a task: 1 if all runs agree, 0 for p = 1/2.
 
-    arXiv 2602.16666, outcome consistency. There p is replaced by the share of c successes in n runs, whose square is
-    too large by 4 p (1 - p) / n on average: fewer runs look more consistent. This is the unbiased estimate,
-    1 - 4 c (n - c) / (n (n - 1)): 1 less twice the share of pairs of runs that end differently. That of a single task
-    may be negative, -1 / (n - 1) at least.
+    arXiv 2602.16666, outcome consistency. The paper replaces p by the share of c successes in n runs, which is biased
+    upwards by 4 p (1 - p) / n: fewer runs look more consistent. This is the unbiased estimate, 1 - 4 c (n - c) / (n (n
+    - 1)): 1 minus twice the share of pairs of runs with different outcomes. For a single task it may be negative, down
+    to
+    -1 / (n - 1).
 
     Args:
-        successes: runs that succeed.
-        runs: at least two.
+        successes: number of successful runs.
+        runs: number of runs, at least two.
     """
     if runs < 2:
         raise ValueError("consistency takes at least two runs")
@@ -48,11 +49,11 @@ def outcome_consistency(*, successes: int, runs: int) -> float:
 def resource_consistency(values: Sequence[float]) -> float:
     """Mean of exp(-coefficient of variation) over all pairs of runs, in [1 / e, 1]: 1 if all runs used the same amount.
 
-    arXiv 2602.16666, resource consistency. The paper takes all runs at once, which is biased upwards for few runs. The
+    arXiv 2602.16666, resource consistency. The paper uses all runs at once, which is biased upwards for few runs. The
     deviation of a pair is |a - b| / 2, its mean (a + b) / 2.
 
     Args:
-        values: of each run, not negative, at least two.
+        values: a nonnegative value for each run, at least two.
     """
     pairs = list(combinations(values, 2))
     if not pairs:
@@ -64,24 +65,22 @@ def resource_consistency(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PlansAlike:
-    """How alike the plans of one task are in all pairs of runs. Both shares are in [0, 1]."""
+    """Similarity of a task's plans over all pairs of runs, in [0, 1]."""
 
     equal: float
-    """Pairs of equal plans, up to the names of steps and the order of independent ones."""
+    """Share of equal plans, up to the names of steps and the order of independent steps."""
     edges: float
     """Mean F1 of the edges."""
 
 
 def plans_alike(plans: Sequence[Plan | None]) -> PlansAlike | None:
-    """How alike the plans of a task are.
-
-    A plan that could not be read, or has a cycle, is like no other one.
+    """Similarity of a task's plans. A missing or cyclic plan equals no other.
 
     Args:
-        plans: of each run; None where there is none.
+        plans: plan of each run; None if it is missing or unreadable.
 
     Returns:
-        None with fewer than two runs, or if no run has a plan.
+        None for fewer than two runs, or if no run has a plan.
     """
     pairs = list(combinations(plans, 2))
     if not pairs or all(plan is None for plan in plans):

@@ -1,6 +1,6 @@
-"""Perturbations: other forms of a request that keep its meaning, and disturbances of tools. Pure.
+"""Perturbations: changes of requests that preserve their meaning, and faults of tools. Pure functions.
 
-A planner that understands one form of a request gives the same plan for another.
+A robust planner returns the same plan for every form of a request.
 """
 
 import random
@@ -17,7 +17,7 @@ from evaluator.reliability.renaming import Names
 
 
 class Kind(StrEnum):
-    """What a perturbation changes."""
+    """The part that a perturbation changes."""
 
     REQUEST = "request"
     TOOLS = "tools"
@@ -27,67 +27,66 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Perturbed:
-    """A request in another form."""
+    """A perturbed request."""
 
     request: PlannerRequest
     names: Names | None = None
-    """Under which the tools are offered; None: under their own."""
+    """New names of the tools; None: unchanged."""
 
 
 Change = Callable[[PlannerRequest, random.Random], Perturbed | None]
-"""Returns None where it cannot be applied to a request."""
+"""Returns None if it does not apply to a request."""
 Variant = Callable[[Suite, frozenset[str]], Suite]
-"""From a suite, as planners are asked, and the tools that plans may call, to the suite with other tasks; a task to
-which it does not apply is the same object."""
+"""From a suite and the tools that plans may call to the suite with other tasks. A task to which it does not apply
+remains the same object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perturbation:
-    """One way to perturb an evaluation. Exactly one of `change_for`, `variant_for` and `fault` is set."""
+    """A perturbation of evaluations. Exactly one of `change_for`, `variant_for` and `fault` is set."""
 
     name: str
-    """Stable: it is stored, and is part of addresses and commands."""
+    """Stable: it is stored, and part of addresses and commands."""
     label: str
     """For headings and tables, in lower case."""
     kind: Kind
     definition: str
-    """What it does, as a sentence."""
+    """Description for users, as a sentence."""
     change_for: Callable[[Suite], Change | None] | None = None
-    """The change of the requests of a suite; returns None where the suite has no such form."""
+    """Returns the change of a suite's requests, or None if it does not apply."""
     variant_for: Callable[[Suite], Variant | None] | None = None
-    """Other tasks, in which something else may be right; returns None where the suite has none."""
+    """Returns the change of a suite's tasks, possibly with other right answers, or None if it does not apply."""
     fault: Fault | None = None
-    """What happens to an action of an episode in turns."""
+    """Fault of an action in an episode in turns."""
     version: int = 1
-    """Raised whenever the same request may be changed otherwise."""
+    """Incremented whenever the perturbed form of a request may change."""
     whole_plans: bool = True
-    """Whether it applies where planners are asked for whole plans."""
+    """Whether it applies to planners of whole plans."""
     in_turns: bool = False
-    """Whether it applies where planners are asked turn by turn."""
+    """Whether it applies to planners in turns."""
     without_form: str = ""
-    """Why a suite may have no such form, as a sentence."""
+    """Why it may not apply to a suite, as a sentence."""
     not_in_turns: str = ""
-    """Why it does not apply in turns, as a sentence, if that is another reason than for others of its kind."""
+    """Why it does not apply in turns, as a sentence, if not for the usual reason of its kind."""
 
     def is_of(self, suite: Suite, *, in_turns: bool) -> bool:
-        """Whether it applies to a suite at all."""
+        """Whether it applies to a suite."""
         if not (self.in_turns if in_turns else self.whole_plans):
             return False
         forms = [make(suite) for make in (self.change_for, self.variant_for) if make is not None]
         return self.fault is not None or any(form is not None for form in forms)
 
     def applied_to(self, request: PlannerRequest, *, suite: Suite) -> Perturbed | None:
-        """A request of a suite in another form; None where there is none. Turns stay turns.
+        """The perturbed request, or None if the perturbation does not apply. Turns remain turns.
 
-        The draw depends on the perturbation's name and the task only, so that every planner gets the same form.
+        The seed depends on the perturbation's name and the task only, so that every planner gets the same form.
         """
         change = None if self.change_for is None else self.change_for(suite)
-        # Not a secret: the same form in each run.
         seed = f"{self.name}/{request.suite}/{request.task.id}"
         return None if change is None else change(request, random.Random(seed))  # noqa: S311
 
     def variant(self, suite: Suite, *, offered: frozenset[str]) -> Suite:
-        """The suite with the tasks that are evaluated; itself unless the perturbation has other tasks."""
+        """The suite with the perturbed tasks, or itself if the perturbation does not change tasks."""
         make = None if self.variant_for is None else self.variant_for(suite)
         return suite if make is None else make(suite, offered)
 
@@ -117,14 +116,14 @@ def framed(request: PlannerRequest, rng: random.Random) -> Perturbed:
 def lower_case(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
     del rng
     text = request.task.request
-    # What is quoted, and what has capitals inside of a sentence, may be meant as it is written.
+    # Quotations and acronyms at the beginning may depend on case.
     if not text[:1].isupper() or text[1:2].isupper():
         return None
     return _with_text(request, text=text[0].lower() + text[1:].removesuffix("."))
 
 
 def paraphrased(suite: Suite) -> Change | None:
-    """The change that the suite's own generator of wordings makes; None if it has none."""
+    """The change by the suite's generator of wordings; None if it has none."""
     reworded = suite.reworded
     if reworded is None:
         return None
@@ -179,7 +178,7 @@ def distracted(request: PlannerRequest, rng: random.Random) -> Perturbed:
 
 
 def further_input(request: PlannerRequest, rng: random.Random) -> Perturbed | None:
-    # Of a type that nothing given has: which of two pictures is meant would be anybody's guess.
+    # Of an unused type: with two pictures, the request would be ambiguous.
     types = set(request.task.resources.values())
     kind = next((kind for kind in _UNUSED_INPUTS if kind not in types), None)
     if kind is None or not request.task.resources:
@@ -224,7 +223,7 @@ _STYLES: Sequence[Callable[[list[str]], str]] = (
 
 
 def _distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """The names, each distinct from all others and from the tools' own: a number is appended where needed."""
+    """The new names, made distinct from each other and from the original names by numbers."""
     unique: dict[str, str] = {}
     for old, new in names.items():
         taken = {*unique.values(), *(name for name in names if name != old)}
@@ -247,28 +246,27 @@ def _fault(fault: Fault, *, label: str, definition: str) -> Perturbation:
 
 
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
-    one.name: one
-    for one in (
+    perturbation.name: perturbation
+    for perturbation in (
         Perturbation(
             name="paraphrased", label="paraphrased requests", kind=Kind.REQUEST, in_turns=True,
-            definition="Another wording with the same goal, by the suite's own generator. Suites without one leave it "
-            "out.",
+            definition="Another wording with the same goal, from the suite's own generator.",
             change_for=paraphrased,
-            without_form="No generator makes its requests, so that nothing can reword them and keep their goal.",
+            without_form="Its requests have no generator that could reword them without changing the goal.",
         ),
         Perturbation(
             name="framed", label="framed requests", kind=Kind.REQUEST, in_turns=True,
-            definition="A sentence before and sometimes one after the request, which say nothing further.",
+            definition="Adds a sentence without information before, and sometimes after, the request.",
             change_for=_of_every_suite(framed),
         ),
         Perturbation(
             name="lower-case", label="requests in lower case", kind=Kind.REQUEST, in_turns=True,
-            definition="The request begins with a small letter and has no full stop.",
+            definition="The request begins with a lower-case letter and has no full stop.",
             change_for=_of_every_suite(lower_case),
         ),
         Perturbation(
             name="renamed-tools", label="renamed tools", kind=Kind.TOOLS,
-            definition="The same words in the names of tools, in another style: camelCase, snake_case and others.",
+            definition="The names of tools keep their words in another style: camelCase, snake_case and others.",
             change_for=_of_every_suite(styled_tools),
         ),
         Perturbation(
@@ -283,7 +281,7 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
         ),
         Perturbation(
             name="shuffled-tools", label="shuffled tools", kind=Kind.TOOLS, in_turns=True,
-            definition="The tools come in another order.",
+            definition="The tools are listed in another order.",
             change_for=_of_every_suite(shuffled_tools),
         ),
         Perturbation(
@@ -293,33 +291,32 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
         ),
         Perturbation(
             name="irrelevant-input", label="irrelevant input", kind=Kind.INPUTS,
-            definition="A further input of a type that the request does not speak of.",
+            definition="An additional input of a type that the request does not mention.",
             change_for=_of_every_suite(further_input),
         ),
         Perturbation(
             name="tool-outage", label="tool outage", kind=Kind.TOOLS,
-            definition="A tool of the gold plan is not offered. Where the others suffice, another plan must be found; "
-            "elsewhere abstaining is right.",
+            definition="A tool of the gold plan is not offered. If the others suffice, another plan is right; otherwise "
+            "abstaining is.",
             variant_for=lambda suite: suite.with_outage,
-            without_form="It is not known which other tools suffice for its requests.",
-            not_in_turns="In turns it is not known which other tools suffice.",
+            without_form="It is unknown which other tools suffice for its requests.",
+            not_in_turns="In turns it is unknown which other tools suffice.",
         ),
         _fault(
             Fault.ONCE, label="action that fails once",
-            definition="The first action that runs does not answer. Repeated, it works.",
+            definition="The first action that runs does not respond. A repetition works.",
         ),
         _fault(
             Fault.ALWAYS, label="action that fails always",
-            definition="The first action that runs does not answer, however often it is repeated. Others work.",
+            definition="The first action that runs never responds, even when repeated. Others work.",
         ),
         _fault(
             Fault.LATE, label="late answer",
-            definition="The first result comes after half of the time that an episode may take. Nobody waits for it: "
-            "the time is only counted.",
+            definition="The first result takes half of the episode's time limit, which is counted without waiting.",
         ),
         _fault(
             Fault.NONSENSE, label="nonsense answer",
-            definition="The first result is a text without sense. Repeated, the action works.",
+            definition="The first result is nonsense. A repetition of the action works.",
         ),
     )
 })  # fmt: skip
@@ -327,11 +324,7 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
 
 
 def perturbation_named(name: str) -> Perturbation:
-    """The perturbation with this name.
-
-    Raises:
-        LookupError: there is none; the message lists them.
-    """
+    """The perturbation with this name; LookupError if there is none."""
     try:
         return PERTURBATIONS[name]
     except KeyError:
@@ -342,8 +335,8 @@ def perturbations_of(*, suite: Suite, in_turns: bool) -> tuple[Perturbation, ...
     """The perturbations that apply to a suite, in the order of reports.
 
     Args:
-        suite: one of the registry's, or as planners are asked.
-        in_turns: whether its planners are asked turn by turn.
+        suite: the suite.
+        in_turns: whether its planners act in turns.
     """
     return tuple(
         perturbation for perturbation in PERTURBATIONS.values() if perturbation.is_of(suite, in_turns=in_turns)
@@ -352,49 +345,44 @@ def perturbations_of(*, suite: Suite, in_turns: bool) -> tuple[Perturbation, ...
 
 _WHOLE_PLANS = "Planners of whole plans see no results of actions."
 _TURNS = {
-    Kind.TOOLS: "Actions in turns are read in the suite's names.",
+    Kind.TOOLS: "Actions in turns use the suite's names.",
     Kind.INPUTS: "Episodes in turns have exactly the inputs of their task.",
 }
-_OVER_MCP = "Agents get the suite's own list of tools over MCP."
+_OVER_MCP = "Agents get the suite's unchanged list of tools over MCP."
 _NO_REQUEST = "It changes no request of this suite."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unavailable:
-    """A perturbation that a suite, or a kind of planner, cannot have."""
+    """A perturbation that does not apply to a suite or kind of planner."""
 
     name: str
     label: str
     why: str
-    """As a sentence."""
+    """Reason, as a sentence."""
 
 
 def unavailable(
     *, in_turns: bool, applied: Collection[str], lists_tools_itself: bool = False
 ) -> tuple[Unavailable, ...]:
-    """The perturbations that a profile leaves out, with reasons, in the order of reports.
+    """The perturbations that are absent from a profile, with reasons, in the order of reports.
 
     Args:
-        in_turns: whether planners of the suite are asked turn by turn.
-        applied: names of the perturbations that the profile has runs of, or lacks by a fault.
-        lists_tools_itself: whether the planner gets its tools by a list that no perturbation changes.
+        in_turns: whether the suite's planners act in turns.
+        applied: names of the perturbations with runs, or whose runs failed.
+        lists_tools_itself: whether the planner gets its tools from a list that perturbations do not change.
     """
-    return tuple(
-        Unavailable(
-            name=perturbation.name,
-            label=perturbation.label,
-            why=_why(perturbation, in_turns=in_turns, lists_tools_itself=lists_tools_itself),
-        )
-        for perturbation in PERTURBATIONS.values()
-        if perturbation.name not in applied
-    )
-
-
-def _why(perturbation: Perturbation, *, in_turns: bool, lists_tools_itself: bool) -> str:
-    if perturbation.fault is not None and not in_turns:
-        return _WHOLE_PLANS
-    if in_turns and not perturbation.in_turns:
-        return perturbation.not_in_turns or _TURNS[perturbation.kind]
-    if lists_tools_itself and perturbation.kind is Kind.TOOLS:
-        return _OVER_MCP
-    return perturbation.without_form or _NO_REQUEST
+    absent = []
+    for perturbation in PERTURBATIONS.values():
+        if perturbation.name in applied:
+            continue
+        if perturbation.fault is not None and not in_turns:
+            why = _WHOLE_PLANS
+        elif in_turns and not perturbation.in_turns:
+            why = perturbation.not_in_turns or _TURNS[perturbation.kind]
+        elif lists_tools_itself and perturbation.kind is Kind.TOOLS:
+            why = _OVER_MCP
+        else:
+            why = perturbation.without_form or _NO_REQUEST
+        absent.append(Unavailable(name=perturbation.name, label=perturbation.label, why=why))
+    return tuple(absent)

@@ -1,7 +1,4 @@
-"""A perturbed evaluation: the tasks of a suite in one other form, as an evaluator like any other.
-
-Planners are asked in the other form; their plans come back in the suite's names.
-"""
+"""Perturbed evaluations: planners get perturbed requests, and their plans are converted back to the suite's names."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,47 +18,44 @@ from evaluator.reliability.perturbations import Perturbation, Perturbed, perturb
 
 @dataclass(slots=True)
 class Asking:
-    """How the requests of a suite are perturbed."""
+    """Perturbs the requests of a suite, and records their texts."""
 
     perturbation: Perturbation
     suite: Suite
-    """As planners are asked."""
     texts: dict[str, str] = field(default_factory=dict)
-    """The requests that were asked, by key of the task."""
+    """The perturbed requests, by key of the task."""
 
     def perturbed(self, request: PlannerRequest) -> Perturbed:
-        """The request in another form, or as it is."""
+        """The perturbed request, unchanged if the perturbation does not apply."""
         perturbed = self.perturbation.applied_to(request, suite=self.suite) or Perturbed(request)
         self.texts[self.suite.task(request.task.id).key] = perturbed.request.task.request
         return perturbed
 
     def turn(self, request: TurnRequest) -> TurnRequest:
-        """A turn in another form, or as it is."""
+        """The perturbed turn, unchanged if the perturbation does not apply."""
         return cast("TurnRequest", self.perturbed(request).request)
 
 
 class PerturbedPlanner:
-    """Asks a planner for perturbed requests."""
+    """Passes perturbed requests to a planner."""
 
     def __init__(self, planner: Planner, *, asking: Asking) -> None:
         self.name = f"{planner.name}, {asking.perturbation.name}"
         self._planner, self._asking = planner, asking
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """Answer one request. See `Planner.plan`."""
         perturbed = self._asking.perturbed(request)
         return _restored(self._planner.plan(perturbed.request), perturbed=perturbed)
 
 
 class PerturbedBatchPlanner(PerturbedPlanner):
-    """The same for planners that are asked for many requests together."""
+    """A `PerturbedPlanner` for batch planners."""
 
     def __init__(self, planner: BatchPlanner, *, asking: Asking) -> None:
         super().__init__(planner, asking=asking)
         self._together = planner
 
     def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
-        """Answer many requests. See `BatchPlanner.plan_all`."""
         perturbed: list[Perturbed] = []
 
         def changed() -> Iterator[PlannerRequest]:
@@ -74,14 +68,15 @@ class PerturbedBatchPlanner(PerturbedPlanner):
 
 
 def perturbed_planner(planner: Planner, *, asking: Asking) -> PerturbedPlanner:
-    """The planner, asked in another form for whole plans."""
+    """Wrap a planner of whole plans."""
     if isinstance(planner, BatchPlanner):
         return PerturbedBatchPlanner(planner, asking=asking)
     return PerturbedPlanner(planner, asking=asking)
 
 
 class PerturbedTurnPlanner:
-    """Asks a planner for perturbed turns. Its actions are in the suite's names, which no change of turns renames."""
+    """Passes perturbed turns to a planner. Perturbations of turns do not rename tools, so actions need no
+    conversion."""
 
     def __init__(self, planner: TurnPlanner, *, asking: Asking) -> None:
         self.name = f"{planner.name}, {asking.perturbation.name}"
@@ -94,24 +89,22 @@ class PerturbedTurnPlanner:
         return self._acting.formulation
 
     def turn(self, request: TurnRequest) -> TurnReply:
-        """Answer one turn. See `TurnPlanner.turn`."""
         return self._acting.turn(self._asking.turn(request))
 
 
 class PerturbedBatchTurnPlanner(PerturbedTurnPlanner):
-    """The same for planners that are asked for many turns together."""
+    """A `PerturbedTurnPlanner` for batch planners."""
 
     def __init__(self, planner: BatchTurnPlanner, *, asking: Asking) -> None:
         super().__init__(planner, asking=asking)
         self._together = planner
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
-        """Answer many turns. See `BatchTurnPlanner.turn_all`."""
         return self._together.turn_all([self._asking.turn(request) for request in requests])
 
 
 def perturbed_turn_planner(planner: TurnPlanner, *, asking: Asking) -> PerturbedTurnPlanner:
-    """The planner, asked in another form turn by turn."""
+    """Wrap a planner in turns."""
     if isinstance(planner, BatchTurnPlanner):
         return PerturbedBatchTurnPlanner(planner, asking=asking)
     return PerturbedTurnPlanner(planner, asking=asking)
@@ -133,68 +126,66 @@ WHY_NOT_PERTURBED = "This perturbation does not apply to this request."
 def not_perturbed(
     *, perturbation: str, suite: Suite, offered: frozenset[str], tasks: Iterable[Task] | None = None
 ) -> Mapping[str, tuple[Reason, str]]:
-    """The tasks that a perturbed evaluation leaves out, with reason and sentence, by key; the same for every planner.
-
-    Pure: it asks nobody and runs nothing.
+    """The tasks to which a perturbation does not apply, with reason and sentence, by key; independent of planners.
 
     Args:
         perturbation: a name of `PERTURBATIONS`.
-        suite: as planners are asked.
-        offered: names of the tools that plans may call, as `Episode.offered` says.
-        tasks: only these of its tasks; None: all.
+        suite: the suite.
+        offered: names of the tools that plans may call, from `Episode.offered`.
+        tasks: tasks of the suite; None: all.
 
     Raises:
         LookupError: there is no such perturbation.
     """
     chosen = perturbation_named(perturbation)
     variant = chosen.variant(suite, offered=offered)
+
+    def applies(task: Task) -> bool:
+        if chosen.fault is not None:
+            return True
+        if variant is not suite:
+            return variant.task(task.key) is not suite.task(task.key)
+        request = request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered))
+        return chosen.applied_to(request, suite=suite) is not None
+
     return {
         task.key: (Reason.NOT_PERTURBED, WHY_NOT_PERTURBED)
         for task in (suite.tasks if tasks is None else tasks)
-        if not _applies(chosen, suite=suite, variant=variant, task=task, offered=offered)
+        if not applies(task)
     }
-
-
-def _applies(perturbation: Perturbation, *, suite: Suite, variant: Suite, task: Task, offered: frozenset[str]) -> bool:
-    if perturbation.fault is not None:
-        return True
-    if variant is not suite:
-        return variant.task(task.key) is not suite.task(task.key)
-    request = request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered))
-    return perturbation.applied_to(request, suite=suite) is not None
 
 
 @runtime_checkable
 class VariantEvaluator(Evaluator, Protocol):
-    """An evaluator that can evaluate other forms of its tasks."""
+    """An evaluator that can evaluate a variant of its suite."""
 
     def on(self, suite: Suite) -> Evaluator:
-        """The same on another form of the suite's tasks."""
+        """The evaluator of a variant."""
         ...
 
 
 @runtime_checkable
 class FaultyEvaluator(Evaluator, Protocol):
-    """An evaluator in turns, into whose episodes faults can be injected."""
+    """An evaluator in turns that can inject faults."""
 
     def with_fault(self, fault: Fault) -> Evaluator:
-        """The same, with a fault in every episode."""
+        """The evaluator with a fault in every episode."""
         ...
 
 
 class PerturbedEvaluator:
-    """Evaluates planners on the perturbed requests of another evaluator's suite, and shares what that one has loaded.
+    """Evaluates planners on the perturbed requests of another evaluator, whose resources it shares.
 
-    Tasks to which the perturbation does not apply are not asked for: their records are `not_run`, with the reason
-    `not_perturbed`. All others are scored as usual, and their records have the request as it was asked.
+    Tasks to which the perturbation does not apply get `not_run` records with the reason `not_perturbed`. All others are
+    scored as usual, and their records have the perturbed request.
     """
 
     def __init__(self, evaluator: Evaluator, *, perturbation: str, episode: Episode, profile: str) -> None:
         """Args:
-        evaluator: of the suite as it is.
+        evaluator: evaluator of the unperturbed suite.
         perturbation: a name of `PERTURBATIONS`.
-        episode: of the suite.
-        profile: of the experts, where they run.
+        episode: episode of the suite.
+        profile: profile of the experts, if any.
 
         Raises:
             LookupError: there is no such perturbation.
@@ -214,30 +205,29 @@ class PerturbedEvaluator:
         yield from not_run_records(suite=self.suite, tasks=selected, reasons=left_out)
         keys = [task.key for task in selected if task.key not in left_out]
         asking = Asking(self._perturbation, self.suite)
-        for record in self._evaluator.run(planner=self._asked(planner, asking=asking), tasks=keys, run=run):
+        if self._in_turns:
+            # Evaluators in turns accept planners of both kinds.
+            planner = cast("Planner", perturbed_turn_planner(in_turns(planner), asking=asking))
+        else:
+            planner = perturbed_planner(planner, asking=asking)
+        for record in self._evaluator.run(planner=planner, tasks=keys, run=run):
             text = asking.texts.get(record.task)
             yield record if text is None else record.model_copy(update={"request": text})
 
     def facts(self) -> dict[str, JsonValue]:
-        """See `Evaluator`; with the perturbation and its version."""
+        """See `Evaluator`; adds the perturbation and its version."""
         changed: dict[str, JsonValue] = {"name": self._perturbation.name, "version": self._perturbation.version}
         return {**self._evaluator.facts(), "perturbation": changed}
 
     def _disturbed(self, evaluator: Evaluator) -> Evaluator:
-        """The evaluator, with other tasks or faults where these are what is perturbed."""
-        about = self._perturbation
-        if about.is_of(self.suite, in_turns=self._in_turns):
-            variant = about.variant(self.suite, offered=self._offered)
-            if about.fault is None and variant is self.suite:
+        """The evaluator with the perturbed tasks or faults, if the perturbation has any."""
+        perturbation = self._perturbation
+        if perturbation.is_of(self.suite, in_turns=self._in_turns):
+            variant = perturbation.variant(self.suite, offered=self._offered)
+            if perturbation.fault is None and variant is self.suite:
                 return evaluator
-            if about.fault is not None and isinstance(evaluator, FaultyEvaluator):
-                return evaluator.with_fault(about.fault)
-            if about.fault is None and isinstance(evaluator, VariantEvaluator):
+            if perturbation.fault is not None and isinstance(evaluator, FaultyEvaluator):
+                return evaluator.with_fault(perturbation.fault)
+            if perturbation.fault is None and isinstance(evaluator, VariantEvaluator):
                 return evaluator.on(variant)
-        raise ValueError(f"the perturbation {about.name} does not apply to {self.suite.slug}")
-
-    def _asked(self, planner: Planner, *, asking: Asking) -> Planner:
-        if self._in_turns:
-            # Evaluators in turns take planners of both kinds.
-            return cast("Planner", perturbed_turn_planner(in_turns(planner), asking=asking))
-        return perturbed_planner(planner, asking=asking)
+        raise ValueError(f"the perturbation {perturbation.name} does not apply to {self.suite.slug}")

@@ -1,7 +1,6 @@
-"""Predictability: whether a planner's confidence says when it is right. Pure and seeded.
+"""Predictability: how well a planner's confidence predicts its success. Pure and seeded functions.
 
-Confidences and successes are those of the same answers, in the same order. Intervals resample tasks with all of their
-answers.
+Confidences and successes are parallel sequences over answers. Intervals resample tasks with all their answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers of about one confidence, a bar of the reliability diagram."""
+    """Answers of similar confidence, a bar of the reliability diagram."""
 
     low: float
     high: float
@@ -31,7 +30,7 @@ class Bin:
 
 
 def diagram(*, confidences: Sequence[float], successes: Sequence[bool]) -> list[Bin]:
-    """The bins of equal width that have an answer, from low to high confidence. A confidence of 1 is in the last."""
+    """The nonempty bins of equal width, from low to high confidence. A confidence of 1 is in the last."""
     bins = []
     for number in range(BINS):
         pairs = [
@@ -48,7 +47,8 @@ def diagram(*, confidences: Sequence[float], successes: Sequence[bool]) -> list[
 
 
 def calibration_error(*, confidences: Sequence[float], successes: Sequence[bool]) -> float:
-    """Expected calibration error, in [0, 1]: the mean distance of confidence and success, over the bins' answers.
+    """Expected calibration error, in [0, 1]: the mean distance of the bins' confidence and success, weighted by
+    answers.
 
     Guo et al., On Calibration of Modern Neural Networks (2017), equation 3, with ten bins.
     """
@@ -63,7 +63,7 @@ def brier_score(*, confidences: Sequence[float], successes: Sequence[bool]) -> f
 
 
 def auroc(*, confidences: Sequence[float], successes: Sequence[bool]) -> float | None:
-    """The chance that a right answer has a higher confidence than a wrong one, in [0, 1]; equal ones count half.
+    """The probability that a right answer has a higher confidence than a wrong one, in [0, 1]; ties count half.
 
     Returns:
         None if all answers are right, or all wrong.
@@ -77,10 +77,10 @@ def auroc(*, confidences: Sequence[float], successes: Sequence[bool]) -> float |
 
 
 def risk_coverage(*, confidences: Sequence[float], successes: Sequence[bool]) -> list[tuple[float, float]]:
-    """Coverage and risk, both in (0, 1] and [0, 1]: the share of wrong answers among the so many most confident ones.
+    """Coverage, in (0, 1], and risk, in [0, 1]: the share of wrong answers among the most confident ones.
 
-    Geifman and El-Yaniv, Selective Classification for Deep Neural Networks (2017), section 2. Answers of equal
-    confidence come in every order, and the risk is the mean over these.
+    Geifman and El-Yaniv, Selective Classification for Deep Neural Networks (2017), section 2. The risk is the mean over
+    all orders of answers with equal confidence.
     """
     ordered = sorted(zip(confidences, successes, strict=True), key=lambda pair: -pair[0])
     curve, count, errors = [], 0, 0.0
@@ -94,25 +94,24 @@ def risk_coverage(*, confidences: Sequence[float], successes: Sequence[bool]) ->
 
 
 def selective_gain(*, confidences: Sequence[float], successes: Sequence[bool]) -> float | None:
-    """1 minus the excess area under the risk-coverage curve over that of a random order: 1 if all wrong answers are the
-    least confident ones, 0 if confidence says nothing, negative if it misleads.
+    """1 minus the excess area under the risk-coverage curve relative to a random order: 1 if the wrong answers have the
+    lowest confidence, 0 if confidence is uninformative, negative if it misleads.
 
     arXiv 2602.16666, risk-coverage.
 
     Returns:
-        None if all answers are right, or all wrong: no order is better than another.
+        None if all answers are right, or all wrong.
     """
     errors = [not is_right for is_right in successes]
     if all(errors) or not any(errors):
         return None
-    area = _area(risk_coverage(confidences=confidences, successes=successes))
-    best = _area(risk_coverage(confidences=[float(not wrong) for wrong in errors], successes=successes))
+    ideal = [float(not wrong) for wrong in errors]
+    area, best = (
+        sum(risk for _, risk in risk_coverage(confidences=order, successes=successes)) / len(errors)
+        for order in (confidences, ideal)
+    )
     random = sum(errors) / len(errors)
     return 1 - (area - best) / (random - best)
-
-
-def _area(curve: Sequence[tuple[float, float]]) -> float:
-    return sum(risk for _, risk in curve) / len(curve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +122,17 @@ class Answers:
     successes: Array
     """0 or 1."""
     tasks: NDArray[np.intp]
-    """The number of each answer's task, from 0."""
+    """Index of each answer's task."""
 
     @classmethod
     def of(cls, by_task: Sequence[Sequence[tuple[float, bool]]]) -> "Answers":
-        """From confidence and success of each answer, task by task; at least one."""
+        """From confidence and success of each answer, grouped by task; at least one."""
         rows = [(confidence, float(is_right), task) for task, own in enumerate(by_task) for confidence, is_right in own]
         confidences, successes, tasks = zip(*rows, strict=True)
         return cls(np.array(confidences), np.array(successes), np.array(tasks))
 
     def draws(self) -> NDArray[np.int64]:
-        """(resamples, answers): how often each resample of tasks holds an answer."""
+        """(resamples, answers): the multiplicity of each answer in each resample of tasks."""
         count = int(self.tasks.max()) + 1
         clusters = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count))
         clusters += np.arange(RESAMPLES)[:, None] * count
@@ -149,11 +148,11 @@ class Answers:
 def calibration_interval(answers: Answers) -> Interval:
     """Calibration error with a 95 % interval over tasks.
 
-    The error of a finite sample is too large on average, and that of a resample is so again. The interval therefore
-    begins with the low end of the basic bootstrap, which takes the second excess for the first, and ends with the high
-    end of the percentiles, which errs to the safe side (Davison and Hinkley, Bootstrap Methods and their Application,
-    sections 5.2 and 5.3). Near 0 the bootstrap fails, since an absolute value has a corner there: the interval begins
-    with 0 unless the error is larger than 97.5 % of those of calibrated planners.
+    The error of a finite sample is biased upwards, and so is that of a resample. The lower end is therefore that of the
+    basic bootstrap, which corrects this bias, and the upper end that of the percentile bootstrap, which is conservative
+    (Davison and Hinkley, Bootstrap Methods and their Application, sections 5.2 and 5.3). Near 0 the bootstrap fails,
+    since an absolute value has a corner there: the lower end is 0 unless the error exceeds 97.5 % of those of
+    calibrated planners.
     """
     gaps = answers.confidences - answers.successes
     bins = np.eye(BINS)[answers.places] * gaps[:, None]
@@ -164,21 +163,20 @@ def calibration_interval(answers: Answers) -> Interval:
     is_calibrated = mean <= np.quantile(_errors_by_chance(answers), 0.975)
     low = 0.0 if is_calibrated else max(0.0, 2 * mean - float(high))
     count = int(answers.tasks.max()) + 1
-    # A sample without any error may still miss so many tasks.
+    # A sample without errors may miss this share of tasks.
     return interval(mean=mean, low=low, high=min(1.0, max(float(high), unseen_share(count))), count=count)
 
 
 def calibration_floor(answers: Answers) -> float:
-    """The mean calibration error of a perfectly calibrated planner with these confidences, in [0, 1]: what a sample of
-    this size gives by chance."""
+    """The mean calibration error of a perfectly calibrated planner with these confidences by chance, in [0, 1]."""
     return float(_errors_by_chance(answers).mean())
 
 
 def _errors_by_chance(answers: Answers) -> Array:
-    """Calibration errors of simulated planners that are perfectly calibrated and have these confidences.
+    """Calibration errors of simulated, perfectly calibrated planners with these confidences.
 
-    Answers of one task succeed or fail together as far as their confidences allow, as those of planners that repeat
-    themselves do; if they do not, the errors are smaller.
+    Answers of one task are maximally correlated, as for a planner that repeats its answers; otherwise errors are
+    smaller.
     """
     rng = np.random.default_rng(SEED)
     luck = rng.random((RESAMPLES, int(answers.tasks.max()) + 1))[:, answers.tasks]
@@ -189,8 +187,8 @@ def _errors_by_chance(answers: Answers) -> Array:
 def auroc_interval(answers: Answers) -> Interval | None:
     """AUROC with a 95 % percentile bootstrap interval over tasks.
 
-    There are no ends over fewer than ten tasks with a right, or with a wrong answer. Where every right answer has a
-    higher confidence than every wrong one, or the other way around, `unseen_share` of the rarer kind may be otherwise.
+    It has no ends for fewer than ten tasks with a right, or with a wrong answer. If the confidences of right and wrong
+    answers are separated, `unseen_share` of the rarer kind determines the width.
 
     Returns:
         None if all answers are right, or all wrong.
@@ -238,7 +236,7 @@ def selective_gain_interval(answers: Answers) -> Interval | None:
 
 
 def _ends(answers: Answers, *, mean: float, resampled: Callable[[NDArray[np.int64]], Array], lowest: float) -> Interval:
-    """The interval of a measure that compares right answers with wrong ones; `lowest` is its lower bound."""
+    """The interval of a measure that compares right and wrong answers; `lowest` is its lower bound."""
     right, wrong = (len(np.unique(answers.tasks[answers.successes == kind])) for kind in (1, 0))
     values = resampled(answers.draws())
     low, high = np.nanquantile(values, [0.025, 0.975])

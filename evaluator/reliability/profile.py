@@ -1,4 +1,4 @@
-"""The reliability profile of a planner, from the records of its runs. Pure."""
+"""The reliability profile of a planner, from the records of its runs. Pure functions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,22 +26,21 @@ from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Inte
 
 VERSION = "reliability/4"
 TOLERANCE = 0.01
-"""By which a graded score may be below the gold plan's on the same samples and still count as a success."""
+"""A graded score this far below the gold plan's on the same samples still counts as a success."""
 _WORST = 5
 IsSuccess = Callable[[str, float], bool]
-"""Of a task and its value."""
+"""Predicate of a task and its value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictability:
-    """What a planner's confidence is worth."""
+    """Measures of a planner's confidence."""
 
     answers: int
-    """That came with a confidence, in all plain runs."""
+    """Number of answers with a confidence, in all plain runs."""
     calibration_error: Interval
     calibration_floor: float
-    """The mean calibration error of a perfectly calibrated planner with these confidences: part of the error is this
-    chance."""
+    """The mean calibration error by chance of a perfectly calibrated planner with these confidences."""
     brier: Interval
     """Mean squared distance of confidence and success, with an interval over tasks; 0 is best."""
     auroc: Interval | None
@@ -49,49 +48,48 @@ class Predictability:
     curve: list[tuple[float, float]]
     bins: list[predictability.Bin]
     overconfident: tuple[str, ...]
-    """Tasks with wrong answers, that of the highest confidence first."""
+    """Tasks with wrong answers, highest confidence first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How reliable a planner is on one suite."""
+    """Reliability of a planner on one suite."""
 
     runs: int
     tasks: int
     samples: int | None
-    """Data points that plans were executed on in every run: the figures are on these. None where plans are judged."""
+    """Data points common to all runs, which the values refer to. None if plans are judged."""
     left_out: int
-    """Tasks without a value in some run, because of a fault that is not the planner's; their other runs count."""
+    """Tasks without a value in some run because of an infrastructure fault; their other runs count."""
     once: int
-    """Tasks with a value in fewer than two runs: consistency leaves them out."""
+    """Tasks with a value in fewer than two runs, which consistency leaves out."""
     never_succeeds: bool
-    """Whether no run succeeds on any task: outcomes are alike then because all of them are failures."""
+    """Whether no run succeeds on any task, so that outcomes are consistent failures."""
     success: str
-    """When a task counts as a success, as a sentence."""
+    """The criterion of success, as a sentence."""
     success_rate: Interval | None
     success_counts: tuple[int, ...]
-    """Tasks with a value in every run by the number of runs that succeed: `runs + 1` numbers, from none to all."""
+    """Number of tasks with a value in every run, by the number of successful runs from 0 to `runs`."""
     pass_hat: Mapping[int, Interval]
-    """pass^k by k, over the tasks with a value in k runs."""
+    """pass^k by k, over tasks with a value in at least k runs."""
     outcomes: Interval | None
-    """Mean outcome consistency, over the tasks with a value in two runs."""
+    """Mean outcome consistency, over tasks with a value in at least two runs."""
     equal_plans: Interval | None
     equal_edges: Interval | None
     resources: Mapping[str, Interval]
     """Mean consistency by resource."""
     unsteady: tuple[str, ...]
-    """Tasks on which the runs differ most in outcome, then in plans, worst first."""
+    """Tasks with the lowest consistency of outcomes, then of plans, worst first."""
     robustness: Sequence[Robustness]
     robustness_overall: Interval | None
-    """Ratio over all perturbed answers together; None if there are none."""
+    """Ratio over all perturbed answers; None if there are none."""
     robustness_by_kind: Mapping[str, Interval]
     predictability: Predictability | None
-    """None if no answer came with a confidence."""
+    """None if no answer has a confidence."""
     unavailable: Sequence[Unavailable] = ()
-    """Perturbations that this suite or planner cannot have."""
+    """Perturbations that do not apply to this suite or planner."""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The profile as a JSON object."""
         fields: dict[str, JsonValue] = asdict(self)
         return {
             "version": VERSION,
@@ -104,9 +102,9 @@ class Profile:
 
     @property
     def dimensions(self) -> dict[str, Interval | None]:
-        """The profile at a glance: success, consistency of outcomes, robustness, and predictability as 1 - Brier score.
+        """Summary: success, consistency of outcomes, robustness, and predictability as 1 - Brier score.
 
-        More is better; robustness may exceed 1, and the estimate of consistency may be below 0. None: not measured.
+        Higher is better; robustness may exceed 1, and the estimate of consistency may be negative. None: not measured.
         """
         predictability = None
         if self.predictability is not None:
@@ -129,22 +127,21 @@ def profile_of(
     gold: Records | None = None,
     unavailable: Sequence[Unavailable] = (),
 ) -> Profile:
-    """The profile of a planner, from records alone: live ones or stored ones. Pure and deterministic.
+    """The profile of a planner, computed deterministically from records.
 
-    Runs of a task that have no value, because of a fault that is not the planner's, are left out, and so are tasks of
-    perturbed runs that are `not_run`. Runs are compared on the data points that all of them have
-    (`shared_samples`).
+    Leaves out runs of a task without a value because of an infrastructure fault, and `not_run` tasks of perturbed runs.
+    Runs are compared on their common data points (`shared_samples`).
 
     Args:
-        column: the suite's primary one.
-        plain_runs: the records of each run on the requests as they are, by task; at least one run.
-        perturbed: the records of each perturbed run, by the name of its perturbation.
-        gold: the records of the gold plans on at least these samples, for suites with graded scores; None: success
-            is a score of 1.
-        unavailable: perturbations that the suite or the planner cannot have.
+        column: the suite's primary column.
+        plain_runs: records of each unperturbed run, by task; at least one run.
+        perturbed: records of each perturbed run, by the name of its perturbation.
+        gold: records of the gold plans on at least these samples, for suites with graded scores; None: success is a
+            score of 1.
+        unavailable: perturbations that do not apply to the suite or planner.
 
     Raises:
-        LookupError: there is no perturbation of such a name.
+        LookupError: a perturbation is unknown.
         ValueError: there is no plain run.
     """
     if not plain_runs:
@@ -152,7 +149,17 @@ def profile_of(
     shared = on_shared_samples([*plain_runs, *perturbed.values(), gold or {}])
     plain, changed, best = shared[: len(plain_runs)], shared[len(plain_runs) : -1], shared[-1] or None
     values = [_values(column=column, records=records) for records in plain]
-    is_success = _success(column=column, gold=best)
+    is_binary = column.interval is IntervalMethod.WILSON
+    gold_values = {} if best is None else _values(column=column, records=best)
+
+    def is_success(task: str, value: float) -> bool:
+        if is_binary or not gold_values:
+            return value >= 1.0
+        return task in gold_values and value >= gold_values[task] - TOLERANCE
+
+    success = f"{column.label} is 1."
+    if not is_binary and best is not None:
+        success = f"{column.label} is at most {TOLERANCE} below the gold plan's on the same samples."
     runs = [
         _perturbed_values(perturbation_named(name), column=column, records=records, plain=values)
         for name, records in zip(perturbed, changed, strict=True)
@@ -161,7 +168,7 @@ def profile_of(
         runs=len(plain),
         samples=most_samples(shared),
         left_out=max(_left_out(records, values=own) for records, own in zip(plain, values, strict=True)),
-        success=_success_in_words(column=column, gold=best),
+        success=success,
         **_consistency(plain, values=values, is_success=is_success),
         robustness=[robustness(run) for run in runs],
         robustness_overall=pooled(runs),
@@ -172,7 +179,7 @@ def profile_of(
 
 
 def _consistency(plain: Sequence[Records], *, values: Sequence[Values], is_success: IsSuccess) -> dict[str, Any]:
-    """The fields of a profile on consistency."""
+    """The fields of a profile about consistency."""
     runs = {
         task: [(records[task], run[task]) for records, run in zip(plain, values, strict=True) if task in run]
         for task in dict.fromkeys(task for run in values for task in run)
@@ -215,19 +222,6 @@ def _values(*, column: Column, records: Records) -> Values:
 
 def _left_out(records: Records, *, values: Mapping[str, float]) -> int:
     return sum(record.outcome is Outcome.INFRA_FAULT and task not in values for task, record in records.items())
-
-
-def _success(*, column: Column, gold: Records | None) -> IsSuccess:
-    best = {} if gold is None else _values(column=column, records=gold)
-    if column.interval is IntervalMethod.WILSON or not best:
-        return lambda _, value: value >= 1.0
-    return lambda task, value: task in best and value >= best[task] - TOLERANCE
-
-
-def _success_in_words(*, column: Column, gold: Records | None) -> str:
-    if column.interval is IntervalMethod.WILSON or gold is None:
-        return f"{column.label} is 1."
-    return f"{column.label} is at most {TOLERANCE} below the gold plan's on the same samples."
 
 
 def _mean(values: Iterable[float], *, bounds: Bounds = UNIT) -> Interval | None:

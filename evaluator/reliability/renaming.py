@@ -1,14 +1,14 @@
-"""Giving the offered tools other names, and taking plans in these names back to the suite's own."""
+"""Renames the offered tools, and converts plans back to the suite's names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import OfferedTool, PlannerRequest
 from evaluator.core.plans.abstaining import is_abstention
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Step, plan_to_json
-from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.core.tools.types import Catalogue
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.replies.read import read_plan
 
 _NOT_OFFERED = "{} (not offered)"
@@ -16,17 +16,16 @@ _NOT_OFFERED = "{} (not offered)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The new names of the tools of one request."""
+    """New names of the tools of a request, by the suite's names."""
 
     tools: Mapping[str, str]
-    """By the suite's name."""
     inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """New names of arguments by tool and argument, all in the suite's names; what is absent keeps its name."""
+    """New names of arguments by tool and argument; others are unchanged."""
     outputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Likewise of results."""
+    """New names of results by tool and result; others are unchanged."""
 
     def offered(self, tool: OfferedTool) -> OfferedTool:
-        """The tool under its new names."""
+        """The tool with its new names."""
         inputs, outputs = self.inputs.get(tool.name, {}), self.outputs.get(tool.name, {})
         return OfferedTool(
             name=self.tools.get(tool.name, tool.name),
@@ -36,19 +35,19 @@ class Names:
         )
 
     def restored(self, answer: object, *, request: PlannerRequest) -> object:
-        """A plan in the new names as `plan/1` in the suite's own.
+        """Convert a plan from the new names to `plan/1` in the suite's names.
 
-        What cannot be read as a plan is returned as it is. A name that was not offered stays, unless it is the suite's
-        name of something that was offered under another: then it gets a mark, so that it counts as invented.
+        Unreadable answers are returned unchanged. Names that were not offered are kept; a suite's name that was
+        replaced is marked, so that it counts as invented.
 
         Args:
-            answer: of the planner.
-            request: that the planner answered, in the new names.
+            answer: the planner's answer.
+            request: the request with the new names.
         """
         if is_abstention(answer):
             return answer
         try:
-            plan = read_plan(value=answer, context=context_of(request)).plan
+            plan = read_plan(value=answer, context=replace(context_of(request), may_abstain=True)).plan
         except PlanSyntaxError:
             return answer
         old = {new: name for name, new in self.tools.items()}
@@ -67,30 +66,8 @@ class Names:
         )
 
 
-def context_of(request: PlannerRequest) -> PlanContext:
-    """What a plan for a request is read against: the tools and resources that it offers."""
-    tools = {
-        tool.name: Tool(
-            name=tool.name,
-            domain="",
-            description=tool.description,
-            inputs={name: ResourceType(kind) for name, kind in tool.inputs.items()},
-            outputs={name: ResourceType(kind) for name, kind in tool.outputs.items()},
-        )
-        for tool in request.tools
-    }
-    expects = request.expects
-    return PlanContext(
-        catalogue=Catalogue(name="offered", tools=MappingProxyType(tools)),
-        resources={name: ResourceType(kind) for name, kind in request.task.resources.items()},
-        expects=None if expects.type is None else ResourceType(expects.type),
-        several=tuple(map(ResourceType, expects.types)),
-        may_abstain=True,
-    )
-
-
 def plan_of(value: JsonValue) -> Plan | None:
-    """The plan of a record; None if it has none."""
+    """The plan of a record, if any."""
     if not isinstance(value, dict):
         return None
     nothing = PlanContext(catalogue=Catalogue(name="none", tools={}), resources={}, expects=None, may_abstain=True)
@@ -103,4 +80,6 @@ def plan_of(value: JsonValue) -> Plan | None:
 def _renamed(values: Mapping[str, str], *, names: Mapping[str, str]) -> dict[str, str]:
     old = {new: name for name, new in names.items()}
     hidden = {name for name, new in names.items() if new != name}
-    return {old.get(name, _NOT_OFFERED.format(name) if name in hidden else name): it for name, it in values.items()}
+    return {
+        old.get(name, _NOT_OFFERED.format(name) if name in hidden else name): value for name, value in values.items()
+    }

@@ -1,4 +1,4 @@
-"""Robustness: the scores of a planner on perturbed requests relative to those on the plain ones. Pure and seeded."""
+"""Robustness: the scores of a planner on perturbed requests relative to plain ones. Pure and seeded functions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,20 +10,19 @@ from evaluator.scoring.metrics.statistics import RESAMPLES, SEED, Interval, inte
 
 
 def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float], most: float = 1.0) -> Interval | None:
-    """The mean of the changed values over that of the unchanged ones, with a 95 % percentile bootstrap interval.
+    """The ratio of the means of changed and unchanged values, with a 95 % percentile bootstrap interval.
 
-    Tasks are drawn with both of their values (Efron and Tibshirani, An Introduction to the Bootstrap, section 10.3).
-    Draws in which no unchanged value is positive are left out. Where every task has the same ratio, the interval has
-    the width that `statistics.unseen_share` gives it: so many of the tasks that were not drawn may lose everything, or
-    gain all that there is.
+    Tasks are resampled with both values (Efron and Tibshirani, An Introduction to the Bootstrap, section 10.3), without
+    resamples that have no positive unchanged value. If all tasks have the same ratio, `statistics.unseen_share`
+    determines the width: that share of unseen tasks may lose everything or reach the maximum.
 
     Args:
-        changed: a value for each task, not negative.
-        unchanged: of the same tasks, in the same order.
-        most: the largest value that a task can have.
+        changed: a nonnegative value for each task.
+        unchanged: values of the same tasks, in the same order.
+        most: maximum value of a task.
 
     Returns:
-        None without tasks, or if the mean of the unchanged values is 0.
+        None if there are no tasks, or if the mean of the unchanged values is 0.
     """
     over, under = np.asarray(changed, dtype=np.float64), np.asarray(unchanged, dtype=np.float64)
     if not len(under) or under.sum() == 0:
@@ -41,7 +40,7 @@ def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float], most
 
 
 Values = Mapping[str, float]
-"""Of one run, by task, not negative."""
+"""Nonnegative values of one run, by task."""
 _WORST = 5
 
 
@@ -53,35 +52,35 @@ class PerturbedValues:
     changed: Values
     plain: Values
     left_out: int
-    """Tasks without a value, because of a fault that is not the planner's."""
+    """Tasks without a value because of an infrastructure fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """How a planner does under one perturbation."""
+    """Robustness of a planner to one perturbation."""
 
     name: str
     label: str
     kind: str
     description: str
     version: int
-    """Of the perturbation."""
+    """Version of the perturbation."""
     tasks: int
     left_out: int
-    """Tasks without a value, because of a fault that is not the planner's."""
+    """Tasks without a value because of an infrastructure fault."""
     ratio: Interval | None
-    """Of the mean on perturbed requests to that on the same tasks' plain ones; None if the latter is 0."""
+    """Ratio of the means on perturbed and plain requests of the same tasks; None if the latter is 0."""
     worst: tuple[str, ...]
-    """Tasks that lose most, worst first."""
+    """Tasks with the greatest loss, worst first."""
 
 
 def robustness(run: PerturbedValues) -> Robustness:
-    """How a planner does in one perturbed run."""
-    about, tasks = run.perturbation, list(run.changed)
+    """The robustness of a planner in one perturbed run."""
+    perturbation, tasks = run.perturbation, list(run.changed)
     lost = sorted((run.changed[task] - run.plain[task], task) for task in tasks)
     return Robustness(
-        name=about.name, label=about.label, kind=str(about.kind), description=about.definition,
-        version=about.version, tasks=len(tasks), left_out=run.left_out,
+        name=perturbation.name, label=perturbation.label, kind=str(perturbation.kind),
+        description=perturbation.definition, version=perturbation.version, tasks=len(tasks), left_out=run.left_out,
         ratio=ratio_of_means(
             changed=[run.changed[task] for task in tasks], unchanged=[run.plain[task] for task in tasks]
         ),
@@ -90,9 +89,9 @@ def robustness(run: PerturbedValues) -> Robustness:
 
 
 def pooled(runs: Iterable[PerturbedValues]) -> Interval | None:
-    """The ratio of the means over all perturbed answers together, each beside the plain one of its task.
+    """The ratio of the means over all perturbed answers and the corresponding plain ones.
 
-    Tasks are resampled with all of their answers, so a task counts by the number of perturbations that apply to it.
+    Tasks are resampled with all their answers, so a task is weighted by the number of its perturbations.
     """
     sums: dict[str, tuple[float, float]] = {}
     all_runs = list(runs)

@@ -1,8 +1,7 @@
-"""Running what a reliability profile needs: the same requests again, and in other forms.
+"""The runs of a reliability profile: repeated and perturbed requests.
 
-All runs share one evaluator's experts and store, so that no call of an expert is made twice. Experts compute whole
-batches, however few of their places are taken (`evaluator.execution.engine.frontier`): the plans of all further runs
-are executed together, so that they share batches.
+All runs share one evaluator's experts and store, so that no expert call is repeated. Since experts always compute full,
+padded batches (`evaluator.execution.engine.frontier`), the plans of all further runs are executed together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,37 +20,39 @@ from evaluator.reliability.profile import Profile, profile_of
 from evaluator.reliability.shared_samples import Records, samples_of_further_runs
 
 Form = Callable[[Evaluator], Evaluator]
-"""From an evaluator to the one that a run uses: itself, or one that perturbs its requests."""
+"""From an evaluator to the evaluator of a run: itself, or a perturbed one."""
 
 
 @runtime_checkable
 class CollectingEvaluator(Evaluator, Protocol):
-    """An evaluator that executes plans, and can put that off."""
+    """An evaluator that can defer the execution of plans."""
 
     def collecting(self, jobs: list[Job]) -> Evaluator:
-        """The same, whose runs add to these jobs instead of executing them."""
+        """The evaluator whose runs append to `jobs` instead of executing them."""
         ...
 
     def execute(self, jobs: Sequence[Job]) -> None:
-        """Execute jobs, so that runs that need the same find them in the store."""
+        """Execute jobs, so that later runs find their steps in the store."""
         ...
 
 
 def executed_together(
     evaluator: Evaluator, *, runs: Sequence[tuple[Form, Planner]], tasks: Sequence[str]
 ) -> list[Planner]:
-    """Ask the planners of all runs, execute their plans together, and return planners that give the same replies again.
+    """Ask the planners of all runs, execute their plans together, and return planners that replay the replies.
 
     Args:
-        evaluator: of all runs. If it executes no plans, nothing happens.
-        runs: the form of the evaluator and the planner of each.
-        tasks: keys.
+        evaluator: evaluator of all runs. If it executes no plans, the planners are returned unchanged.
+        runs: form and planner of each run.
+        tasks: keys of tasks.
     """
     if not isinstance(evaluator, CollectingEvaluator):
         return [planner for _, planner in runs]
     jobs: list[Job] = []
     collecting = evaluator.collecting(jobs)
-    recorders = [_remembering(planner) for _, planner in runs]
+    recorders = [
+        _BatchRecorder(planner) if isinstance(planner, BatchPlanner) else _Recorder(planner) for _, planner in runs
+    ]
     for (form, _), planner in zip(runs, recorders, strict=True):
         for _ in form(collecting).run(planner=planner, tasks=tasks):
             pass
@@ -60,13 +61,9 @@ def executed_together(
 
 
 class Replayed:
-    """Gives known replies."""
+    """Replays replies, by id of the task."""
 
     def __init__(self, name: str, replies: dict[str, PlannerReply | PlannerError]) -> None:
-        """Args:
-        name: of the planner that gave them.
-        replies: by id of the task.
-        """
         self.name = name
         self._replies = replies
 
@@ -77,7 +74,7 @@ class Replayed:
         return reply
 
 
-class _Remembering:
+class _Recorder:
     """Records the replies of a planner by id of the task."""
 
     def __init__(self, planner: Planner) -> None:
@@ -95,9 +92,7 @@ class _Remembering:
         return reply
 
 
-class _RememberingTogether(_Remembering):
-    """The same for planners that are asked for many plans together."""
-
+class _BatchRecorder(_Recorder):
     def __init__(self, planner: BatchPlanner) -> None:
         super().__init__(planner)
         self._together = planner
@@ -105,18 +100,14 @@ class _RememberingTogether(_Remembering):
     def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
         ids: list[str] = []
 
-        def noted() -> Iterator[PlannerRequest]:
+        def recorded() -> Iterator[PlannerRequest]:
             for request in requests:
                 ids.append(request.task.id)
                 yield request
 
-        for index, end in self._together.plan_all(noted()):
+        for index, end in self._together.plan_all(recorded()):
             self.replies[ids[index]] = end
             yield index, end
-
-
-def _remembering(planner: Planner) -> _Remembering:
-    return _RememberingTogether(planner) if isinstance(planner, BatchPlanner) else _Remembering(planner)
 
 
 RUNS = 5
@@ -124,7 +115,7 @@ RUNS = 5
 
 @runtime_checkable
 class SampledEvaluator(Evaluator, Protocol):
-    """An evaluator that executes whole plans on a number of data points."""
+    """An evaluator that executes whole plans on several data points."""
 
     @property
     def count(self) -> int:
@@ -132,42 +123,46 @@ class SampledEvaluator(Evaluator, Protocol):
         ...
 
     def with_samples(self, count: int) -> Evaluator:
-        """The same on the first data points only."""
+        """The evaluator on the first data points only."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """What is measured."""
+    """The subject of a measurement."""
 
     evaluator: Evaluator
-    """Of the first run; the others execute plans on fewer data points (`samples_of_further_runs`)."""
+    """Evaluator of the first run; further runs use fewer data points (`samples_of_further_runs`)."""
     episode: Episode
-    """Of the evaluator's suite."""
+    """Episode of the evaluator's suite."""
     profile: str
-    """Of the experts, where they run."""
+    """Profile of the experts, if any."""
     planner: Planner
     tasks: Sequence[str]
     has_gold: bool
     """Whether the suite has gold plans."""
     runs: int = RUNS
-    """On the requests as they are."""
+    """Number of unperturbed runs."""
 
 
 def reliability(study: Study, *, first: Records, say: Callable[[str], None] = lambda _: None) -> Profile:
     """Measure the reliability of a planner.
 
     Args:
-        study: what is measured.
-        first: the records of the first run, which need not be made again.
-        say: is told what begins.
+        study: the subject.
+        first: records of the first run, which is not repeated.
+        say: receives a message at the start of each run.
     """
-    further, runs, results = _of_further_runs(study.evaluator), _further_runs(study), []
+    further = study.evaluator
+    if isinstance(further, SampledEvaluator):
+        further = further.with_samples(samples_of_further_runs(further.count))
+    runs, results = _further_runs(study), []
     say(f"{len(runs)} further runs")
     planners = executed_together(further, runs=[(run.form, run.planner) for run in runs], tasks=study.tasks)
     for run, planner in zip(runs, planners, strict=True):
         say(run.label)
-        results.append((run, _records(study, evaluator=run.form(further), planner=planner)))
+        records = {record.task: record for record in run.form(further).run(planner=planner, tasks=study.tasks)}
+        results.append((run, {task: records[task] for task in study.tasks}))
     perturbed = {run.perturbation: records for run, records in results if run.perturbation}
     return profile_of(
         column=_column(study),
@@ -179,7 +174,7 @@ def reliability(study: Study, *, first: Records, say: Callable[[str], None] = la
 
 
 class _FurtherRun(NamedTuple):
-    """A run besides the first one."""
+    """A run after the first."""
 
     label: str
     form: Form
@@ -208,14 +203,3 @@ def _plain(evaluator: Evaluator) -> Evaluator:
 
 def _column(study: Study) -> Column:
     return next(column for column in study.evaluator.suite.metrics if column.primary)
-
-
-def _of_further_runs(evaluator: Evaluator) -> Evaluator:
-    if isinstance(evaluator, SampledEvaluator):
-        return evaluator.with_samples(samples_of_further_runs(evaluator.count))
-    return evaluator
-
-
-def _records(study: Study, *, evaluator: Evaluator, planner: Planner) -> Records:
-    records = {record.task: record for record in evaluator.run(planner=planner, tasks=study.tasks)}
-    return {task: records[task] for task in study.tasks}

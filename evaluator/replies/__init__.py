@@ -1,1 +1,1 @@
-"""What models write, read as plans, actions and decompositions: one parser for each surface form."""
+"""Parsers of models' replies: plans, actions and decompositions, one parser per surface form."""

@@ -1,16 +1,16 @@
-"""From tool calls as a parser read them to a plan: the rules that all the forms with named results share.
+"""From parsed tool calls to a plan: the common rules of all forms with named results.
 
-1. Steps are called `s1`, `s2`, ... in the order in which they are written, unless the form names them.
-2. A tool's name is looked up as it stands, then among the aliases, then in any mix of case, blanks, hyphens and
-   underscores. A name that is nowhere is kept, for the checks to report.
-3. An argument's value is kept as written. A number or truth value becomes its JSON text, a list its items joined
-   by ", ", any other value its JSON text. An empty value counts as a missing argument.
-4. A list of outputs names the outputs of the tool's signature in order; what is left over is called by its index
-   (`output2`), and so is everything of a tool that is nowhere (`output0`). Two steps may make the same reference.
-5. The answers are the references `<GENERATED>-k` or `<GEN>-k`, in the order of `k`; where there are none, the
-   outputs that no step uses.
+1. Steps are named `s1`, `s2`, ... in the order of the text, unless the form names them.
+2. A tool's name is looked up verbatim, then among the aliases, then ignoring case, blanks, hyphens and underscores.
+   Unknown names are kept, for the checks to report.
+3. A text argument is kept verbatim. A list becomes its items joined by ", ", any other value its JSON text. An empty
+   value counts as a missing argument.
+4. A list of outputs names the outputs of the tool's signature in order; additional outputs, and all outputs of an
+   unknown tool, are named by their index (`output2`). Two steps may make the same reference.
+5. The answers are the references `<GENERATED>-k` or `<GEN>-k`, in the order of `k`, or else the outputs that no step
+   uses.
 
-Whatever rules 2 and 3 change is recorded as tolerated.
+Changes by rules 2 and 3 are recorded as tolerated.
 """
 
 import json
@@ -20,30 +20,26 @@ from dataclasses import dataclass
 
 from evaluator.core.plans.literals import refuse_too_many, short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.core.tools.types import Catalogue, ResourceType
+from evaluator.core.tools.types import ResourceType
 
 _GENERATED = re.compile(r"<GEN(?:ERATED)?>-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One tool call as it is written."""
+    """A parsed tool call."""
 
     tool: str
     inputs: Mapping[str, object]
     outputs: Sequence[str] | Mapping[str, str] | None
-    """References in the order of the signature, or by output name; None where the form leaves them out."""
+    """References in the order of the signature, or by output name; None if the form omits them."""
     where: str
-    """Its place in the text or JSON value."""
+    """Its location in the text or JSON value."""
     id: str | None = None
 
 
 def plan_of(*, actions: Sequence[Action], context: PlanContext, form: str, tolerated: Sequence[str] = ()) -> ParsedPlan:
-    """The plan that the actions say, by the rules of this module.
-
-    Raises:
-        PlanSyntaxError: there are more actions than a plan may have.
-    """
+    """The plan of the actions, by the rules of this module; PlanSyntaxError if there are too many."""
     refuse_too_many(steps=actions)
     records = list(tolerated)
     used: set[str] = set()
@@ -58,8 +54,8 @@ def plan_of(*, actions: Sequence[Action], context: PlanContext, form: str, toler
 
 def answers_of(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[str, ...]:
     """The answers of a plan that does not name them (rule 5). `used` are references inside joined lists."""
-    made = list(dict.fromkeys(reference for step in steps for reference in step.outputs.values()))
-    numbered = [(int(match[1]), reference) for reference in made if (match := _GENERATED.fullmatch(reference))]
+    references = list(dict.fromkeys(reference for step in steps for reference in step.outputs.values()))
+    numbered = [(int(match[1]), reference) for reference in references if (match := _GENERATED.fullmatch(reference))]
     if numbered:
         return tuple(reference for _, reference in sorted(numbered, key=lambda pair: pair[0]))
     return unused_outputs(steps=steps, used=used)
@@ -68,16 +64,20 @@ def answers_of(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[str,
 def unused_outputs(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[str, ...]:
     """The outputs that no step takes, in the order of the steps. `used` are references inside joined lists."""
     taken = {value for step in steps for value in step.inputs.values()}.union(used)
-    made = dict.fromkeys(reference for step in steps for reference in step.outputs.values())
-    return tuple(reference for reference in made if reference not in taken)
+    references = dict.fromkeys(reference for step in steps for reference in step.outputs.values())
+    return tuple(reference for reference in references if reference not in taken)
 
 
 def tool_name(*, written: str, context: PlanContext, where: str, tolerated: list[str]) -> str:
-    """The catalogue's name for a tool as it is written (rule 2)."""
+    """The catalogue's name of a tool (rule 2)."""
     catalogue = context.known or context.catalogue
     if written in catalogue:
         return written
-    name = catalogue.canonical(written) or _by_spelling(written=written, catalogue=catalogue)
+    name = catalogue.canonical(written)
+    if name is None:
+        sought = spelling(written)
+        tools = catalogue.tools.values()
+        name = next((tool.name for tool in tools if sought in map(spelling, (tool.name, *tool.aliases))), None)
     if name is None:
         return written
     tolerated.append(f"{where}: read {short(written)} as {name!r}")
@@ -85,19 +85,19 @@ def tool_name(*, written: str, context: PlanContext, where: str, tolerated: list
 
 
 def inputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]:
-    """The inputs of a tool's signature, offered or not; empty for a tool that is nowhere."""
+    """The inputs of a tool's signature, offered or not; empty for an unknown tool."""
     catalogue = context.known or context.catalogue
     return catalogue[tool].inputs if tool in catalogue else {}
 
 
 def outputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]:
-    """The outputs of a tool's signature, offered or not; empty for a tool that is nowhere."""
+    """The outputs of a tool's signature, offered or not; empty for an unknown tool."""
     catalogue = context.known or context.catalogue
     return catalogue[tool].outputs if tool in catalogue else {}
 
 
 def text_of(*, value: object, where: str, tolerated: list[str], used: set[str] | None = None) -> str | None:
-    """An argument's value as a text, or None if it is empty (rule 3). Items of a list are added to `used`."""
+    """An argument's value as a text, or None if it is empty (rule 3). Adds the items of a list to `used`."""
     if isinstance(value, str) and value:
         return value
     if value is None or value == "" or (isinstance(value, list | tuple | Mapping) and not value):
@@ -135,14 +135,6 @@ def _step(*, action: Action, number: int, context: PlanContext, used: set[str], 
             for index, reference in enumerate(outputs)
         }
     return Step(id=step_id, tool=name, inputs=inputs, outputs=outputs)
-
-
-def _by_spelling(*, written: str, catalogue: Catalogue) -> str | None:
-    wanted = spelling(written)
-    for tool in catalogue.tools.values():
-        if wanted in map(spelling, (tool.name, *tool.aliases)):
-            return tool.name
-    return None
 
 
 def _json(value: object, where: str) -> str:

@@ -6,9 +6,9 @@ Grammar (JSON)::
     step    = {"id": text, "tool": text, "inputs": {argument: value, ...}, "outputs"?: {name: reference, ...}}
     value   = "$" resource | reference | literal text
 
-Where `outputs` is left out, the tool's outputs are named `<id>.<output>`. `answers` may be left out where the
-request does not say what it expects: the answers are then the outputs that no step uses. Remarks, such as `thought` or
-`comment`, are ignored. All of it is recorded as tolerated.
+Without `outputs`, the tool's outputs are named `<id>.<output>`. `answers` may be omitted if the request does not
+specify its answers: these are then the outputs that no step uses. Remarks, such as `thought` or `comment`, are ignored.
+All of this is recorded as tolerated.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ _STEP_KEYS = frozenset({"id", "tool", "inputs", "outputs"})
 _REMARKS = frozenset(
     {"thought", "thoughts", "reasoning", "rationale", "explanation", "comment", "description", "notes"}
 )
-"""Remarks that structured outputs put beside a plan or a step."""
+"""Keys that structured outputs add to a plan or step."""
 
 
 def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
-    """Read `plan/1` from a JSON object or from its text.
+    """Parse `plan/1` from a JSON object or its text.
 
     Raises:
         PlanSyntaxError: it is not `plan/1`; `where` is the JSON path or the position in the text.
@@ -68,8 +68,8 @@ def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]
     if "outputs" in raw:
         outputs = _texts(raw["outputs"], f"{where}.outputs")
     else:
-        named = context.catalogue[tool].outputs if tool in context.catalogue else {}
-        outputs = {name: f"{step_id}.{name}" for name in named}
+        names = context.catalogue[tool].outputs if tool in context.catalogue else {}
+        outputs = {name: f"{step_id}.{name}" for name in names}
         tolerated.append(f"{where} has no outputs; named them {', '.join(outputs.values()) or 'nothing'}")
     return Step(id=step_id, tool=tool, inputs=inputs, outputs=outputs)
 

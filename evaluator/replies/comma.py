@@ -3,16 +3,15 @@
 Grammar::
 
     sequence = name { ("," | line break) name } [","]
-    name     = any text without a comma; white space around it does not count
+    name     = any text without a comma; surrounding white space is ignored
 
-A sequence says nothing about data flow, so the steps are wired by the rule of `evaluator.replies.frontier`. The answer
-is the first output of the last step. What a sequence cannot express (two texts repaired separately, say) needs a
-tree or `plan/1`.
+A sequence specifies no data flow, so the steps are wired by the rule of `evaluator.replies.frontier`. The answer is the
+first output of the last step. Other plans, for example with two texts corrected separately, need a tree or `plan/1`.
 
-A text without the name of any tool is no sequence: a sentence is not a plan with one invented tool.
+A text without the name of any tool is refused: a sentence is not a plan with one unknown tool.
 
-Tolerated and recorded: empty names, a name or alias in any mix of case, blanks, hyphens and underscores, in quotes,
-with a number or bullet before it or a full stop behind it; line breaks in place of commas.
+Tolerated and recorded: empty names; names and aliases that differ in case, blanks, hyphens or underscores, or have
+quotes, a number, a bullet or a full stop; line breaks instead of commas.
 """
 
 import re
@@ -28,14 +27,14 @@ MAX_NAMES = 100
 _AROUND = re.compile(r"""^\s*(?:\(?\d{1,3}[.):]|[-*\u2022])?\s*["'`*]*|["'`*]*[.;]?["'`*]*\s*$""")
 """A number or bullet, quotes and marks, and a full stop."""
 _LONGEST_NAME = 200
-"""Characters, white space included, within which a name is looked for."""
+"""In characters, including white space."""
 
 
 def parse_comma(*, text: str, context: PlanContext) -> ParsedPlan:
-    """Read a comma sequence and wire it. Unknown names become steps without inputs, for the checks to report.
+    """Parse a comma sequence and wire it. Unknown names become steps without inputs, for the checks to report.
 
     Raises:
-        PlanSyntaxError: there is no name of a tool in the text, or there are too many.
+        PlanSyntaxError: the text contains no name of a tool, or too many.
     """
     tolerated: list[str] = []
     names = _names(text=text, context=context, tolerated=tolerated)
@@ -70,7 +69,7 @@ def _names(*, text: str, context: PlanContext, tolerated: list[str]) -> list[str
 
 
 def is_sequence(text: str, *, context: PlanContext) -> bool:
-    """Whether a text consists of names of tools and nothing else."""
+    """Whether a text consists of names of tools only."""
     spellings = known_names(context)
     parts = [part for part in _parts(text, spellings=spellings) if part.strip()]
     return bool(parts) and all(_known(part, spellings=spellings) for part in parts)
@@ -82,7 +81,7 @@ def is_name(text: str, *, context: PlanContext) -> bool:
 
 
 def _parts(text: str, *, spellings: Mapping[str, str]) -> list[str]:
-    """The names; lines are names too where every line is."""
+    """The names, also separated by lines if all of these are known."""
     lines = [line for line in text.splitlines() if line.strip()]
     by_line = [part for line in lines for part in line.rstrip().rstrip(",").split(",")]
     if len(lines) > 1 and all(_known(part, spellings=spellings) for part in by_line):
@@ -91,21 +90,17 @@ def _parts(text: str, *, spellings: Mapping[str, str]) -> list[str]:
 
 
 def _known(name: str, *, spellings: Mapping[str, str]) -> str | None:
-    """The tool of a name, as it is or without what lists and sentences put around it."""
-    found = spellings.get(spelling(name))
-    if found is not None or len(name) > _LONGEST_NAME:
-        return found
+    """The tool of a name, verbatim or without the marks of lists and sentences."""
+    tool = spellings.get(spelling(name))
+    if tool is not None or len(name) > _LONGEST_NAME:
+        return tool
     return spellings.get(spelling(_AROUND.sub("", name)))
 
 
 def refuse_without_tool(
     *, text: str, names: Sequence[str], context: PlanContext, tolerated: Sequence[str] = ()
 ) -> None:
-    """Refuse a text that names no tool: a sentence is no plan, whatever its parser made of it.
-
-    Raises:
-        PlanSyntaxError: none of the names is a tool's.
-    """
+    """Raise PlanSyntaxError if none of the parsed names is a tool's: a sentence is no plan."""
     known = set(known_names(context).values())
     if not names or known.intersection(names):
         return

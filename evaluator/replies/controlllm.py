@@ -11,12 +11,12 @@ Grammar (JSON)::
     outputs   = [reference, ...] | [{"name": output, "type"?: text, "value": reference}, ...]
               | {output: reference, ...} | reference
 
-References are kept as written: the paper's `<GEN>-k`, `<TOOL-GEN>-tool-type-i` and `<TOOL-GEN>-type-i`, the
-released code's `<GENERATED>-k` and `<TOOL-GENERATED>-tool-type-i`, file names. How actions become steps is said
-in `evaluator.replies.actions`.
+References are kept verbatim: the paper's `<GEN>-k`, `<TOOL-GEN>-tool-type-i` and `<TOOL-GEN>-type-i`, the released
+code's `<GENERATED>-k` and `<TOOL-GENERATED>-tool-type-i`, file names. `evaluator.replies.actions` converts actions to
+steps.
 
-Tolerated and recorded: of several candidates of a subtask the first is taken; inputs or outputs may be left out;
-unknown keys are ignored.
+Tolerated and recorded: several candidates of a subtask, of which the first is taken; missing inputs or outputs; unknown
+keys.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,14 +29,14 @@ FORM = "ControlLLM actions"
 _TOOL = ("tool", "tool_name")
 _INPUTS = ("inputs", "args")
 _OUTPUTS = ("outputs", "returns")
-# What the released code writes beside the call itself: no part of the plan, and nothing worth recording.
+# Further keys of the released code, which are ignored without a note.
 _REMARKS = frozenset({*_TOOL, *_INPUTS, *_OUTPUTS, "description", "domain", "id", "score"})
 
 JsonObject = Mapping[str, object]
 
 
 def parse_controlllm(*, value: object, context: PlanContext) -> ParsedPlan:
-    """Read an action list from a JSON value or from its text.
+    """Parse an action list from a JSON value or its text.
 
     Raises:
         PlanSyntaxError: it is no action list; `where` is the JSON path or the position in the text.
@@ -92,17 +92,17 @@ def _action(*, raw: JsonObject, where: str, tolerated: list[str]) -> Action:
     if not isinstance(tool, str) or not tool:
         raise PlanSyntaxError(f"the tool's name must be a non-empty text, not {kind_of(tool)}", where=where)
     key, inputs = _one_of(raw=raw, keys=_INPUTS, where=where)
-    given = _inputs(value=inputs, where=f"{where}.{key}", tolerated=tolerated)
+    arguments = _inputs(value=inputs, where=f"{where}.{key}", tolerated=tolerated)
     key, outputs = _one_of(raw=raw, keys=_OUTPUTS, where=where)
-    made = None if outputs is None else _outputs(value=outputs, where=f"{where}.{key}", tolerated=tolerated)
-    return Action(tool=tool, inputs=given, outputs=made, where=where)
+    results = None if outputs is None else _outputs(value=outputs, where=f"{where}.{key}", tolerated=tolerated)
+    return Action(tool=tool, inputs=arguments, outputs=results, where=where)
 
 
 def _one_of(*, raw: JsonObject, keys: tuple[str, str], where: str) -> tuple[str, object]:
-    given = [key for key in keys if key in raw]
-    if len(given) > 1:
+    present = [key for key in keys if key in raw]
+    if len(present) > 1:
         raise PlanSyntaxError(f'"{keys[0]}" and "{keys[1]}" mean the same; give one of them', where=where)
-    return (given[0], raw[given[0]]) if given else (keys[0], None)
+    return (present[0], raw[present[0]]) if present else (keys[0], None)
 
 
 def _inputs(*, value: object, where: str, tolerated: list[str]) -> dict[str, object]:
@@ -135,7 +135,7 @@ def _named(*, items: list[object], where: str) -> dict[str, object]:
         raw = _object(item, place)
         name = a_text(raw.get("name"), f"{place}.name")
         if name in named:
-            raise PlanSyntaxError(f"{name!r} stands twice", where=place)
+            raise PlanSyntaxError(f"{name!r} occurs twice", where=place)
         named[name] = raw.get("value")
     return named
 

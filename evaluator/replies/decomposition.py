@@ -1,4 +1,4 @@
-"""Parser for ControlLLM's task decompositions, the first stage's answer: what to produce, not yet with which tools.
+"""Parser for ControlLLM's task decompositions, the answer of the first stage, without tools.
 
 Grammar::
 
@@ -8,9 +8,8 @@ Grammar::
                      "args": [resource, ...], "returns": [resource, ...]}
     resource      = {"type": text, "value": text}
 
-Tolerated and recorded: Python literals instead of JSON; the tags left out; the paper's field names `task_domain` and
-`return`; `task` as a text; ids as texts; `dep` left out; a value that is a number,
-a truth value or null; unknown keys.
+Tolerated and recorded: Python literals instead of JSON; missing tags; the paper's field names `task_domain` and
+`return`; `task` as a text; ids as texts; missing `dep`; numbers, truth values or null as values; unknown keys.
 """
 
 import json
@@ -37,31 +36,31 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """One thing to be produced."""
+    """A subtask of a decomposition."""
 
     id: int
     description: str
     domains: tuple[str, ...]
-    """Domains whose tools may be used."""
+    """Domains of its tools."""
     dependencies: tuple[int, ...]
-    """Ids of the subtasks that come first."""
+    """Ids of the subtasks that it depends on."""
     args: tuple[Argument, ...]
     returns: tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """A request as subtasks, with everything that the parser tolerated."""
+    """The subtasks of a request, with the tolerated deviations."""
 
     subtasks: tuple[Subtask, ...]
     tolerated: tuple[str, ...] = ()
 
 
 def parse_decomposition(text: str) -> Decomposition:
-    """Read a task decomposition.
+    """Parse a task decomposition.
 
     Raises:
-        PlanSyntaxError: it is none; `where` is the position in the text or the JSON path.
+        PlanSyntaxError: the syntax is invalid; `where` is the position in the text or the JSON path.
     """
     tolerated: list[str] = []
     value, records = load_literal(_without_tags(text=text, tolerated=tolerated))
@@ -78,7 +77,7 @@ def parse_decomposition(text: str) -> Decomposition:
 
 
 def _without_tags(*, text: str, tolerated: list[str]) -> str:
-    """The text with blanks for its tags, so that positions stay what they were."""
+    """The text with its tags replaced by blanks, which preserves positions."""
     start = len(text) - len(text.lstrip())
     end = len(text.rstrip())
     if text.startswith(OPENING, start):
@@ -89,8 +88,8 @@ def _without_tags(*, text: str, tolerated: list[str]) -> str:
         end -= len(_CLOSING)
     else:
         tolerated.append(f"{Places(text)[end]}: {_CLOSING} is missing")
-    kept = "".join("\n" if character == "\n" else " " for character in text[:start])
-    return kept + text[start:end]
+    blanks = "".join("\n" if character == "\n" else " " for character in text[:start])
+    return blanks + text[start:end]
 
 
 def _subtask(*, raw: object, where: str, tolerated: list[str]) -> Subtask:
@@ -103,10 +102,18 @@ def _subtask(*, raw: object, where: str, tolerated: list[str]) -> Subtask:
         integer(value=item, where=f"{where}.dep[{index}]", tolerated=tolerated)
         for index, item in enumerate(a_list(fields.get("dep", []), f"{where}.dep"))
     ]
+    number = integer(value=fields.get("id"), where=f"{where}.id", tolerated=tolerated)
+    description = a_text(fields.get("description"), f"{where}.description")
+    domains = fields.get("task")
+    if isinstance(domains, str) and domains:
+        tolerated.append(f"{where}.task: read a text as a list of one")
+        domains = [domains]
     return Subtask(
-        id=integer(value=fields.get("id"), where=f"{where}.id", tolerated=tolerated),
-        description=a_text(fields.get("description"), f"{where}.description"),
-        domains=_domains(value=fields.get("task"), where=f"{where}.task", tolerated=tolerated),
+        id=number,
+        description=description,
+        domains=tuple(
+            a_text(item, f"{where}.task[{index}]") for index, item in enumerate(a_list(domains, f"{where}.task"))
+        ),
         dependencies=tuple(item for item in dependencies if item != -1),
         args=_resources(value=fields.get("args"), where=f"{where}.args", tolerated=tolerated),
         returns=_resources(value=fields.get("returns"), where=f"{where}.returns", tolerated=tolerated),
@@ -125,13 +132,6 @@ def _fields(*, raw: Mapping[str, object], where: str, tolerated: list[str]) -> d
             tolerated.append(f"{where}: ignored {key!r}")
         fields[name] = value
     return fields
-
-
-def _domains(*, value: object, where: str, tolerated: list[str]) -> tuple[str, ...]:
-    if isinstance(value, str) and value:
-        tolerated.append(f"{where}: read a text as a list of one")
-        return (value,)
-    return tuple(a_text(item, f"{where}[{index}]") for index, item in enumerate(a_list(value, where)))
 
 
 def _resources(*, value: object, where: str, tolerated: list[str]) -> tuple[Argument, ...]:

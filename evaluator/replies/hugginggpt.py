@@ -6,13 +6,13 @@ Grammar (JSON)::
     task  = {"task": tool, "id": integer, "dep": [integer, ...] | [-1], "args": {argument: value, ...}}
     value = "<resource>-" id | literal, file name
 
-`<resource>-id` is the result of the task with that id; the released code's `<GENERATED>-id` means the same and is
-read as that. The second and further outputs of a tool are `<resource>-id.name`. HuggingGPT names arguments by their
-type (`text`, `image`, `audio`): where the tool has no argument of that name, and one of that type that is not given,
-it is that argument. How tasks become steps is said in `evaluator.replies.actions`.
+`<resource>-id` is the result of the task with that id, like `<GENERATED>-id` in the released code. Further outputs of a
+tool are `<resource>-id.name`. HuggingGPT names arguments by their type (`text`, `image`, `audio`): if the tool has no
+argument of that name, its only free argument of that type is meant. `evaluator.replies.actions` converts tasks to
+steps.
 
-Tolerated and recorded: an argument named by its type; the released spelling of references; ids as texts; `dep` left
-out, or naming a task whose result is not used (data alone make a plan's edges); unknown keys.
+Tolerated and recorded: an argument named by its type; the released spelling of references; ids as texts; a missing
+`dep`, or one with a task whose result is not used (only data flow makes a plan's edges); unknown keys.
 """
 
 import re
@@ -29,10 +29,10 @@ _RESOURCE = re.compile(r"<resource>-([0-9]{1,9})")
 
 
 def parse_hugginggpt(*, value: object, context: PlanContext) -> ParsedPlan:
-    """Read a task list from a JSON value or from its text.
+    """Parse a task list from a JSON value or its text.
 
     Raises:
-        PlanSyntaxError: it is none; `where` is the JSON path or the position in the text.
+        PlanSyntaxError: it is no task list; `where` is the JSON path or the position in the text.
     """
     if isinstance(value, str):
         value = load_json(value)
@@ -109,12 +109,9 @@ def _check_dependencies(
     listed = raw["dep"]
     if not isinstance(listed, list):
         raise PlanSyntaxError(f"must be a list of ids, not {kind_of(listed)}", where=where)
-    wanted = [integer(value=item, where=f"{where}[{index}]", tolerated=tolerated) for index, item in enumerate(listed)]
-    used = {match[1] for value in inputs.values() for item in _texts(value) if (match := _RESOURCE.fullmatch(item))}
-    unused = [str(number) for number in wanted if number != -1 and str(number) not in used]
+    numbers = [integer(value=item, where=f"{where}[{index}]", tolerated=tolerated) for index, item in enumerate(listed)]
+    items = [item for value in inputs.values() for item in (value if isinstance(value, list) else [value])]
+    used = {match[1] for item in items if isinstance(item, str) and (match := _RESOURCE.fullmatch(item))}
+    unused = [str(number) for number in numbers if number != -1 and str(number) not in used]
     if unused:
         tolerated.append(f"{where}: no argument uses the result of {', '.join(unused)}")
-
-
-def _texts(value: object) -> list[str]:
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]

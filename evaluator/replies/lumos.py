@@ -5,19 +5,18 @@ Grammar::
     plan      = action { (";" | line break) action } [";"]
     action    = [ target { "," target } "=" ] tool "(" [ argument { "," argument } [","] ] ")"
     target    = letter { letter | digit | "_" | "." } | "<" letters ">-" { letter | digit | "_" | "-" }
-    tool      = any text without ( ) = , ; and line breaks; white space around it does not count
+    tool      = any text without ( ) = , ; and line breaks; surrounding white space is ignored
     argument  = [ identifier "=" ] value
     value     = string | "[" item { "," item } "]" | bare
     item      = string | bare
-    bare      = any text without a comma outside brackets; white space around it does not count
+    bare      = any text without a comma outside brackets; surrounding white space is ignored
 
-Strings are Python literals. Arguments without a name come first and stand in the order of the tool's signature; what
-the signature does not have is called `input0`, `input1`, ... by its place. A value that is a target names that
-result, quoted or not; the bare word `None` is an empty value. How actions become steps is said in
-`evaluator.replies.actions`.
+Strings are Python literals. Arguments without a name come first, in the order of the tool's signature; additional ones
+are named `input0`, `input1`, ... by position. A value that equals a target refers to that result, quoted or not; the
+bare word `None` is an empty value. `evaluator.replies.actions` converts actions to steps.
 
-Tolerated and recorded, as LUMOS' annotations have them: `Action 1-1:` before an action, `= result` after it; also an
-action without a target.
+Tolerated and recorded: `Action 1-1:` before an action and `= result` after it, as in LUMOS' annotations; an action
+without a target.
 """
 
 import re
@@ -38,17 +37,17 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def looks_like_assignments(text: str) -> bool:
-    """Whether a text begins with a target and `=`, or with a label and those."""
+    """Whether a text begins with an optional label, a target and `=`."""
     scanner = _Reader(text)
     scanner.label(record=False)
     return scanner.targets(record=False) is not None
 
 
 def parse_lumos(*, text: str, context: PlanContext) -> ParsedPlan:
-    """Read assignments.
+    """Parse assignments.
 
     Raises:
-        PlanSyntaxError: they are not of this form; `where` is the position in the text.
+        PlanSyntaxError: the syntax is invalid; `where` is the position in the text.
     """
     reader = _Reader(text)
     actions: list[Action] = []
@@ -63,8 +62,6 @@ def parse_lumos(*, text: str, context: PlanContext) -> ParsedPlan:
 
 
 class _Reader(Scanner):
-    """A scanner of assignments."""
-
     def action(self, context: PlanContext) -> Action:
         self.label()
         start = self.index
@@ -82,7 +79,7 @@ class _Reader(Scanner):
         return Action(tool=tool, inputs=inputs, outputs=targets, where=where)
 
     def label(self, *, record: bool = True) -> None:
-        """Step over `Action 1-1:`."""
+        """Skip `Action 1-1:`."""
         self.peek()
         match = LABEL.match(self.text, self.index)
         if match is not None:
@@ -92,7 +89,7 @@ class _Reader(Scanner):
             self.peek()
 
     def targets(self, *, record: bool = True) -> list[str] | None:
-        """The targets and the `=` after them, or None, without a step, where there are none."""
+        """Parse targets and `=`. Returns None, at the same position, if there are none."""
         start = self.index
         targets = []
         while match := TARGET.match(self.text, self.index):
@@ -109,7 +106,7 @@ class _Reader(Scanner):
         return None
 
     def end_of_action(self) -> None:
-        """Step to the next action: over a result, and a semicolon or line break."""
+        """Skip a result, and a semicolon or line break."""
         self.index = _after(_BLANKS, self.text, self.index)
         if self.text.startswith("=", self.index):
             end = _after(_LINE, self.text, self.index)
@@ -120,28 +117,28 @@ class _Reader(Scanner):
         self.index += 1
 
     def _arguments(self, *, names: tuple[str, ...], opened: int) -> dict[str, object]:
-        given: dict[str, object] = {}
-        place_of_next = 0
+        arguments: dict[str, object] = {}
+        position = 0
 
         def argument() -> None:
-            nonlocal place_of_next
+            nonlocal position
             if self.at_end():
                 raise self.fail("the parenthesis of this action is never closed", index=opened)
             begin = self.index
             match = _KEYWORD.match(self.text, self.index)
             if match is not None:
                 name, self.index = match[1], match.end()
-            elif place_of_next < len(given):
-                raise self.fail("an argument without a name stands behind one with a name")
+            elif position < len(arguments):
+                raise self.fail("an argument without a name follows one with a name")
             else:
-                name = names[place_of_next] if place_of_next < len(names) else f"input{place_of_next}"
-                place_of_next += 1
-            if name in given:
-                raise self.fail(f"the argument {name!r} stands twice", index=begin)
-            given[name] = self._value(close=")", opened=opened)
+                name = names[position] if position < len(names) else f"input{position}"
+                position += 1
+            if name in arguments:
+                raise self.fail(f"the argument {name!r} occurs twice", index=begin)
+            arguments[name] = self._value(close=")", opened=opened)
 
         self.items(close=")", read=argument, what="an argument")
-        return given
+        return arguments
 
     def _value(self, *, close: str, opened: int) -> object:
         symbol = self.peek()

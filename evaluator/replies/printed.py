@@ -1,4 +1,4 @@
-"""Parser for ControlLLM's action lists as its paper prints them.
+"""Parser for ControlLLM's action lists in the notation of its paper.
 
 Grammar::
 
@@ -11,11 +11,11 @@ Grammar::
              | ["outputs" "=" | "returns" "="] outputs
     outputs  = list of strings | mapping | string
 
-Values, strings and mappings are Python literals (`evaluator.core.plans.literals`). Arguments without a name stand in
-the order of the grammar. Lists are subtasks: nested or one after another, their actions follow each other. References
-are kept as written; how actions become steps is said in `evaluator.replies.actions`.
+Values, strings and mappings are Python literals (`evaluator.core.plans.literals`). Arguments without a name are in the
+order of the grammar. Lists are subtasks, whose actions are concatenated. References are kept verbatim.
+`evaluator.replies.actions` converts actions to steps.
 
-Tolerated and recorded: outputs left out, a single text as outputs, a line break inside quotes.
+Tolerated and recorded: missing outputs, a single text as outputs, a line break inside quotes.
 """
 
 from collections.abc import Mapping
@@ -37,10 +37,10 @@ _ORDER = ("tool_name", "inputs", "outputs")
 
 
 def parse_printed(*, text: str, context: PlanContext) -> ParsedPlan:
-    """Read printed actions.
+    """Parse printed actions.
 
     Raises:
-        PlanSyntaxError: they are not of this form; `where` is the position in the text.
+        PlanSyntaxError: the syntax is invalid; `where` is the position in the text.
     """
     scanner = Scanner(text)
     actions: list[Action] = []
@@ -71,20 +71,20 @@ def _action(scanner: Scanner) -> Action:
     if scanner.name(what="'Action(' or a list of actions") != "Action":
         raise scanner.fail("expected 'Action(' or a list of actions", index=start)
     scanner.expect("(", after="Action")
-    given: dict[str, object] = {}
-    scanner.items(close=")", read=lambda: _argument(scanner=scanner, given=given), what="an argument")
+    arguments: dict[str, object] = {}
+    scanner.items(close=")", read=lambda: _argument(scanner=scanner, arguments=arguments), what="an argument")
     where = scanner.places[start]
-    if "tool_name" not in given:
+    if "tool_name" not in arguments:
         raise PlanSyntaxError("an action needs a tool_name", where=where)
-    if "inputs" not in given:
+    if "inputs" not in arguments:
         scanner.tolerated.append(f"{where}: an action without inputs")
-    inputs, outputs = given.get("inputs", {}), given.get("outputs")
+    inputs, outputs = arguments.get("inputs", {}), arguments.get("outputs")
     assert isinstance(inputs, Mapping)
     assert outputs is None or isinstance(outputs, list | Mapping)
-    return Action(tool=str(given["tool_name"]), inputs=inputs, outputs=outputs, where=where)
+    return Action(tool=str(arguments["tool_name"]), inputs=inputs, outputs=outputs, where=where)
 
 
-def _argument(*, scanner: Scanner, given: dict[str, object]) -> None:
+def _argument(*, scanner: Scanner, arguments: dict[str, object]) -> None:
     symbol = scanner.peek()
     start = scanner.index
     if symbol.isalpha():
@@ -93,13 +93,13 @@ def _argument(*, scanner: Scanner, given: dict[str, object]) -> None:
             raise scanner.fail(f"an action has no {written!r}; it has tool_name, inputs and outputs", index=start)
         scanner.expect("=", after=written)
         name = _NAMES[written]
-    elif len(given) < len(_ORDER):
-        name = _ORDER[len(given)]
+    elif len(arguments) < len(_ORDER):
+        name = _ORDER[len(arguments)]
     else:
         raise scanner.fail("an action has three arguments: tool_name, inputs and outputs")
-    if name in given:
-        raise scanner.fail(f"{name} stands twice", index=start)
-    given[name] = _READERS[name](scanner)
+    if name in arguments:
+        raise scanner.fail(f"{name} occurs twice", index=start)
+    arguments[name] = _READERS[name](scanner)
 
 
 def _tool_name(scanner: Scanner) -> str:
@@ -130,7 +130,7 @@ def _outputs(scanner: Scanner) -> list[str] | dict[str, str]:
     for item in items:
         if not isinstance(item, str) or not item:
             raise scanner.fail(f"an output is a non-empty text, not {kind_of(item)}", index=start)
-    return value  # type: ignore[return-value]  # its items were just found to be texts
+    return value  # type: ignore[return-value]  # its items were checked above
 
 
 _READERS = {"tool_name": _tool_name, "inputs": _inputs, "outputs": _outputs}

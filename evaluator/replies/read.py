@@ -1,7 +1,7 @@
-"""Choosing the parser for what a planner sent.
+"""Selects the parser of a planner's reply.
 
 ========================================================  =====================================
-what it is                                                what reads it
+value                                                     parser
 ========================================================  =====================================
 null, or object whose `plan` is null                      `parse_abstention`
 object with `solution`                                    `parse_controlllm`
@@ -13,16 +13,15 @@ list whose first object has `task` and `returns`          refused: a decompositi
 list whose first object has `task`                        `parse_hugginggpt`
 any other list                                            `parse_controlllm`
 text that begins with `<Solution>`                        refused: a decomposition is no plan
-text that begins with `Action(`, behind any `[`           `parse_printed`
+text that begins with `Action(`, after any `[`            `parse_printed`
 text that begins with `{` or `[`                          loaded, then as the object or list
 text that begins with `(`                                 `parse_tree`
-text that begins with `R1 =`, or `Action 1-1:` and that   `parse_lumos`
+text that begins with `R1 =`, or `Action 1-1:` and `R1 =` `parse_lumos`
 any other text                                            `parse_comma`
 ========================================================  =====================================
 
-A text may have an envelope (`evaluator.core.plans.envelope`), which is left out first. White space around a text does
-not count. A text that begins with `{` or `[` is JSON; where it is not, but is a Python literal of the same shape, that
-is recorded as tolerated.
+The envelope of a text (`evaluator.core.plans.envelope`) is removed first. Surrounding white space is ignored. A text
+that begins with `{` or `[` is JSON; a Python literal of the same shape is tolerated and recorded.
 """
 
 from collections.abc import Mapping
@@ -47,13 +46,18 @@ _DECOMPOSITION = "this is a task decomposition, which says what to produce and n
 
 
 def read_plan(*, value: object, context: PlanContext) -> ParsedPlan:
-    """Read a plan in any accepted form, by the table of this module.
+    """Parse a plan in any accepted form, by the table of this module.
 
     Raises:
-        PlanSyntaxError: it is in none of the forms.
+        PlanSyntaxError: it has none of the forms.
     """
     parsed = _read(value=value, context=context)
-    _refuse_half_characters(parsed)
+    # JSON can contain lone surrogates, but UTF-8, and so every digest and store, cannot.
+    plan = parsed.plan
+    for step in plan.steps:
+        texts = (step.id, step.tool, *step.inputs, *step.inputs.values(), *step.outputs, *step.outputs.values())
+        _refuse_half_character(texts, where=f"step {step.id!a}")
+    _refuse_half_character((*plan.answers, *(plan.subgoals or ())), where="answers or subgoals")
     return parsed
 
 
@@ -88,13 +92,12 @@ def _read_list(*, items: list[object], context: PlanContext) -> ParsedPlan:
 
 
 def _read_text(*, text: str, context: PlanContext) -> ParsedPlan:
-    """Read a text, of which the envelope is left out unless it begins as a plan begins."""
     text, notes = without_marks(text)
     try:
         if not _begins_as_plan(text):
             for step in (without_reasoning, unfenced):
-                text, said = step(text)
-                notes += said
+                text, removed = step(text)
+                notes += removed
         parsed = _read_in_prose(text=text, context=context)
     except PlanSyntaxError as error:
         error.tolerated = notes + error.tolerated
@@ -107,21 +110,21 @@ def _read_in_prose(*, text: str, context: PlanContext) -> ParsedPlan:
         try:
             return _read_bare(text=text, context=context)
         except PlanSyntaxError as error:
-            # Words may follow it.
+            # The plan may be followed by prose.
             start = text.lstrip()
-            found = None
+            embedded = None
             if start[0] in "{[" and not _begins_with_action(start):
                 with suppress(PlanSyntaxError):
-                    found = json_in(start)
-            if found is None or not start.startswith(found[0]) or found[0] == start.rstrip():
+                    embedded = json_in(start)
+            if embedded is None or not start.startswith(embedded[0]) or embedded[0] == start.rstrip():
                 raise error from None
-            return _noted(_read_bare(text=found[0], context=context), *found[1])
+            return _noted(_read_bare(text=embedded[0], context=context), *embedded[1])
     for rest, words in after_prose(text):
         if _begins_as_plan(rest) and json_in(words) is None:
             with suppress(PlanSyntaxError):
                 return _noted(_read_bare(text=rest, context=context), f"left out {words!r}")
-    if (found := json_in(text)) is not None:
-        return _noted(_read_bare(text=found[0], context=context), *found[1])
+    if (embedded := json_in(text)) is not None:
+        return _noted(_read_bare(text=embedded[0], context=context), *embedded[1])
     if not is_sequence(text, context=context):
         for rest, words in after_prose(text):
             if is_sequence(rest, context=context):
@@ -162,15 +165,6 @@ def _begins_with_action(text: str) -> bool:
     while index < len(text) and (text[index] == "[" or text[index].isspace()):
         index += 1
     return text.startswith("Action", index) and text[index + 6 :].lstrip().startswith("(")
-
-
-def _refuse_half_characters(parsed: ParsedPlan) -> None:
-    """Refuse lone surrogates, which JSON can spell but UTF-8, and so every digest and store, cannot."""
-    plan = parsed.plan
-    for step in plan.steps:
-        texts = (step.id, step.tool, *step.inputs, *step.inputs.values(), *step.outputs, *step.outputs.values())
-        _refuse_half_character(texts, where=f"step {step.id!a}")
-    _refuse_half_character((*plan.answers, *(plan.subgoals or ())), where="answers or subgoals")
 
 
 def _refuse_half_character(texts: tuple[str, ...], *, where: str) -> None:

@@ -7,10 +7,9 @@ Grammar (JSON)::
     arguments = the JSON text of {argument: value, ...}
     value     = "$" resource | ["$"] call id ["." output] | literal text
 
-The step is called by the call's id, and its outputs are `<call id>.<output>`. A value that is a call's id names that
-call's first output, a value `<call id>.<output>` that output; a `$` before either does not count, unless the request
-has a resource of that name. Calls may refer to each other in any order. How calls become steps is said in
-`evaluator.replies.actions`.
+A step has its call's id, and its outputs are `<call id>.<output>`. A value that is a call's id refers to that call's
+first output, a value `<call id>.<output>` to that output; a leading `$` is ignored, unless the request has a resource
+of that name. Calls may refer to each other in any order. `evaluator.replies.actions` converts calls to steps.
 
 Tolerated and recorded: arguments as an object instead of its text; a call without id; unknown keys.
 """
@@ -29,10 +28,10 @@ Results = Mapping[str, tuple[str, ...]]
 
 
 def parse_tool_calls(*, value: object, context: PlanContext) -> ParsedPlan:
-    """Read tool calls from a JSON value or from its text.
+    """Parse tool calls from a JSON value or its text.
 
     Raises:
-        PlanSyntaxError: there are none; `where` is the JSON path or the position in the text.
+        PlanSyntaxError: the form is invalid; `where` is the JSON path or the position in the text.
     """
     if isinstance(value, str):
         value = load_json(value)
@@ -56,7 +55,7 @@ def parse_tool_calls(*, value: object, context: PlanContext) -> ParsedPlan:
 
 
 def _calls(*, value: object, context: PlanContext, tolerated: list[str]) -> dict[str, tuple[str, JsonObject, str]]:
-    """The calls by id: tool, arguments, and place."""
+    """The calls by id: tool, arguments and location."""
     root = ""
     if isinstance(value, Mapping) and "tool_calls" in value:
         value, root = value["tool_calls"], "tool_calls"
@@ -76,7 +75,7 @@ def _calls(*, value: object, context: PlanContext, tolerated: list[str]) -> dict
 
 
 def _call(*, raw: object, where: str, tolerated: list[str]) -> tuple[str | None, str, JsonObject]:
-    """The call's id, if it has one, the function's name, and the arguments."""
+    """The call's id, if any, the function's name, and the arguments."""
     if not isinstance(raw, Mapping):
         raise PlanSyntaxError(f"a call is a JSON object, not {kind_of(raw)}", where=where)
     unknown = sorted(str(key) for key in raw if key not in _KEYS)

@@ -4,14 +4,13 @@ Grammar::
 
     tree   = [ branch branch { branch } ] { name "," } [ name ]
     branch = "(" tree ")"
-    name   = any text without a comma or parenthesis; white space around it does not count
+    name   = any text without a comma or parenthesis; surrounding white space is ignored
 
-A branch without branches of its own works on one resource: the first such branch on the request's first resource, the
-second on the second, and so on; it may be empty, which hands its resource on as it is. What the branches of a tree
-leave, one after another, is the frontier of the names behind them (`evaluator.replies.frontier`), behind the outermost
-branches followed by the resources that no branch took. The answer is the first output of the last step.
+Each leaf branch works on one resource, in the order of the request; an empty leaf passes its resource on. The
+concatenated results of a tree's branches are the frontier of the names after them (`evaluator.replies.frontier`); at
+the top level, the remaining resources follow. The answer is the first output of the last step.
 
-Tolerated and recorded: a single branch, empty names, and a name or alias in any mix of case, blanks, hyphens and
+Tolerated and recorded: a single branch; empty names; names and aliases that differ in case, blanks, hyphens or
 underscores.
 """
 
@@ -27,10 +26,10 @@ _SYMBOL = re.compile(r"[(),]|[^(),]+")
 
 
 def parse_tree(*, text: str, context: PlanContext) -> ParsedPlan:
-    """Read a tree and wire it. Unknown names become steps without inputs, for the checks to report.
+    """Parse a tree and wire it. Unknown names become steps without inputs, for the checks to report.
 
     Raises:
-        PlanSyntaxError: it is no tree; `where` is the position in the text.
+        PlanSyntaxError: the syntax is invalid; `where` is the position in the text.
     """
     reader = _Reader(text=text, context=context)
     reader.tree(depth=0)
@@ -43,8 +42,6 @@ def parse_tree(*, text: str, context: PlanContext) -> ParsedPlan:
 
 
 class _Reader:
-    """The symbols of the text, and the steps made so far."""
-
     def __init__(self, *, text: str, context: PlanContext) -> None:
         self.text = text
         self.places = Places(text)
@@ -62,13 +59,18 @@ class _Reader:
         return PlanSyntaxError(message, where=where, tolerated=tuple(self.tolerated))
 
     def tree(self, *, depth: int) -> list[Value]:
-        """Read a tree, and give the frontier that it leaves."""
+        """Parse a tree and return its resulting frontier."""
         if depth > MAX_DEPTH:
             raise self.fail(f"branches nested more than {MAX_DEPTH} deep")
         frontier, branches = [], 0
         start = self._index
         while self.symbol == "(":
-            frontier += self._branch(depth=depth)
+            opening = self._index
+            self._next()
+            frontier += self.tree(depth=depth + 1)
+            if self.symbol != ")":
+                raise self.fail("this '(' is never closed", index=opening)
+            self._next()
             branches += 1
         if branches == 1:
             self.tolerated.append(f"{self.places[start]}: a single branch")
@@ -80,20 +82,11 @@ class _Reader:
         self._sequence(frontier)
         return frontier
 
-    def _branch(self, *, depth: int) -> list[Value]:
-        start = self._index
-        self._next()
-        frontier = self.tree(depth=depth + 1)
-        if self.symbol != ")":
-            raise self.fail("this '(' is never closed", index=start)
-        self._next()
-        return frontier
-
     def _sequence(self, frontier: list[Value]) -> None:
         named = False
         while self.symbol and self.symbol != ")":
             if self.symbol == "(":
-                raise self.fail("a branch stands before the names, not after them")
+                raise self.fail("a branch precedes the names, not follows them")
             if self.symbol == ",":
                 if not named:
                     self.tolerated.append(f"{self.places[self._index]}: ignored an empty name")
@@ -114,7 +107,7 @@ class _Reader:
             raise self.fail(f"a plan has at most {MAX_STEPS} names")
 
     def _next(self) -> None:
-        """Step to the next symbol that is not blank; "" at the end."""
+        """Advance to the next symbol that is not blank; "" at the end."""
         self._index += len(self.symbol)
         match = _SYMBOL.match(self.text, self._index)
         if match is not None and match[0].isspace():

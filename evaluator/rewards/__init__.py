@@ -1,9 +1,7 @@
-"""Rewards for training planners: what plans score when they are executed.
+"""Rewards for training planners: the scores of executed plans.
 
-- `reward_function`: a reward function for the trainers of TRL, for any suite that executes plans
-- `executed`: the rewards of plans, each executed once
-
-Only splits that a suite declares for training are executed on: `Suite.training_splits`.
+`reward_function` makes a reward function for the trainers of TRL, for any suite that executes plans. It uses only the
+splits that a suite declares for training: `Suite.training_splits`.
 """
 
 from evaluator.rewards.function import (

@@ -1,14 +1,14 @@
-"""Reward functions in the form that the trainers of TRL call: `reward(prompts=..., completions=..., **columns)`.
+"""Reward functions for the trainers of TRL: `reward(prompts=..., completions=..., **columns)`.
 
-A completion is the planner's answer in any form that a planner's answer may have (`evaluator.replies.read`). The data
-set needs a column with the key of each prompt's task, which TRL hands over as a keyword argument.
+A completion is a planner's answer in any form that `evaluator.replies.read` accepts. The data set needs a column with
+the key of each prompt's task, which TRL passes as a keyword argument.
 
     reward = reward_function(suite=SLUG)
     reward(prompts=["..."], completions=["Image Denoising"], task=["4"])
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,23 +27,20 @@ if TYPE_CHECKING:
 
 Proposal = tuple[str, object]
 """Key of a task, and a plan for it in any form that `read_plan` accepts."""
-_KEPT = 200_000
-"""Rewards in memory: some hundred bytes each."""
+_CACHED = 200_000
+"""Maximum number of cached rewards, of some hundred bytes each."""
 
 
 class Rewards(Protocol):
     """Scores plans."""
 
     def of(self, proposals: Sequence[Proposal]) -> list[float | None]:
-        """The reward of each: in [0, 1] if it was executed, a constant for an invalid plan, None where the
-        infrastructure failed."""
+        """The reward of each plan: in [0, 1] if executed, a constant if invalid, None if the infrastructure failed."""
         ...
 
 
 @dataclass(slots=True)
-class _Fixed:
-    """Answers each task with a given plan."""
-
+class _ProposalPlanner:
     plans: dict[str, object]
     name: str = "proposals"
 
@@ -52,18 +49,18 @@ class _Fixed:
 
 
 class ExecutedRewards:
-    """Executes plans with real experts. Equal plans for a task are executed once; equal steps are in the store."""
+    """Executes plans with experts. Caches the rewards of equal plans of a task; the store caches equal steps."""
 
     def __init__(self, evaluator: "ExecutionEvaluator", *, fault: float = FAULT_SCORE) -> None:
         """Args:
-        evaluator: executes and scores.
-        fault: reward of a plan that cannot be read or is invalid.
+        evaluator: executes and scores the plans.
+        fault: reward of an unreadable or invalid plan.
         """
         self._evaluator = evaluator
         self._fault = fault
         self._known: dict[tuple[str, str], float] = {}
         self.executed = 0
-        """Plans that were not known before."""
+        """Number of executed plans."""
 
     def of(self, proposals: Sequence[Proposal]) -> list[float | None]:
         """See `Rewards`.
@@ -72,58 +69,44 @@ class ExecutedRewards:
             LookupError: a key names no task of the suite.
         """
         keys = [(task, canonical_json.digest(plan)) for task, plan in proposals]
-        new = {key: plan for key, (_, plan) in zip(keys, proposals, strict=True) if key not in self._known}
-        for batch in _one_per_task(new):
-            self._execute(batch)
-        found = [self._known.get(key) for key in keys]
-        if len(self._known) > _KEPT:
+        waiting = {key: plan for key, (_, plan) in zip(keys, proposals, strict=True) if key not in self._known}
+        while waiting:
+            # Batches with one plan per task, since an evaluation asks a planner once about a task.
+            batch: dict[str, str] = {}
+            for task, digest in waiting:
+                batch.setdefault(task, digest)
+            planner = _ProposalPlanner({task: waiting.pop((task, digest)) for task, digest in batch.items()})
+            for record in self._evaluator.run(planner=planner, tasks=list(batch)):
+                self.executed += 1
+                key = (record.task, batch[record.task])
+                if record.outcome is Outcome.SCORED and record.score is not None:
+                    self._known[key] = record.score
+                elif record.outcome is Outcome.PLANNER_FAULT:
+                    self._known[key] = self._fault
+        rewards = [self._known.get(key) for key in keys]
+        if len(self._known) > _CACHED:
             self._known.clear()
-        return found
-
-    def _execute(self, batch: dict[str, tuple[str, object]]) -> None:
-        planner = _Fixed({task: plan for task, (_, plan) in batch.items()})
-        for record in self._evaluator.run(planner=planner, tasks=list(batch)):
-            self.executed += 1
-            key = (record.task, batch[record.task][0])
-            if record.outcome is Outcome.SCORED and record.score is not None:
-                self._known[key] = record.score
-            elif record.outcome is Outcome.PLANNER_FAULT:
-                self._known[key] = self._fault
-
-
-def _one_per_task(plans: dict[tuple[str, str], object]) -> Iterator[dict[str, tuple[str, object]]]:
-    """Batches in which each task has one plan: an evaluation asks a planner once about a task."""
-    waiting = list(plans.items())
-    while waiting:
-        batch: dict[str, tuple[str, object]] = {}
-        left = []
-        for (task, digest), plan in waiting:
-            if task in batch:
-                left.append(((task, digest), plan))
-            else:
-                batch[task] = (digest, plan)
-        yield batch
-        waiting = left
+        return rewards
 
 
 Completion = str | Sequence[Mapping[str, Any]]
-"""A text, or the messages of a chat, of which the last one counts."""
+"""A text, or the messages of a chat, of which the last is the answer."""
 
 
 class SplitRefusedError(ValueError):
-    """A split that planners may not learn from; the message says which they may."""
+    """A split is not for training; the message lists the training splits."""
 
 
 class PlanReward:
-    """The reward of a completion is the score of the plan in it."""
+    """Rewards a completion with the score of its plan."""
 
     def __init__(self, *, suite: Suite, rewards: Rewards, column: str = "task") -> None:
         """Args:
-        suite: whose tasks the prompts are.
+        suite: suite of the prompts.
         rewards: scores plans of this suite.
-        column: of the data set, with the keys of the prompts' tasks.
+        column: column of the data set with the keys of the prompts' tasks.
         """
-        # TRL names its metrics after the function.
+        # TRL derives the names of its metrics from this.
         self.__name__ = f"{suite.slug.replace('-', '_')}_reward"
         self._rewards = rewards
         self._column = column
@@ -134,13 +117,13 @@ class PlanReward:
         """The reward of each completion.
 
         Args:
-            prompts: not read; the task decides.
+            prompts: ignored; the task determines the request.
             completions: the planner's answers.
-            columns: of the data set, that with the tasks' keys among them. Others are ignored.
+            columns: columns of the data set, including the tasks' keys.
 
         Returns:
-            Scores in [0, 1]; for a plan that cannot be read or is invalid what a planner's fault counts, 0 unless
-            `reward_function` says otherwise; None where the infrastructure failed, which TRL leaves out of a group.
+            Scores in [0, 1]; the constant of planner faults for an unreadable or invalid plan, by default 0; None if
+            the infrastructure failed, which TRL leaves out of a group.
 
         Raises:
             ValueError: the column is missing, or the lengths differ.
@@ -160,11 +143,7 @@ class PlanReward:
 
 
 def text_of(completion: Completion) -> str:
-    """The text of a completion: its own, or that of the last message of a chat.
-
-    Raises:
-        ValueError: the last message has no text.
-    """
+    """The text of a completion, or of the last message of a chat; ValueError if that has no text."""
     if isinstance(completion, str):
         return completion
     text = completion[-1].get("content") if completion else ""
@@ -173,7 +152,6 @@ def text_of(completion: Completion) -> str:
     return text
 
 
-# Long: one line for each option.
 def reward_function(
     *,
     suite: str,
@@ -185,49 +163,45 @@ def reward_function(
     fault: float = FAULT_SCORE,
     column: str = "task",
 ) -> PlanReward:
-    """A reward function for a suite. Experts stay loaded between calls; what was executed stays in the store.
+    """A reward function for a suite. Experts stay loaded between calls, and the store caches executed steps.
 
     Args:
         suite: slug of a suite that executes plans.
-        profile: which experts run the tools.
+        profile: profile of the experts.
         split: a training split of the suite; empty: its first.
-        samples: data points that each plan is executed on.
-        store: where executed steps are kept: a folder, `s3://bucket/prefix`, or what opens it; empty: `store` in the
-            data folder.
+        samples: data points per plan.
+        store: the store of executed steps: a folder, `s3://bucket/prefix`, or a function that opens it; empty: `store`
+            in the data folder.
         device: torch device of experts and scorers.
-        fault: reward of a plan that cannot be read or is invalid.
-        column: of the data set, with the keys of the prompts' tasks.
+        fault: reward of an unreadable or invalid plan.
+        column: column of the data set with the keys of the prompts' tasks.
 
     Raises:
         LookupError: there is no such suite.
-        SplitRefusedError: planners may not learn from this split, or from no split of this suite.
-        SettingError: the suite executes no plans, or there are no data for it under this profile.
+        SplitRefusedError: the split is not for training, or the suite has no training split.
+        SettingError: the suite executes no plans, or has no data for this profile.
     """
     from evaluator.episodes.executed import ExecutedPlans
     from evaluator.execution.engine.opening import open_store
 
-    found, episode = suite_of(suite), episode_of(suite)
+    resolved, episode = suite_of(suite), episode_of(suite)
     if not isinstance(episode, ExecutedPlans):
         how = "asks for plans step by step" if episode.in_turns else "judges plans without executing them"
         raise SettingError(f"{suite} {how}; rewards need a suite that executes whole plans")
     data = Path(os.environ.get("PLANARENA_DATA", ".data"))
     setting = Setting(
         profile=profile,
-        split=training_split(suite=found, split=split),
+        split=training_split(suite=resolved, split=split),
         samples=samples,
         open_store=store if callable(store) else lambda: open_store(where=store or str(data / "store"), data=data),
         device=device,
     )
-    evaluator = episode.prepared(suite=found, setting=setting).evaluator()
-    return PlanReward(suite=found, rewards=ExecutedRewards(evaluator, fault=fault), column=column)
+    evaluator = episode.prepared(suite=resolved, setting=setting).evaluator()
+    return PlanReward(suite=resolved, rewards=ExecutedRewards(evaluator, fault=fault), column=column)
 
 
 def training_split(*, suite: Suite, split: str = "") -> str:
-    """The split, if planners may learn from it; empty: the first of those.
-
-    Raises:
-        SplitRefusedError: they may not.
-    """
+    """The split if it is for training, by default the first training split; SplitRefusedError otherwise."""
     allowed = suite.training_splits
     if not allowed:
         raise SplitRefusedError(f"{suite.slug} has no split that planners may learn from")

@@ -1,4 +1,4 @@
-"""Rewards computed in a process of its own, with limits on memory and time, for programs that do not load torch."""
+"""Rewards computed in a separate process with limits of memory and time, for programs that do not load torch."""
 
 import os
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from evaluator.rewards.function import Proposal
 from evaluator.sandbox.limited_process import Limits, call, serve
 
 MEMORY_BYTES = 8 * 1024**3
-"""Of address space: torch maps some 3 GB before it holds a model."""
+"""Limit of the address space: torch maps some 3 GB before it loads a model."""
 WALL_SECONDS = 60.0
 CPU_SECONDS = 120
-"""Of all threads together."""
+"""Of all threads."""
 _STORE_BYTES = 2 * 1024**3
 _REWARDS = TypeAdapter(list[float | None])
 
@@ -23,20 +23,20 @@ _REWARDS = TypeAdapter(list[float | None])
 def rewards_confined(
     *, suite: str, profile: str, samples: int, proposals: Sequence[Proposal], wall_seconds: float = WALL_SECONDS
 ) -> list[float | None]:
-    """The reward of each plan on the suite's first training split, as `ExecutedRewards` gives it.
+    """The rewards of plans by `ExecutedRewards` on the suite's first training split.
 
-    What is executed is kept in the folder `rewards` of the data folder, apart from the results of evaluations.
+    Executed steps are stored in the folder `rewards` of the data folder, separate from evaluations.
 
     Args:
-        suite: one of the registry's that executes plans and has a training split.
-        profile: which experts run the tools.
-        samples: data points that each plan is executed on.
+        suite: a suite of the registry that executes plans and has a training split.
+        profile: profile of the experts.
+        samples: data points per plan.
         proposals: keys of tasks with plans.
-        wall_seconds: after which the process is ended.
+        wall_seconds: limit of the process.
 
     Raises:
-        LimitExceededError: it used too much time or memory.
-        RuntimeError: it failed otherwise; the log says why.
+        LimitExceededError: the process exceeded a limit.
+        RuntimeError: the process failed otherwise; see the log.
     """
     folder = Path(os.environ.get("PLANARENA_DATA", ".data"), "rewards").absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def rewards_confined(
 
 
 def _answer(request: Any) -> JsonValue:
-    # By need: the caller imports this module too, and does not load torch.
+    # Imported here because the caller also imports this module, and does not load torch.
     from evaluator.execution.engine.store import LocalStore
     from evaluator.rewards.function import reward_function
 

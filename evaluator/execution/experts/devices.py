@@ -14,6 +14,7 @@ from evaluator.core.process import import_without_collection
 
 _NO_ROOM_ON_CPU = "DefaultCPUAllocator: "
 """Identifies torch's error for exhausted host memory, a plain RuntimeError."""
+_CPUINFO = Path("/proc/cpuinfo")
 _PROCESSOR = ("vendor_id", "flags", "CPU implementer", "Features")
 """Lines of /proc/cpuinfo on x86 and ARM."""
 _VECTORS = ("avx", "amx", "fma", "f16c", "sve", "asimd", "bf16", "i8mm")
@@ -63,7 +64,7 @@ def device_class(device: str) -> Mapping[str, str]:
                  "cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version())}  # fmt: skip
     else:
         try:
-            cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+            cpuinfo = _CPUINFO.read_text(encoding="utf-8", errors="replace")
         except OSError:
             cpuinfo = ""
         facts = {"machine": platform.machine(), **_processor(cpuinfo)}

@@ -1,1 +1,1 @@
-"""Replies of one turn: the actions of a grounding reply, and the subgoals or the stop of a planning reply."""
+"""Replies of one turn: actions of a grounding reply, and subgoals or the stop of a planning reply."""

@@ -1,20 +1,20 @@
-"""Reader for the actions of a grounding reply: `R1 = Calculator(2 - 0.5); R2, R3 = SolveEquation(R1 = x, y = 2x)`.
+"""Parser for the actions of a grounding reply: `R1 = Calculator(2 - 0.5); R2, R3 = SolveEquation(R1 = x, y = 2x)`.
 
 Grammar, brackets and quotes as in `evaluator.replies.turns.scanning`::
 
     reply     = action { separator action } [separator]
-    separator = ";" outside brackets and quotes | a line break there, before the outputs of an action
+    separator = ";" or a line break before the outputs of an action, outside brackets and quotes
     action    = outputs "=" ( call | statement )
     outputs   = output { "," output }
     output    = "R" digits | "Output"
     call      = tool "(" any text in which brackets balance ")"
     tool      = letter { letter | digit | "_" | "-" | " " }
-    statement = any text up to the separator; only if the list of tools has such a form, such as SQL
+    statement = any text up to the separator; only with a tool of this form, such as SQL
 
-Where statements are allowed, a call needs one of the given names: `COUNT(*) FROM singer` is a statement.
+If statements are allowed, a call needs one of the given names: `COUNT(*) FROM singer` is a statement.
 
-Tolerated and recorded: a label `Action 1-1:` before an action; `= result` after a call, as annotated plans have it; a
-line break as the separator.
+Tolerated and recorded: a label `Action 1-1:` before an action; `= result` after a call, as in annotated plans; a line
+break as the separator.
 """
 
 import re
@@ -41,17 +41,15 @@ _OUTPUTS = re.compile(
 
 
 def read_actions(*, text: str, statements: bool = False, tools: Collection[str] = ()) -> Actions:
-    """Read the actions of a reply, in time that grows with its length.
+    """Parse the actions of a reply, in linear time. Removes reasoning and a code fence, which are recorded.
 
     Args:
         text: the reply.
-        statements: whether the list of tools has a form without a name and parentheses.
-        tools: names of the tools that are called by name where `statements` is true.
-
-    Reasoning before the reply and a code fence around it are left out, and recorded.
+        statements: whether there is a tool without name and parentheses.
+        tools: names of the other tools, if `statements`.
 
     Raises:
-        TurnSyntaxError: with the position in what is left, and with the actions before it.
+        TurnSyntaxError: with the position in the remaining text, and the actions before it.
     """
     try:
         bare, reasoning = without_reasoning(text)
@@ -59,13 +57,11 @@ def read_actions(*, text: str, statements: bool = False, tools: Collection[str] 
     except PlanSyntaxError as error:
         raise TurnSyntaxError(error.message, place=Source(text).place(0)) from None
     names = frozenset(map(spelling, tools)) if statements else None
-    found = _Reader(source=Source(bare), structure=Scan(bare), named=names).read()
-    return replace(found, tolerated=(*reasoning, *fence, *found.tolerated))
+    actions = _Reader(source=Source(bare), structure=Scan(bare), named=names).read()
+    return replace(actions, tolerated=(*reasoning, *fence, *actions.tolerated))
 
 
 class _Reader:
-    """The state of one pass over a reply."""
-
     def __init__(self, *, source: Source, structure: Scan, named: frozenset[str] | None) -> None:
         self._source = source
         self._text = source.text
@@ -77,7 +73,10 @@ class _Reader:
     def read(self) -> Actions:
         actions: list[Action] = []
         try:
-            while self._more():
+            while True:
+                self._skip()
+                if self._at >= len(self._text):
+                    break
                 if len(actions) == MAX_ACTIONS:
                     raise self._fail(f"a reply has at most {MAX_ACTIONS} actions")
                 actions.append(self._action())
@@ -88,12 +87,11 @@ class _Reader:
             raise
         return Actions(tuple(actions), tuple(self._tolerated))
 
-    def _more(self) -> bool:
-        self._skip()
-        return self._at < len(self._text)
-
     def _action(self) -> Action:
-        self._label()
+        if (label := LABEL.match(self._text, self._at)) is not None:
+            self._note(f"ignored {label[0]!r}")
+            self._at = label.end()
+            self._skip()
         start = self._at
         outputs = self._targets()
         self._skip()
@@ -106,7 +104,8 @@ class _Reader:
             tool, begin = "", self._at
             commas, end = self._statement()
         else:
-            raise self._no_call(outputs)
+            form = f"a tool and its arguments in parentheses, as in {', '.join(outputs)} = Tool(arguments)"
+            raise self._fail(f"expected {form}; found {self._source.found(self._at)}")
         finish = self._at
         self._end_of_action(is_call=bool(tool))
         begin, end = self._trimmed(begin, end)
@@ -120,20 +119,13 @@ class _Reader:
             end=finish,
         )
 
-    def _label(self) -> None:
-        match = LABEL.match(self._text, self._at)
-        if match is not None:
-            self._note(f"ignored {match[0]!r}")
-            self._at = match.end()
-            self._skip()
-
     def _targets(self) -> tuple[str, ...]:
         outputs: list[str] = []
         while True:
             match = _OUTPUT.match(self._text, self._at)
             if match is None:
-                wanted = "outputs and '=' before the action, as in R1 = Tool(arguments)"
-                raise self._fail(f"expected {wanted}; found {self._source.found(self._at)}")
+                form = "outputs and '=' before the action, as in R1 = Tool(arguments)"
+                raise self._fail(f"expected {form}; found {self._source.found(self._at)}")
             if match[0] in outputs:
                 raise self._fail(f"the output {match[0]} occurs twice")
             outputs.append(match[0])
@@ -141,12 +133,12 @@ class _Reader:
             if self._took(_EQUALS):
                 return tuple(outputs)
             if not self._took(_COMMA):
-                wanted = f"'=' and an action after {match[0]}, as in {match[0]} = Tool(arguments)"
-                raise self._fail(f"expected {wanted}; found {self._source.found(self._at)}")
+                form = f"'=' and an action after {match[0]}, as in {match[0]} = Tool(arguments)"
+                raise self._fail(f"expected {form}; found {self._source.found(self._at)}")
             self._skip()
 
     def _to_close(self, *, opened: int) -> tuple[list[int], int]:
-        """The offsets of the commas between the parentheses of a call, and of the closing one."""
+        """The offsets of the commas between the parentheses of a call, and of the closing parenthesis."""
         balance = Balance(self._source)
         commas: list[int] = []
         for mark in self._structure.marks_from(opened):
@@ -158,7 +150,7 @@ class _Reader:
         raise self._unclosed(balance.innermost)
 
     def _statement(self) -> tuple[list[int], int]:
-        """The offsets of the commas of a statement outside brackets, and of its end, which the reader steps to."""
+        """The offsets of the commas of a statement outside brackets, and of its end. Advances to the end."""
         balance, end, begin = Balance(self._source), len(self._text), self._at
         commas: list[int] = []
         for mark in self._structure.marks_from(self._at):
@@ -176,9 +168,13 @@ class _Reader:
         return commas, end
 
     def _end_of_action(self, *, is_call: bool) -> None:
-        """Step over a result and the separator."""
-        if is_call:
-            self._result()
+        """Skip a result and the separator."""
+        self._skip(" \t\r")
+        if is_call and self._text.startswith("=", self._at):
+            ends = (mark.offset for mark in self._structure.marks_from(self._at) if mark.symbol in ";\n")
+            end = next(ends, len(self._text))
+            self._note(f"ignored the result {short(self._text[self._at : min(end, self._at + 70)].strip())}")
+            self._at = end
         self._skip(" \t\r")
         if self._at >= len(self._text):
             return
@@ -189,15 +185,6 @@ class _Reader:
         elif self._text[self._at :].strip():
             self._note("a line break instead of ';' after an action")
 
-    def _result(self) -> None:
-        self._skip(" \t\r")
-        if not self._text.startswith("=", self._at):
-            return
-        ends = (mark.offset for mark in self._structure.marks_from(self._at) if mark.symbol in ";\n")
-        end = next(ends, len(self._text))
-        self._note(f"ignored the result {short(self._text[self._at : min(end, self._at + 70)].strip())}")
-        self._at = end
-
     def _separates(self, mark: Mark) -> bool:
         if mark.symbol != "\n":
             return mark.symbol == ";"
@@ -206,16 +193,18 @@ class _Reader:
         return any(pattern.match(self._text, begin) for pattern in (LABEL, _OUTPUTS))
 
     def _items(self, *, begin: int, end: int, commas: list[int]) -> tuple[Argument, ...]:
-        """The raw arguments between commas; none where there is no text at all."""
+        """The raw arguments between commas; none for an empty text."""
         if begin == end:
             return ()
+        items = []
         edges = [begin - 1, *(comma for comma in commas if begin <= comma < end), end]
-        return tuple(self._item(low=low + 1, high=high, origin=begin) for low, high in pairwise(edges))
-
-    def _item(self, *, low: int, high: int, origin: int) -> Argument:
-        low, high = self._trimmed(low, high)
-        references = references_of(self._text, structure=self._structure, start=low, end=high)
-        return Argument(text=self._text[low:high], start=low - origin, end=high - origin, references=references)
+        for before, after in pairwise(edges):
+            low, high = self._trimmed(before + 1, after)
+            references = references_of(self._text, structure=self._structure, start=low, end=high)
+            items.append(
+                Argument(text=self._text[low:high], start=low - begin, end=high - begin, references=references)
+            )
+        return tuple(items)
 
     def _trimmed(self, begin: int, end: int) -> tuple[int, int]:
         part = self._text[begin:end]
@@ -243,7 +232,3 @@ class _Reader:
 
     def _unclosed(self, mark: Mark) -> TurnSyntaxError:
         return self._source.error(f"the bracket {mark.symbol!r} is never closed", offset=mark.offset)
-
-    def _no_call(self, outputs: tuple[str, ...]) -> TurnSyntaxError:
-        wanted = f"a tool and its arguments in parentheses, as in {', '.join(outputs)} = Tool(arguments)"
-        return self._fail(f"expected {wanted}; found {self._source.found(self._at)}")

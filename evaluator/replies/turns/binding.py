@@ -1,11 +1,11 @@
-"""Assigning an action's arguments to the parameters of a tool.
+"""Assigns an action's arguments to the parameters of a tool.
 
 `QA([R1, R2], Question: How many, if any?)` against the parameters `context` and `question`:
 
-1. An item that begins with a parameter's name or alias and `:` or `=` is the value of that parameter. Names are
-   compared in any case and with any blanks, hyphens or underscores.
+1. An item that begins with a parameter's name or alias and `:` or `=` is the value of that parameter. Comparison of
+   names ignores case, blanks, hyphens and underscores.
 2. Other items are values of the parameters in order, up to the first named one.
-3. An item that is left over belongs to the value before it, comma included: a question may contain commas.
+3. Remaining items are appended to the preceding value with their commas: a question may contain commas.
 """
 
 import re
@@ -32,11 +32,11 @@ class Parameter:
 
 
 class BindingError(ValueError):
-    """The arguments do not fit the tool; the message names the action's place and what would be right."""
+    """The arguments do not fit the tool; the message has the action's place and the expected arguments."""
 
 
 def bind_arguments(*, action: Action, parameters: Sequence[Parameter]) -> Mapping[str, Argument]:
-    """The values of a tool's parameters, by name and in the order of the tool.
+    """The values of a tool's parameters, by name, in the order of the tool.
 
     Raises:
         BindingError: a required parameter has no value, one has two, or the tool takes no arguments.
@@ -44,26 +44,34 @@ def bind_arguments(*, action: Action, parameters: Sequence[Parameter]) -> Mappin
     spelled = {name: parameter for parameter in parameters for name in parameter.spellings}
     bound: dict[str, Argument] = {}
     last = ""
-    named = False
+    has_names = False
     for item in action.items:
-        found = _named(item, spelled=spelled)
-        if found is not None:
-            named, (last, value) = True, found
+        pair = _named(item, spelled=spelled)
+        if pair is not None:
+            has_names, (last, value) = True, pair
             if last in bound:
                 raise _error(action, f"the argument {last!r} is given twice")
             bound[last] = value
             continue
-        free = next((one.name for one in parameters if one.name not in bound), None)
-        if named or free is None:
+        free = next((parameter.name for parameter in parameters if parameter.name not in bound), None)
+        if has_names or free is None:
             if not last:
                 raise _error(action, f"{_tool(action)} takes no arguments")
-            bound[last] = _joined(action, first=bound[last], until=item)
+            start = bound[last].start
+            references = tuple(
+                reference.shifted(-start)
+                for reference in action.references
+                if start <= reference.start and reference.end <= item.end
+            )
+            bound[last] = Argument(text=action.raw[start : item.end], start=start, end=item.end, references=references)
         else:
             last, bound[free] = free, item
-    missing = [one.name for one in parameters if one.required and not (one.name in bound and bound[one.name].text)]
+    names = [parameter.name for parameter in parameters if parameter.required]
+    missing = [name for name in names if name not in bound or not bound[name].text]
     if missing:
-        raise _error(action, f"{_tool(action)} needs {_listed(parameters)}; missing: {', '.join(missing)}")
-    return {one.name: bound[one.name] for one in parameters if one.name in bound}
+        listed = ", ".join(parameter.name if parameter.required else f"[{parameter.name}]" for parameter in parameters)
+        raise _error(action, f"{_tool(action)} needs {listed}; missing: {', '.join(missing)}")
+    return {parameter.name: bound[parameter.name] for parameter in parameters if parameter.name in bound}
 
 
 def _named(item: Argument, *, spelled: Mapping[str, Parameter]) -> tuple[str, Argument] | None:
@@ -76,16 +84,9 @@ def _named(item: Argument, *, spelled: Mapping[str, Parameter]) -> tuple[str, Ar
         item,
         text=item.text[skipped:],
         start=item.start + skipped,
-        references=tuple(one.shifted(-skipped) for one in item.references if one.start >= skipped),
+        references=tuple(reference.shifted(-skipped) for reference in item.references if reference.start >= skipped),
     )
     return parameter.name, value
-
-
-def _joined(action: Action, *, first: Argument, until: Argument) -> Argument:
-    references = tuple(
-        one.shifted(-first.start) for one in action.references if first.start <= one.start and one.end <= until.end
-    )
-    return Argument(text=action.raw[first.start : until.end], start=first.start, end=until.end, references=references)
 
 
 def _error(action: Action, message: str) -> BindingError:
@@ -94,7 +95,3 @@ def _error(action: Action, message: str) -> BindingError:
 
 def _tool(action: Action) -> str:
     return action.tool or "the statement"
-
-
-def _listed(parameters: Sequence[Parameter]) -> str:
-    return ", ".join(one.name if one.required else f"[{one.name}]" for one in parameters)

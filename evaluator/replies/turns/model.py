@@ -1,4 +1,4 @@
-"""What a reply of one turn says: actions with references to earlier results, subgoals, or the wish to stop."""
+"""The content of a turn's reply: actions with references to earlier results, subgoals, or a stop."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A position in a reply: the offset counts characters from 0, line and column from 1."""
+    """A position in a reply: the offset counts characters from 0, line and column count from 1."""
 
     offset: int
     line: int
@@ -18,14 +18,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A result that a text refers to, such as `R12`, and where the text has it."""
+    """A reference to a result, such as `R12`, in a text."""
 
     name: str
     start: int
     end: int
-    """Offsets in the text that the reference belongs to, such as the raw arguments of its action."""
+    """Offsets in the reference's text, such as the raw arguments of its action."""
     quoted: bool = False
-    """Whether it is inside quotes, where a tool may want it as it is written."""
+    """Whether it is inside quotes, where a tool may use it verbatim."""
 
     def shifted(self, offset: int) -> "Reference":
         """The same reference in a text that begins `offset` characters earlier."""
@@ -37,7 +37,7 @@ class Argument:
     """A part of an action's raw arguments: one item between commas, or the value of one parameter."""
 
     text: str
-    """Without white space around it."""
+    """Without surrounding white space."""
     start: int
     end: int
     """Offsets in the action's raw arguments."""
@@ -58,28 +58,27 @@ class Action:
     tool: str
     """The name as written; empty for a statement."""
     raw: str
-    """The text between the parentheses, or the statement, without white space around it."""
+    """The text between the parentheses, or the statement, without surrounding white space."""
     items: tuple[Argument, ...]
     """The raw arguments, split at commas outside brackets and quotes. `bind_arguments` assigns them to parameters."""
     references: tuple[Reference, ...]
     """With offsets in `raw`."""
     place: Place
-    """Where the action begins."""
+    """Start of the action."""
     end: int
-    """Offset of the first character after it, without a result that follows it."""
+    """Offset of the first character after it, which may begin a result."""
 
     def with_values(self, values: Mapping[str, str]) -> str:
         """The raw arguments with values in place of references; see `substitute`."""
         return substitute(text=self.raw, references=self.references, values=values)
 
     def __str__(self) -> str:
-        """The action as `read_actions` reads it."""
         return f"{', '.join(self.outputs)} = " + (f"{self.tool}({self.raw})" if self.tool else self.raw)
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """The actions of a reply, in order, with everything that was tolerated."""
+    """The actions of a reply, in order, with the tolerated deviations."""
 
     actions: tuple[Action, ...]
     tolerated: tuple[str, ...] = ()
@@ -99,7 +98,7 @@ class Subgoal:
 
 @dataclass(frozen=True, slots=True)
 class Subgoals:
-    """A planning reply that goes on: at least one subgoal."""
+    """A planning reply with at least one subgoal."""
 
     subgoals: tuple[Subgoal, ...]
     tolerated: tuple[str, ...] = ()
@@ -115,7 +114,7 @@ class Stop:
 # Not frozen: `contextlib` sets `__traceback__` on an exception that crosses a context manager.
 @dataclass(eq=False)
 class TurnSyntaxError(Exception):
-    """A reply that cannot be read."""
+    """A reply has a syntax error."""
 
     message: str
     place: Place
@@ -128,15 +127,15 @@ class TurnSyntaxError(Exception):
 
 
 class UnknownReferenceError(LookupError):
-    """An action refers to a result that no earlier action has; the message names both."""
+    """An action refers to an unknown result; the message names it and the known results."""
 
 
 def substitute(*, text: str, references: Sequence[Reference], values: Mapping[str, str]) -> str:
-    """A text with values in place of its references, by their offsets: a value is never searched for references.
+    """Replace the references in a text by values, by offset: references within values are not replaced.
 
     Args:
         text: any text.
-        references: those to replace, in order, with offsets in `text`.
+        references: references to replace, in order, with offsets in `text`.
         values: texts by the reference's name.
 
     Raises:

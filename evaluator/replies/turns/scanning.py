@@ -1,10 +1,10 @@
-"""Brackets, quotes and references in the text of a reply, each found in one pass.
+"""Scanner for brackets, quotes and references in a reply, in one pass each.
 
 - Brackets of the three kinds `()[]{}` balance outside quotes.
 - `'`, `"` and a backtick open a quote unless a letter or digit precedes them, so that the apostrophe in `farmers'` or
   `it's` and the inch mark in `5"` are plain characters. The same character closes the quote, unless a backslash
-  precedes it; `'` also needs something other than a letter or digit after it. A quote that is never closed is none,
-  nor is one of `'` that another action begins in, as in `R1 = QA('tis late); R2 = QA(the boys' team)`.
+  precedes it; `'` must also not be followed by a letter or digit. A quote that is never closed is a plain character, as
+  is a `'` if another action begins before the closing one, as in `R1 = QA('tis late); R2 = QA(the boys' team)`.
 - A reference is a whole word `R` and digits, also right after a number (`2R1`); not in `R1R2`, `T1.R2` or `xR1`.
 """
 
@@ -18,7 +18,7 @@ from evaluator.replies.lumos import CLOSING
 from evaluator.replies.turns.model import Place, Reference, TurnSyntaxError
 
 MAX_TEXT = 1024 * 1024
-"""Characters of a reply."""
+"""Maximum length of a reply, in characters."""
 _OPENING = {close: opening for opening, close in CLOSING.items()}
 _MAX_DEPTH = 1000
 _SYMBOL = re.compile(r"[()\[\]{}'\"`,;\n]")
@@ -36,7 +36,7 @@ class Mark:
 
 
 class Source:
-    """The text of a reply, and the places in it."""
+    """The text of a reply, with its places."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -53,37 +53,37 @@ class Source:
         return Place(offset=offset, line=line + 1, column=offset - (self._breaks[line - 1] if line else -1))
 
     def error(self, message: str, *, offset: int) -> TurnSyntaxError:
-        """The error to raise about a character."""
+        """The error at a character."""
         return TurnSyntaxError(message, self.place(offset))
 
     def found(self, offset: int) -> str:
-        """What is at an offset, for an error."""
+        """The text at an offset, for an error."""
         rest = self.text[offset : offset + 30].strip().partition("\n")[0]
         return repr(rest[:20]) if rest else "the end"
 
 
 class Scan:
-    """The structure of a text, found as far as it is asked for."""
+    """The structure of a text, scanned lazily."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._closers = _closers(text)
         self._actions = [match.start() for match in _NEXT_ACTION.finditer(text)] if "'" in text else []
         self._quotes: list[tuple[int, int]] = []
-        self._found = self._scan()
+        self._marks = self._scan()
         self._last = Mark("", -1)
 
     def marks_from(self, offset: int) -> Iterator[Mark]:
-        """The marks from an offset on. Offsets never decrease, so that each mark is passed over once."""
+        """The marks from an offset on. Offsets must not decrease, so that each mark is visited once."""
         if self._last.offset >= offset:
             yield self._last
-        for mark in self._found:
+        for mark in self._marks:
             self._last = mark
             if mark.offset >= offset:
                 yield mark
 
     def in_quotes(self, offset: int) -> bool:
-        """Whether a character is inside quotes; the marks after it have been asked for."""
+        """Whether a character is inside quotes. The marks after it must have been requested."""
         index = bisect_right(self._quotes, (offset, MAX_TEXT + 1)) - 1
         return index >= 0 and offset < self._quotes[index][1]
 
@@ -108,18 +108,17 @@ class Scan:
 
 def references_of(text: str, *, structure: Scan, start: int, end: int) -> tuple[Reference, ...]:
     """The references between two offsets of a text, with offsets from `start`."""
-    found = []
+    references = []
     for word in _WORD.finditer(text, start, end):
         match = _REFERENCE.fullmatch(word[0])
         if match is not None:
             at = word.start() + match.start(1)
-            quoted = structure.in_quotes(at)
-            found.append(Reference(match[1], at - start, word.end() - start, quoted))
-    return tuple(found)
+            references.append(Reference(match[1], at - start, word.end() - start, structure.in_quotes(at)))
+    return tuple(references)
 
 
 class Balance:
-    """The brackets that are open while marks are read in order."""
+    """The stack of open brackets."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -134,11 +133,7 @@ class Balance:
         return self._open[-1]
 
     def step(self, mark: Mark) -> None:
-        """Read a mark.
-
-        Raises:
-            TurnSyntaxError: it closes a bracket that is not open, or there are too many.
-        """
+        """Process a mark; TurnSyntaxError if it closes no open bracket, or if too many are open."""
         if mark.symbol in CLOSING:
             self._open.append(mark)
             if len(self._open) > _MAX_DEPTH:
@@ -148,12 +143,12 @@ class Balance:
                 raise self._source.error(f"{mark.symbol!r} closes no bracket", offset=mark.offset)
             opened = self._open.pop()
             if CLOSING[opened.symbol] != mark.symbol:
-                wanted = f"{CLOSING[opened.symbol]!r} for the {opened.symbol!r} in {self._source.place(opened.offset)}"
-                raise self._source.error(f"expected {wanted} before {mark.symbol!r}", offset=mark.offset)
+                closing = f"{CLOSING[opened.symbol]!r} for the {opened.symbol!r} in {self._source.place(opened.offset)}"
+                raise self._source.error(f"expected {closing} before {mark.symbol!r}", offset=mark.offset)
 
 
 class _Closers:
-    """Offsets at which a quote may close, asked for in increasing order."""
+    """Possible ends of quotes, queried in increasing order."""
 
     def __init__(self, offsets: list[int]) -> None:
         self._offsets = offsets
@@ -166,9 +161,9 @@ class _Closers:
 
 
 def _closers(text: str) -> dict[str, _Closers]:
-    found: dict[str, list[int]] = {"'": [], '"': [], "`": []}
+    ends: dict[str, list[int]] = {"'": [], '"': [], "`": []}
     for match in re.finditer(r"\\.|['\"`]", text, re.DOTALL):
         symbol, end = match[0], match.end()
-        if symbol in found and not (symbol == "'" and text[end : end + 1].isalnum()):
-            found[symbol].append(match.start())
-    return {symbol: _Closers(offsets) for symbol, offsets in found.items()}
+        if symbol in ends and not (symbol == "'" and text[end : end + 1].isalnum()):
+            ends[symbol].append(match.start())
+    return {symbol: _Closers(offsets) for symbol, offsets in ends.items()}

@@ -15,9 +15,9 @@ from evaluator.episodes.base import Setting, episode_of
 from evaluator.episodes.judgement import all_tools
 from evaluator.episodes.parts import plan_all
 from evaluator.replies.frontier import known_names
-from evaluator.replies.printing import UnprintableError, plan_to_comma, plan_to_printed, plan_to_tree
 from evaluator.replies.read import read_plan
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
+from tests.evaluator.replies.printing import UnprintableError, plan_to_comma, plan_to_printed, plan_to_tree
 
 JUDGED = ("toolmini", "toolmini-abstain")
 EXECUTED = ("openagi", "toolworld")

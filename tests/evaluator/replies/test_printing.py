@@ -16,7 +16,9 @@ from evaluator.replies.comma import parse_comma
 from evaluator.replies.controlllm import parse_controlllm
 from evaluator.replies.lumos import parse_lumos
 from evaluator.replies.printed import parse_printed
-from evaluator.replies.printing import (
+from evaluator.replies.read import read_plan
+from evaluator.replies.tree import parse_tree
+from tests.evaluator.replies.printing import (
     UnprintableError,
     plan_to_actions,
     plan_to_comma,
@@ -24,8 +26,6 @@ from evaluator.replies.printing import (
     plan_to_printed,
     plan_to_tree,
 )
-from evaluator.replies.read import read_plan
-from evaluator.replies.tree import parse_tree
 
 OPEN = PlanContext(catalogue=CONTROLLLM, resources={}, expects=None)
 FOUR = PlanContext(

@@ -37,8 +37,9 @@ def forget():
     ("cpuinfo", "vendor", "vectors"),
     [(INTEL, "GenuineIntel", "amx_tile avx avx2 avx512f f16c fma"), (ARM, "0x41", "asimd bf16 sve"), ("", "", "")],
 )
-def test_processors_differ_by_vendor_and_vector_instructions(monkeypatch, cpuinfo, vendor, vectors):
-    monkeypatch.setattr(devices, "_cpuinfo", lambda: cpuinfo)
+def test_processors_differ_by_vendor_and_vector_instructions(monkeypatch, tmp_path, cpuinfo, vendor, vectors):
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    monkeypatch.setattr(devices, "_CPUINFO", tmp_path / "cpuinfo")
     devices.device_class.cache_clear()
     facts = devices.device_class("cpu")
     assert (facts["kind"], facts["vendor"], facts["vectors"]) == ("cpu", vendor, vectors)
@@ -125,7 +126,7 @@ def test_every_network_is_loaded_within_the_lock():
     }
     calls = {path: sum(map(makes_network, ast.walk(tree))) for path, tree in modules.items()}
     locked = {path: sum(makes_network(node) for node in within_lock(tree)) for path, tree in modules.items()}
-    assert sum(locked.values()) >= 5
+    assert sum(locked.values()) >= 4
     assert [path for path in modules if calls[path] != locked[path]] == []
 
 

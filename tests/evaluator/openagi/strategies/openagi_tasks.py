@@ -6,8 +6,8 @@ from evaluator.core.planner import request_for
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.catalogues import OPENAGI
-from evaluator.replies.printing import plan_to_tree
 from evaluator.replies.read import read_plan
+from tests.evaluator.replies.printing import plan_to_tree
 
 SUITE = suite_of("openagi")
 TASKS = SUITE.tasks

@@ -1,9 +1,5 @@
-"""Plans in the forms that the parsers read: each printer is the inverse of a parser, for the plans its form can say.
-
-`plan_to_json` prints the canonical form, which can say every plan. The others refuse with `UnprintableError` what
-their form has no words for: a sequence or tree has no data flow of its own, actions and assignments have neither ids
-nor answers of their own.
-"""
+"""Printers of plans: inverses of the parsers. They raise `UnprintableError` for plans that their form cannot
+express."""
 
 import json
 import re
