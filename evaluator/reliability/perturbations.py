@@ -296,8 +296,8 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType({
         ),
         Perturbation(
             name="tool-outage", label="tool outage", kind=Kind.TOOLS,
-            definition="A tool of the gold plan is not offered. If the others suffice, another plan is right; otherwise "
-            "abstaining is.",
+            definition="A tool of the gold plan is not offered. If the others suffice, another plan is right; "
+            "otherwise abstaining is.",
             variant_for=lambda suite: suite.with_outage,
             without_form="It is unknown which other tools suffice for its requests.",
             not_in_turns="In turns it is unknown which other tools suffice.",
