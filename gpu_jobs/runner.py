@@ -20,6 +20,7 @@ from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError
 if TYPE_CHECKING:
     from evaluator.core.planner import Planner
     from evaluator.core.suites.base import Suite
+    from evaluator.core.suites.hidden import HiddenSeed
     from evaluator.episodes.base import Evaluator, Setting
 
 
@@ -30,8 +31,7 @@ class _Key(NamedTuple):
     profile: str
     split: str
     samples: int
-    season: str
-    seed: str | None
+    hidden: "HiddenSeed | None"
 
 
 class _Digests(NamedTuple):
@@ -143,7 +143,7 @@ class EvaluatorRunner:
         from evaluator.episodes.base import SettingError, episode_of
 
         _check_commitment(lease)
-        key = _Key(lease.suite, lease.profile, lease.split, lease.samples, lease.season, _seed(lease))
+        key = _Key(lease.suite, lease.profile, lease.split, lease.samples, _hidden_seed(lease))
         try:
             suite, episode = suite_of(lease.suite), episode_of(lease.suite)
             if key not in self._evaluators:
@@ -177,8 +177,7 @@ class EvaluatorRunner:
         from evaluator.episodes.base import Setting
 
         return Setting(
-            split=lease.split, hidden_seed=_seed(lease), season=lease.season, profile=lease.profile,
-            samples=lease.samples,
+            split=lease.split, hidden=_hidden_seed(lease), profile=lease.profile, samples=lease.samples,
             open_store=lambda: self.store, device=self._device, memory_budget=self._memory_budget,
             listener=lambda _: self.phase.enter(Phase.EXECUTING),
             arbiter=self._arbiter, arbiter_key=self._arbiter_key,
@@ -206,24 +205,24 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
         raise LeaseRefusedError(f"this worker cannot perturb requests: {error}.") from error
 
 
-def _seed(lease: HeldLease) -> str | None:
+def _hidden_seed(lease: HeldLease) -> "HiddenSeed | None":
     """The seed of a hidden split. The library refuses one for open data, so that it cannot slip into them."""
-    from evaluator.core.suites.hidden import HIDDEN
+    from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
 
     if lease.split != HIDDEN or lease.hidden_seed is None:
         return None
-    return lease.hidden_seed.get_secret_value()
+    return HiddenSeed(lease.hidden_seed.get_secret_value(), season=lease.season)
 
 
 def _check_commitment(lease: HeldLease) -> None:
-    """Refuse a seed that is not the one that the season was announced with."""
-    from evaluator.core.suites.hidden import SeedError, commitment
+    """Refuse a seed that does not fit the published commitment."""
+    from evaluator.core.suites.hidden import SeedError
 
-    seed = _seed(lease)
-    if seed is None:
+    hidden = _hidden_seed(lease)
+    if hidden is None:
         return
     try:
-        fits = commitment(seed=seed, season=lease.season, suite=lease.suite) == lease.commitment
+        fits = hidden.commitment(lease.suite) == lease.commitment
     except SeedError as error:
         raise LeaseRefusedError(str(error)) from error
     if not fits:

@@ -8,7 +8,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner
 from evaluator.core.records import Reason, ResultRecord
 from evaluator.core.suites.base import Suite
-from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment, data_digest
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, data_digest
 from evaluator.core.suites.registry import entry_of
 from evaluator.scoring.arbiters.base import ArbiterName
 
@@ -27,10 +27,8 @@ class Setting:
 
     split: str = ""
     """A split of the suite; empty: its first."""
-    hidden_seed: str | None = None
-    """The secret of the hidden split; ignored on the others."""
-    season: str = ""
-    """Name of the season that the seed is of; ignored on other splits."""
+    hidden: HiddenSeed | None = None
+    """The seed of the hidden split; ignored on the others."""
     profile: str = ""
     """Which experts run the tools."""
     samples: int = 1
@@ -52,19 +50,23 @@ class Setting:
     arbiter_key: str = field(default="", repr=False)
     """API key of a chat arbiter."""
 
+    @property
+    def hidden_seed(self) -> str | None:
+        """The secret itself."""
+        return None if self.hidden is None else self.hidden.secret
+
 
 def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:
     """`Episode.data_digest` of a source of samples with this digest."""
     split = setting.split or suite.conditions.splits[0]
     if split != HIDDEN:
         return data_digest(source=source, split=split)
-    if not setting.hidden_seed:
+    if setting.hidden is None:
         raise SettingError("the hidden split needs its secret seed")
     try:
-        committed = commitment(seed=setting.hidden_seed, season=setting.season, suite=suite.slug)
+        return setting.hidden.data_digest(source=source, suite=suite.slug)
     except SeedError as error:
         raise SettingError(str(error)) from error
-    return data_digest(source=source, split=split, season=setting.season, committed=committed)
 
 
 class Evaluator(Protocol):

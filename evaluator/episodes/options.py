@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evaluator.core.commands.usage import usage_error
 from evaluator.core.suites.base import Suite
-from evaluator.core.suites.hidden import HIDDEN, SeedError, checked_seed
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, checked_seed
 from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.scoring.arbiters.options import DEFAULT_KEY_ENV, DEFAULT_THRESHOLD, arbiter_named, key_in
 
@@ -57,7 +57,7 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
     return Setting(
         profile=settings.profile,
         split=settings.split,
-        hidden_seed=_hidden_seed(settings.split),
+        hidden=_hidden_seed(settings.split),
         data=settings.data or None,
         inputs=settings.inputs or None,
         samples=settings.samples,
@@ -70,12 +70,12 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
     )
 
 
-def _hidden_seed(split: str) -> str | None:
+def _hidden_seed(split: str) -> HiddenSeed | None:
     seed = os.environ.get("PLANARENA_HIDDEN_SEED")
     if split != HIDDEN or not seed:
         return None
     try:
-        return checked_seed(seed, what="PLANARENA_HIDDEN_SEED")
+        return HiddenSeed(checked_seed(seed, what="PLANARENA_HIDDEN_SEED"))
     except SeedError as error:
         raise usage_error(error) from None
 

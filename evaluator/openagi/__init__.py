@@ -1,1 +1,1 @@
-"""OpenAGI (Ge et al., 2023): its requests with gold plans, generated seasons, strategies, training."""
+"""OpenAGI (Ge et al., 2023): its requests with gold plans, generated requests, strategies, training."""

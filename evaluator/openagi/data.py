@@ -1,6 +1,6 @@
 """The samples of OpenAGI's requests, and which source of them a profile and a split have.
 
-- `lilliput` brings data of the miniature world, also for generated requests, put together as a request gives them.
+- `lilliput` has data of the miniature world.
 - `paper` has the released data (`released`), or data built again from the public data sets (`building`): degraded
   here and seeded, so that sample k of a data set is the same photograph and the same text in every task, with the same
   noise and the same masked word. Reading them needs no data-set library and no network.
@@ -17,15 +17,12 @@ from typing import Any, cast
 from PIL import Image as PillowImage
 
 from evaluator.core import canonical_json
-from evaluator.core.suites.base import Task
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.values import Image, Value
 from evaluator.miniature.lilliput_samples import LilliputSamples, SampleTask
 from evaluator.openagi import photos
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.released import ReleasedFolderSamples
-from evaluator.openagi.season.requests import Given
-from evaluator.openagi.season.tasks import SeasonTask
 from evaluator.openagi.tasks import OpenAGITask
 
 MANIFEST = "manifest.json"
@@ -222,68 +219,3 @@ class _SharingSamples(LilliputSamples):
     def reference_key(self, *, task: SampleTask) -> str:
         """See `SharingSource`."""
         return canonical_json.digest([task.base, task.language])
-
-
-_ELSEWHERE = 100_000
-"""How far away the samples are that inputs without a use are from."""
-
-
-def season_samples(*, profile: str, split: str, hidden_seed: str | None) -> "SeasonSamples":
-    """The data of a season under a profile.
-
-    Args:
-        profile: only `lilliput` has data.
-        split: `public`, `validation`, or `hidden`.
-        hidden_seed: the secret of the hidden split, None on the others.
-
-    Raises:
-        LookupError: the profile has no data.
-        ValueError: the split is unknown, or is hidden and the seed is missing.
-    """
-    if split not in SPLITS:
-        raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
-    if profile != "lilliput":
-        raise LookupError(f"generated requests have no data under profile {profile}, only under lilliput")
-    return SeasonSamples(LilliputSamples(split=split, hidden_seed=hidden_seed))
-
-
-class SeasonSamples:
-    """The inputs of a request, needed or not, and the references of its answers. Inputs of all requests share data."""
-
-    def __init__(self, world: LilliputSamples) -> None:
-        self._world = world
-        self.digest = world.digest
-
-    def missing(self, *, task: Task) -> str | None:  # noqa: ARG002 - the world has data for every request
-        """See `SampleSource`."""
-        return None
-
-    def inputs(self, *, task: Task, index: int) -> Mapping[str, Value]:
-        """See `SampleSource`."""
-        return {given.name: self._value(given, index=index) for given in cast(SeasonTask, task).wish.given}
-
-    def reference(self, *, task: Task, index: int) -> Value:
-        """See `SampleSource`."""
-        wanted = cast(SeasonTask, task).wanted
-        return self._world.answer(base=wanted.base, language=wanted.language, index=index)
-
-    def inputs_key(self, *, task: Task) -> str:
-        """See `SharingSource`."""
-        return canonical_json.digest(
-            [
-                [one.name, one.noun, one.source, sorted(one.degradations), one.is_clozed, one.is_needed]
-                for one in cast(SeasonTask, task).wish.given
-            ]
-        )
-
-    def reference_key(self, *, task: Task) -> str:
-        """See `SharingSource`."""
-        wanted = cast(SeasonTask, task).wanted
-        return canonical_json.digest([wanted.base, wanted.language])
-
-    def _value(self, given: Given, *, index: int) -> Value:
-        if not given.is_needed:
-            index += _ELSEWHERE
-        if given.source is None:
-            return self._world.image(degradations=given.degradations, index=index)
-        return self._world.text(base=given.source, name=given.noun, is_clozed=given.is_clozed, index=index)

@@ -1,4 +1,4 @@
-"""OpenAGI in the registries: its own benchmark, and generated requests of seasons."""
+"""OpenAGI in the registries: its own benchmark, and generated requests."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.episodes.turns.interactive import step_by_step
-from evaluator.openagi.season.suite import season_suite
+from evaluator.openagi.season.suite import ENTRY as GENERATED
 from evaluator.openagi.suite import openagi_suite
 
 if TYPE_CHECKING:
@@ -23,17 +23,8 @@ def _samples(setting: Setting) -> "SampleSource":
     )
 
 
-def _season_samples(setting: Setting) -> "SampleSource":
-    from evaluator.openagi.data import season_samples
-
-    return season_samples(profile=setting.profile, split=setting.split, hidden_seed=hidden_seed(setting))
-
-
 _OPENAGI = Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name)
-_SEASON = Entry(
-    slug="openagi-season", build=season_suite, episode=ExecutedPlans(samples=_season_samples), catalogue=OPENAGI.name
-)
 
 PUBLISHED = (2023, 4, 10)
-SUITES = (_OPENAGI, step_by_step(_OPENAGI, caption="Image Captioning"), _SEASON)
+SUITES = (_OPENAGI, step_by_step(_OPENAGI, caption="Image Captioning"), GENERATED)
 STRATEGIES = ("evaluator.openagi.strategies",)

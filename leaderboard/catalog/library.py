@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from evaluator.core.records import Reason
-from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.hidden_data import REHEARSAL, USUAL_DATA, DataChoice, NoSeedError, checked_seed, chosen_season
 from leaderboard.catalog.models import Season, Suite
@@ -89,8 +89,11 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
-    def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
-        """Digest of the data (`Episode.data_digest`); `season` and `seed` are of the hidden split.
+    def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
+        """Digest of the data (`Episode.data_digest`).
+
+        Args:
+            hidden: seed of the hidden split.
 
         Raises:
             NotReadyError: there are no data for the suite.
@@ -98,12 +101,12 @@ class EvaluatorLibrary(Protocol):
         ...
 
     def not_run_reasons(
-        self, *, suite: str, profile: str, split: str, seed: str | None = None
+        self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None
     ) -> Mapping[str, tuple[Reason, str]]:
         """Why tasks cannot run in this profile and split, by task key; tasks that can run are left out.
 
         Args:
-            seed: of the hidden split.
+            hidden: seed of the hidden split.
 
         Raises:
             NotReadyError: the profile cannot be read, or there are no data for the suite.
@@ -171,21 +174,21 @@ class Library:
         with _ready(suite):
             return _episode(suite).rules_digest(profile, arbiter=settings.ARBITER)
 
-    def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
+    def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
         from evaluator.episodes.base import Setting
 
-        setting = Setting(profile=profile, split=split, season=season, hidden_seed=seed)
+        setting = Setting(profile=profile, split=split, hidden=hidden)
         with _ready(suite):
             return _episode(suite).data_digest(suite=_suite(suite), setting=setting)
 
     def not_run_reasons(
-        self, *, suite: str, profile: str, split: str, seed: str | None = None
+        self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None
     ) -> Mapping[str, tuple[Reason, str]]:
         from evaluator.episodes.base import Setting
 
         found = _suite(suite)
         with _ready(suite):
-            return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
+            return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden=hidden))
 
     def perturbed_tasks(self, *, suite: str, profile: str) -> Mapping[str, Sequence[str]]:
         from evaluator.reliability.perturbations import perturbations_of
@@ -405,8 +408,8 @@ def data_digest(*, suite: Suite, profile: str, split: str, season: str | None = 
     Raises:
         NotReadyError: there are no data, or the season's seed is not the announced one.
     """
-    seed = _hidden_seed(suite=suite, season=season)
-    return library().data_digest(suite=suite.slug, profile=profile, split=split, season=season or "", seed=seed)
+    hidden = _hidden_seed(suite=suite, season=season)
+    return library().data_digest(suite=suite.slug, profile=profile, split=split, hidden=hidden)
 
 
 def not_run_reasons(*, suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
@@ -415,8 +418,10 @@ def not_run_reasons(*, suite: Suite, conditions: RunConditions) -> Mapping[str, 
     Raises:
         NotReadyError: profile, data or seed are not available.
     """
-    seed = _hidden_seed(suite=suite, season=conditions.season_id)
-    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split, seed=seed)
+    hidden = _hidden_seed(suite=suite, season=conditions.season_id)
+    return library().not_run_reasons(
+        suite=suite.slug, profile=conditions.profile, split=conditions.split, hidden=hidden
+    )
 
 
 def data_of_rerun(*, suite: Suite, before: str) -> DataChoice:
@@ -425,7 +430,7 @@ def data_of_rerun(*, suite: Suite, before: str) -> DataChoice:
     return DataChoice(season=REHEARSAL if is_rehearsal else "")
 
 
-def _hidden_seed(*, suite: Suite, season: str | None) -> str | None:
+def _hidden_seed(*, suite: Suite, season: str | None) -> HiddenSeed | None:
     """The seed of a suite's data in a season; None for open data.
 
     Raises:
@@ -434,7 +439,7 @@ def _hidden_seed(*, suite: Suite, season: str | None) -> str | None:
     if season is None:
         return None
     try:
-        return checked_seed(season=season, suite=suite.slug)
+        return HiddenSeed(checked_seed(season=season, suite=suite.slug), season=season)
     except NoSeedError as error:
         raise NotReadyError(suite=suite.slug, why=str(error).rstrip(".")) from error
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.core.records import Outcome, Reason
-from evaluator.core.suites.hidden import commitment, data_digest
+from evaluator.core.suites.hidden import HiddenSeed, data_digest
 from evaluator.core.suites.registry import suite_of
 from evaluator.planners.trials import process as trial_process
 from evaluator.planners.trials.trial import Trial
@@ -22,12 +22,13 @@ class FakeEvaluator:
     def rules_digest(self, *, suite: str, profile: str) -> str:
         return JUDGE_DIGEST if profile == NO_PROFILE else PROFILE_DIGEST
 
-    def data_digest(self, *, suite: str, profile: str, split: str, season: str, seed: str | None) -> str:
-        committed = commitment(seed=seed, season=season, suite=suite) if seed else ""
-        return data_digest(source=profile, split=split, season=season, committed=committed)
+    def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
+        if hidden is not None:
+            return hidden.data_digest(source=profile, suite=suite)
+        return data_digest(source=profile, split=split)
 
     def not_run_reasons(
-        self, *, suite: str, profile: str, split: str, seed: str | None = None
+        self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None
     ) -> Mapping[str, tuple[Reason, str]]:
         from leaderboard.catalog.models import Task
 
@@ -81,7 +82,7 @@ class UnpreparedEvaluator(FakeEvaluator):
     """An installation without weights."""
 
     def not_run_reasons(
-        self, *, suite: str, profile: str, split: str, seed: str | None = None
+        self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None
     ) -> Mapping[str, tuple[Reason, str]]:
         raise NotReadyError(suite=suite, why="there are no weights")
 
@@ -90,7 +91,7 @@ class BrokenEvaluator(FakeEvaluator):
     """A defect."""
 
     def not_run_reasons(
-        self, *, suite: str, profile: str, split: str, seed: str | None = None
+        self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None
     ) -> Mapping[str, tuple[Reason, str]]:
         raise RuntimeError("a defect")
 

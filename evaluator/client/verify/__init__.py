@@ -11,6 +11,6 @@ rows.py       rows of a snapshot, and the figures recomputed from results
 ranks.py      ranks and their ranges, computed again
 publications.py  what pages, files and the API show of the snapshot
 records.py    the digests of all records, and a sample of records and artefacts
-seasons.py    announcements of seasons, and closed ones
+hidden_data.py  announcements of hidden data, and data regenerated from published seeds
 report.py     findings, and the report
 """

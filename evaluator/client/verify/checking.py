@@ -6,6 +6,7 @@ from typing import Any
 
 from evaluator.client.verify.documents import ListedSnapshot, MalformedError, Row, shaped
 from evaluator.client.verify.fetching import FetchError, MissingError
+from evaluator.client.verify.hidden_data import check_announcements, check_withheld, in_words, regenerated
 from evaluator.client.verify.history import History, Withdrawn, check_binding, check_history, read_withdrawals
 from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.publications import check_publications
@@ -21,7 +22,6 @@ from evaluator.client.verify.rows import (
     columns_of,
     score_of,
 )
-from evaluator.client.verify.seasons import check_announcements, check_withheld, regenerated
 from evaluator.client.verify.site import BoardAddress, Site
 from evaluator.client.verify.trust import Basis, ForgedListError, Trust, UntrustedError, trust
 from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof
@@ -92,8 +92,8 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
         raise _Stop
     statement = history.statements[number]
     report.ok("snapshot", _in_words(statement))
-    seasons = check_announcements(statement=statement, site=site, trust=trusted, known=known.seasons, report=report)
-    season = regenerated(statement=statement, site=site, report=report)
+    announced = check_announcements(statement=statement, site=site, trust=trusted, known=known, report=report)
+    data = regenerated(statement=statement, site=site, report=report)
     rows = check_rows(proof=proof, statement=statement, withdrawn=withdrawn, report=report)
     snapshot.check_steps(to=number, rows=_rows_of(proof), seen=pinned.number if pinned else None)
     proofs = _results(rows=rows, statement=statement, site=site, trusted=trusted, report=report, tell=tell)
@@ -102,17 +102,17 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
     if isinstance(served, list) and len(rows) == len(served):
         check_publications(site=site, address=order.address, statement=statement, proof=proof, report=report)
     possible = check_commitments(
-        proofs=proofs, may_be_withheld=_withheld(rows=rows, statement=statement, is_open=season is not None),
+        proofs=proofs, may_be_withheld=_withheld(rows=rows, statement=statement, is_open=data is not None),
         report=report,
     )  # fmt: skip
     sample = draw(possible=possible, size=order.sample, seed=order.seed, report=report)
     tell(f"reading {len(sample)} records and their artefacts")
-    check_sample(sample=sample, site=site, report=report, season=season)
+    check_sample(sample=sample, site=site, report=report, data=data)
     if report.of(Kind.MISMATCH):
         return known
     head = history.head
     newest = known.heads if head is None else {**known.heads, suite: head}
-    return KnownSite(keys={**known.keys, **trusted.pins()}, heads=newest, seasons=dict(seasons))
+    return announced.model_copy(update={"keys": {**known.keys, **trusted.pins()}, "heads": newest})
 
 
 def _in_words(statement: SnapshotStatement) -> str:
@@ -120,15 +120,13 @@ def _in_words(statement: SnapshotStatement) -> str:
     delay = statement.signed - statement.created
     later = f", which was published {statement.created:%Y-%m-%d %H:%M}" if delay.total_seconds() > 3600 else ""
     board = f"profile {conditions.profile}, split {conditions.split}, {conditions.samples} samples"
-    if conditions.season:
-        board += f", season {conditions.season}"
     signed = f"signed {statement.signed:%Y-%m-%d %H:%M} UTC by {statement.key}"
-    return f"{statement.suite.slug} {statement.number} ({board}), {signed}{later}"
+    return f"{statement.suite.slug} {statement.number} ({board}{in_words(conditions)}), {signed}{later}"
 
 
 def _withheld(*, rows: Sequence[tuple[Row, RowDigests]], statement: SnapshotStatement, is_open: bool) -> set[str]:
-    """Evaluations whose records nobody may read: of a hidden split until its season is closed, and then those of the
-    planner that answers with gold plans, which later seasons have too."""
+    """Evaluations whose records nobody may read: on hidden data until they are public, and then those of the planner
+    that answers with gold plans, which later data have too."""
     if statement.conditions.split != HIDDEN:
         return set()
     if not is_open:
@@ -275,7 +273,7 @@ def _number(*, order: Order, site: Site, history: History, report: Report) -> in
     address = order.address
     if address.number is not None:
         return address.number
-    if address.conditions is not None or address.season:
+    if address.conditions:
         return _newest_under(address, history=history, report=report)
     try:
         number = site.rows(address.suite, page=1).snapshot
@@ -305,8 +303,7 @@ def _newest_under(address: BoardAddress, *, history: History, report: Report) ->
 
 
 def _fits(conditions: Conditions, *, address: BoardAddress) -> bool:
-    named = (conditions.profile_digest, conditions.split, str(conditions.samples), conditions.data_digest)
-    return (not address.season or conditions.season == address.season) and address.conditions in (None, named)
+    return all(str(getattr(conditions, name)) == value for name, value in address.conditions.items())
 
 
 def _results(

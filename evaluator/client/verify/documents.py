@@ -32,41 +32,17 @@ class ListedSnapshot(Served):
     signature: Envelope | None
 
 
-class SnapshotPage(Served):
-    """One page of that list, the newest snapshots first."""
+class Page(Served):
+    """One page of a list."""
+
+    next: str | None
+    previous: str | None
+
+
+class SnapshotPage(Page):
+    """One page of the list of snapshots, the newest first."""
 
     results: list[ListedSnapshot]
-    next: str | None
-    previous: str | None
-
-
-class SeasonDataDocument(Served):
-    """A suite's hidden data in a season."""
-
-    suite: _Text
-    commitment: Digest
-    seed: _Text | None
-
-
-class SeasonDocument(Served):
-    """`/api/v1/seasons/<name>/`"""
-
-    name: _Text
-    announced: AwareDatetime
-    opens: AwareDatetime
-    closes: AwareDatetime | None
-    closed: AwareDatetime | None
-    announcements: Annotated[list[Envelope], Field(max_length=1000)]
-    """The oldest first."""
-    suites: Annotated[list[SeasonDataDocument], Field(max_length=1000)]
-
-
-class SeasonPage(Served):
-    """One page of the list of seasons."""
-
-    results: list[SeasonDocument]
-    next: str | None
-    previous: str | None
 
 
 class RowsPage(Served):

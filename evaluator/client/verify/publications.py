@@ -17,7 +17,7 @@ from evaluator.client.verify.documents import MalformedError
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.rows import columns_of
-from evaluator.client.verify.site import CONDITIONS, ROWS_PER_PAGE, BoardAddress, Site
+from evaluator.client.verify.site import ROWS_PER_PAGE, BoardAddress, Site
 from evaluator.core import canonical_json
 from evaluator.core.signatures.documents import SnapshotProof
 from evaluator.core.signatures.statements import SnapshotStatement
@@ -92,13 +92,10 @@ def check_publications(
     _check_json(f"{api}snapshots/{statement.number}/", expected=_snapshot(shown), shown=shown)
     _check_json(f"{shown.path[:-1]}.json", expected=_export(shown), shown=shown)
     _check_csv(f"{shown.path[:-1]}.csv", shown=shown)
-    pages: list[tuple[str, dict[str, str]]] = [(shown.path, {})]
+    pages: list[tuple[str, Mapping[str, str]]] = [(shown.path, {})]
     if address.number is None:
-        query = dict(zip(CONDITIONS, address.conditions, strict=True)) if address.conditions else {}
-        if address.season:
-            query["season"] = address.season
-        pages.append((f"/boards/{shown.suite}/", query))
-        if not query:
+        pages.append((f"/boards/{shown.suite}/", address.conditions))
+        if not address.conditions:
             _check_json(api, expected=_board(shown), shown=shown)
             _check_rows(shown)
             _check_json(f"/boards/{shown.suite}/newest.json", expected=_export(shown), shown=shown)
@@ -133,14 +130,9 @@ def _board(shown: _Shown) -> dict[str, Any]:
         "number": statement.number,
         "digest": shown.proof.digest,
         "created": _time(statement.created),
-        **_conditions(statement),
+        **statement.conditions.public_json(),
         "content": shown.proof.content,
     }
-
-
-def _conditions(statement: SnapshotStatement) -> dict[str, Any]:
-    conditions = statement.conditions
-    return {**conditions.model_dump(exclude={"commitment"}), "season": conditions.season or None}
 
 
 def _export(shown: _Shown) -> dict[str, Any]:
@@ -150,7 +142,7 @@ def _export(shown: _Shown) -> dict[str, Any]:
         "format": "planarena-board/1",
         "address": _address(shown.prefix + shown.path),
         "suite": {name: getattr(statement.suite, name) for name in ("slug", "version", "digest")},
-        "conditions": _conditions(statement),
+        "conditions": statement.conditions.public_json(),
         "snapshot": {
             "number": statement.number,
             "digest": shown.proof.digest,

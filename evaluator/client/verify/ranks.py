@@ -23,7 +23,7 @@ Runs = Sequence[Sequence[TaskScore]]
 _SAME = 1e-9
 """Processors add numbers in different orders."""
 MOST_SCORES = 500_000_000
-"""Scores that are tested at once, 2 GB: 7,000 rows of a season."""
+"""Scores that are tested at once: 2 GB."""
 
 
 def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> None:

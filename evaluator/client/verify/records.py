@@ -95,20 +95,20 @@ def draw(*, possible: Sequence[Drawn], size: int, seed: int, report: Report) -> 
     return random.Random(seed).sample(ordered, k=size)  # noqa: S311 - repeatable on purpose
 
 
-def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, season: "Regenerated | None" = None) -> None:
+def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, data: "Regenerated | None" = None) -> None:
     """Check each drawn record, and every artefact that it names.
 
     Args:
-        season: of a closed season: requests, inputs and references are compared with those that were made again.
-            Artefacts of hidden data are not public, so that none are read.
+        data: hidden data regenerated from their published seed; requests, inputs and references are compared with
+            them. Artefacts of hidden data are not public, so none are read.
     """
     before = len(report.findings)
     artefacts: dict[str, bool] = {}
     for one in sample:
         record = _record(one=one, site=site, report=report)
-        if record is not None and season is not None:
-            _compare_with_season(record=record, season=season, where=_where(one), report=report)
-        for reference in record.artefacts() if record is not None and season is None else ():
+        if record is not None and data is not None:
+            _compare_with_data(record=record, data=data, where=_where(one), report=report)
+        for reference in record.artefacts() if record is not None and data is None else ():
             if reference.digest not in artefacts:
                 artefacts[reference.digest] = _has_digest(
                     digest=reference.digest, what=f"artefact of {_where(one)}", site=site, report=report
@@ -116,7 +116,7 @@ def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, season:
     if sample and len(report.findings) == before:
         total = int(report.facts.get("records", len(sample)))
         text = f"{len(sample)} of {total} records and their {len(artefacts)} artefacts"
-        if season is not None:
+        if data is not None:
             text = f"{len(sample)} of {total} records; their requests, inputs and references follow from the seed"
         report.ok(_PART, f"{text}; {meaning(size=len(sample), total=total)}")
 
@@ -189,14 +189,14 @@ def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
             report.mismatch(_PART, text, expected=mean, found=record.score)
 
 
-def _compare_with_season(*, record: ResultRecord, season: "Regenerated", where: str, report: Report) -> None:
+def _compare_with_data(*, record: ResultRecord, data: "Regenerated", where: str, report: Report) -> None:
     try:
-        differences = season.differences(record)
+        differences = data.differences(record)
     except LookupError as error:
-        report.mismatch(_PART, f"record of {where}: {error}", expected="a task of the season", found=record.task)
+        report.mismatch(_PART, f"record of {where}: {error}", expected="a task of the data", found=record.task)
         return
     for what, wanted, found in differences:
-        text = f"record of {where}: its {what} does not follow from the season's seed"
+        text = f"record of {where}: its {what} does not follow from the published seed"
         report.mismatch(_PART, text, expected=wanted, found=found)
 
 

@@ -1,11 +1,11 @@
-"""The requests and samples of a closed season, made again from its seed. It needs what the extra `plans` installs."""
+"""The requests and samples of hidden data, regenerated from their published seed. Needs the extra `plans`."""
 
 from typing import NamedTuple
 
 from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.core.signatures.statements import SnapshotStatement
 from evaluator.core.suites.base import Suite, Task
-from evaluator.core.suites.hidden import HIDDEN, suite_on_split
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, suite_on_split
 from evaluator.core.suites.registry import suite_of, whole_plans_of
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.values import Value, encode
@@ -14,11 +14,11 @@ from evaluator.episodes.executed import ExecutedPlans
 
 
 class OtherSuiteError(Exception):
-    """This PlanArena cannot make the season's data; the message is the end of a sentence."""
+    """This PlanArena cannot regenerate the data; the message is the end of a sentence."""
 
 
 class Regenerated(NamedTuple):
-    """The requests and samples of a closed season."""
+    """The requests and samples of hidden data."""
 
     suite: Suite
     source: SampleSource | None
@@ -45,14 +45,14 @@ class Regenerated(NamedTuple):
         return [(f"{what} of sample {sample.index}", wanted, is_) for what, wanted, is_ in made if wanted != is_]
 
 
-def made_again(*, statement: SnapshotStatement, seed: str) -> tuple[Regenerated, str]:
-    """The requests and samples of a snapshot's season, and the digest of its data.
+def made_again(*, statement: SnapshotStatement, seed: HiddenSeed) -> tuple[Regenerated, str]:
+    """The requests and samples of a snapshot's hidden data, and the digest of these.
 
     Raises:
         OtherSuiteError: they cannot be made here.
     """
     conditions, slug = statement.conditions, statement.suite.slug
-    setting = Setting(profile=conditions.profile, split=HIDDEN, hidden_seed=seed, season=conditions.season)
+    setting = Setting(profile=conditions.profile, split=HIDDEN, hidden=seed)
     try:
         suite, episode = suite_of(slug), episode_of(slug)
         if suite.digest != statement.suite.digest:
@@ -60,7 +60,7 @@ def made_again(*, statement: SnapshotStatement, seed: str) -> tuple[Regenerated,
         # A step-by-step form has the samples of its suite of whole plans.
         plans = episode_of(whole_plans_of(slug) or slug)
         source = plans.samples(setting) if isinstance(plans, ExecutedPlans) else None
-        asked = suite_on_split(suite=suite, split=HIDDEN, hidden_seed=seed)
+        asked = suite_on_split(suite=suite, split=HIDDEN, hidden_seed=seed.secret)
         return Regenerated(suite=asked, source=source), episode.data_digest(suite=suite, setting=setting)
     except (LookupError, SettingError, ValueError) as error:
         raise OtherSuiteError(str(error)) from error

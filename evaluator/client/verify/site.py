@@ -1,8 +1,9 @@
 """Addresses of boards as people copy them from the browser, and the answers of a site that a verification needs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import httpx
@@ -11,15 +12,15 @@ from evaluator.client.errors import UsageError
 from evaluator.client.verify.documents import (
     ListedSnapshot,
     MalformedError,
+    Page,
     RowsPage,
-    SeasonDocument,
-    SeasonPage,
     SnapshotPage,
     parsed,
 )
 from evaluator.client.verify.fetching import Fetcher, FetchError
 from evaluator.core.signatures.documents import EvaluationProof, KeysDocument, SnapshotProof, WithdrawalsDocument
 
+_Page = TypeVar("_Page", bound=Page)
 KEYS_PATH = "/.well-known/planarena-keys.json"
 _MEBIBYTE = 1024 * 1024
 _LARGEST_DOCUMENT = 64 * _MEBIBYTE
@@ -28,7 +29,6 @@ _LARGEST_PAGE = 8 * _MEBIBYTE
 _LARGEST_OBJECT = 64 * _MEBIBYTE
 _MOST_PAGES = 400
 _PAGE_SIZE = 500
-_SEASONS_PER_PAGE = 50
 ROWS_PER_PAGE = 100
 """As many as the site shows at once."""
 
@@ -52,9 +52,9 @@ class Site:
         """What was taken back from the boards of a suite."""
         return parsed(self._board(suite, "withdrawals/"), shape=WithdrawalsDocument)
 
-    def file(self, path: str) -> bytes:
+    def file(self, path: str, *, most_bytes: int = _LARGEST_DOCUMENT) -> bytes:
         """A document of any form."""
-        return self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT)
+        return self._fetcher.get(path, most_bytes=most_bytes)
 
     def page(self, path: str) -> bytes:
         """A page for people."""
@@ -63,15 +63,22 @@ class Site:
     def history(self, suite: str) -> Iterator[ListedSnapshot]:
         """Every snapshot of a suite, the newest first."""
         query = {"fields": "number,digest,signature", "page_size": str(_PAGE_SIZE)}
+        path = f"/api/v1/boards/{quote(suite, safe='')}/snapshots/"
+        for page in self.pages(path, query=query, shape=SnapshotPage, what="snapshots"):
+            yield from page.results
+
+    def pages(self, path: str, *, query: Mapping[str, str], shape: type[_Page], what: str) -> Iterator[_Page]:
+        """Every page of a list."""
+        query = dict(query)
         for position in range(_MOST_PAGES):
-            page = parsed(self._board(suite, f"snapshots/?{urlencode(query)}"), shape=SnapshotPage)
+            page = parsed(self.file(f"{path}?{urlencode(query)}"), shape=shape)
             if (page.previous is None) != (position == 0):
                 raise MalformedError(f"does not say on page {position + 1} whether there is a page before it")
-            yield from page.results
+            yield page
             if page.next is None:
                 return
             query["cursor"] = _cursor(page.next)
-        raise FetchError(f"the list of snapshots has more than {_MOST_PAGES} pages")
+        raise FetchError(f"the list of {what} has more than {_MOST_PAGES} pages")
 
     def snapshot(self, *, suite: str, number: int) -> SnapshotProof:
         """A snapshot with what its statement binds."""
@@ -81,24 +88,6 @@ class Site:
         """The results of an evaluation with what its statement binds."""
         path = f"/api/v1/evaluations/{quote(evaluation, safe='')}/proof/"
         return parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=EvaluationProof)
-
-    def season(self, name: str) -> SeasonDocument:
-        """A season's commitments, and its seeds once it is closed."""
-        path = f"/api/v1/seasons/{quote(name, safe='')}/"
-        return parsed(self._fetcher.get(path, most_bytes=_MEBIBYTE), shape=SeasonDocument)
-
-    def seasons(self) -> Iterator[SeasonDocument]:
-        """Every season."""
-        query = {"page_size": str(_SEASONS_PER_PAGE)}
-        for position in range(_MOST_PAGES):
-            page = parsed(self.file(f"/api/v1/seasons/?{urlencode(query)}"), shape=SeasonPage)
-            if (page.previous is None) != (position == 0):
-                raise MalformedError(f"does not say on page {position + 1} whether there is a page before it")
-            yield from page.results
-            if page.next is None:
-                return
-            query["cursor"] = _cursor(page.next)
-        raise FetchError(f"the list of seasons has more than {_MOST_PAGES} pages")
 
     def object(self, digest: str) -> bytes:
         """A record or an artefact; whether it has this digest is not checked."""
@@ -120,7 +109,7 @@ _PATH = re.compile(
     r"(?P<prefix>.*?)/(?:api/v1/)?boards/(?P<suite>[-a-zA-Z0-9_]{1,100})"
     r"(?:/snapshots/(?P<number>[0-9]{1,9})(?:\.(?:json|csv|bib))?(?:/proof)?|/rows|/plots)?/?"
 )
-CONDITIONS = ("profile_digest", "split", "samples", "data_digest")
+_CONDITIONS = ("profile_digest", "split", "samples", "data_digest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +121,8 @@ class BoardAddress:
     suite: str
     number: int | None
     """None: the newest."""
-    conditions: tuple[str, str, str, str] | None
-    """Profile digest, split, number of samples and data digest of another board than the usual one."""
-    season: str = ""
-    """Name of the season whose board it is; empty: the present one."""
+    conditions: Mapping[str, str]
+    """By name of the parameter, the conditions of another board than the usual one."""
 
 
 def board_address(text: str) -> BoardAddress:
@@ -155,11 +142,13 @@ def board_address(text: str) -> BoardAddress:
             "https://planarena.example.org/boards/SUITE/snapshots/12/"
         )
     query = parse_qs(parts.query)
-    given = [query.get(name, [""])[-1] for name in CONDITIONS]
+    values = {name: query.get(name, [""])[-1] for name in (*_CONDITIONS, "season")}
+    conditions = {name: values[name] for name in _CONDITIONS} if all(values[name] for name in _CONDITIONS[:3]) else {}
+    if values["season"]:
+        conditions["season"] = values["season"]
     return BoardAddress(
         site=f"{parts.scheme}://{parts.netloc}{match['prefix']}",
         suite=match["suite"],
         number=int(match["number"]) if match["number"] else None,
-        conditions=(given[0], given[1], given[2], given[3]) if all(given[:3]) else None,
-        season=query.get("season", [""])[-1],
+        conditions=conditions,
     )

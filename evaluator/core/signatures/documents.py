@@ -72,7 +72,7 @@ class EvaluationProof(Served):
     signature: Envelope | None
     tasks: list[TaskEntry]
     withheld: bool
-    """Whether `tasks` is empty because the site withholds them, as it may until the season of hidden data closes."""
+    """Whether `tasks` is empty because the site withholds them, as it may while hidden data are secret."""
     salt: _Text | None
     """Of the digests of records; None where records are withheld."""
     records: dict[str, Digest]

@@ -99,6 +99,10 @@ class Conditions(Shape):
     commitment: _Text
     """To the seed of these data."""
 
+    def public_json(self) -> dict[str, Any]:
+        """As boards and exports show them: without the commitment, and null for the season of open data."""
+        return {**self.model_dump(exclude={"commitment"}), "season": self.season or None}
+
 
 class Digested(Shape):
     """A list, by its digest."""

@@ -8,7 +8,7 @@ the seed is published, everybody can compute which request was which task.
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import framed_digest
@@ -84,7 +84,7 @@ def asked_name(key: str, *, suite: str, seed: str) -> str:
 
 
 def asking_order(keys: Iterable[str], *, suite: str, seed: str) -> list[str]:
-    """The keys in the order in which planners are asked: that of the names, which a season's seed permutes.
+    """The keys in the order in which planners are asked: that of the names, which the seed permutes.
 
     The place of a request among the others therefore says nothing that its name does not say, and neither says
     anything about the task as long as the seed is secret.
@@ -102,6 +102,23 @@ def commitment(*, seed: str, season: str, suite: str) -> str:
         SeedError: the seed is no seed.
     """
     return framed_digest(_COMMITMENT, season, suite, checked_seed(seed, what="The seed of hidden data"))
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSeed:
+    """The seed of a suite's hidden data, and what it was announced for."""
+
+    secret: str = field(repr=False)
+    season: str = ""
+    """Name of the season; empty for data that were not announced."""
+
+    def commitment(self, suite: str) -> str:
+        """See `commitment`."""
+        return commitment(seed=self.secret, season=self.season, suite=suite)
+
+    def data_digest(self, *, source: str, suite: str) -> str:
+        """See `data_digest`."""
+        return data_digest(source=source, split=HIDDEN, season=self.season, committed=self.commitment(suite))
 
 
 def data_digest(*, source: str, split: str, season: str = "", committed: str = "") -> str:

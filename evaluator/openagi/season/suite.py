@@ -4,11 +4,15 @@ import os
 import random
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.suites.registry import Entry
 from evaluator.core.tools.catalogues import OPENAGI
+from evaluator.episodes.base import Setting
+from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.openagi.season.english import English
 from evaluator.openagi.season.german import German
 from evaluator.openagi.season.requests import Language, Wish, drawn, stratum_of
@@ -16,6 +20,9 @@ from evaluator.openagi.season.speaker import Pattern, Speaker
 from evaluator.openagi.season.tasks import SEVERAL, SeasonTask, season_task
 from evaluator.openagi.suite import COLUMNS as RELEASED_COLUMNS
 from evaluator.openagi.suite import EXACT_PLAN, NEAR_PLAN, closed_column
+
+if TYPE_CHECKING:
+    from evaluator.core.suites.samples import SampleSource
 
 SPEAKERS: Mapping[Language, type[Speaker]] = {Language.ENGLISH: English, Language.GERMAN: German}
 
@@ -169,6 +176,18 @@ def season_suite() -> Suite:
         reworded=_reworded,
         hidden_requests=_hidden_requests,
     )
+
+
+def _samples(setting: Setting) -> "SampleSource":
+    # Imported when needed: reading the registry must stay cheap, and this loads the miniature world.
+    from evaluator.openagi.season.samples import season_samples
+
+    return season_samples(profile=setting.profile, split=setting.split, hidden_seed=hidden_seed(setting))
+
+
+ENTRY = Entry(
+    slug="openagi-season", build=season_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name
+)
 
 
 def _reworded(task: Task, rng: random.Random) -> str | None:

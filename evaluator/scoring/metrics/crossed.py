@@ -1,6 +1,6 @@
 """Means over tasks and scenes that are crossed: every task is measured on the same scenes. Pure and closed-form.
 
-Two estimands. On a fixed list of requests the tasks are all there are, and only the scenes are a sample. On a season's
+Two estimands. On a fixed list of requests the tasks are all there are, and only the scenes are a sample. On generated
 requests both are samples: of all requests that the generator could draw, and of all scenes.
 
 A score is modelled as mean + task + scene + rest. Tasks of one metric are a stratum, whose size is fixed. With T tasks

@@ -37,7 +37,7 @@ from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.web.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
 from leaderboard.catalog.models import CONDITION_COLUMNS, Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.catalog.web.conditions import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
+from leaderboard.catalog.web.api import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
 from leaderboard.evaluations.results.filters import written
 from leaderboard.platform.api.examples import (
     DIGEST,

@@ -1,4 +1,4 @@
-"""The API about suites."""
+"""The API of suites and seasons, and the conditions of evaluations and snapshots in the API."""
 
 from typing import Any
 
@@ -15,6 +15,25 @@ from leaderboard.evaluations.gold import not_shared, open_attributes, sees_gold
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, PLAN, WHEN, example
 from leaderboard.platform.api.shapes import ModelOutput
 from leaderboard.platform.api.views import ListView, RetrieveView, Selected
+
+CONDITIONS_EXAMPLE = {
+    "profile": "lilliput",
+    "profile_digest": DIGEST,
+    "split": "public",
+    "samples": 8,
+    "data_digest": DIGEST,
+    "season": None,
+}
+CONDITION_FIELDS = list(CONDITIONS_EXAMPLE)
+"""For `Meta.fields`."""
+
+
+class ConditionsOutput(serializers.Serializer[Any]):
+    """Mixin of a serializer whose model has `MeasuringConditions`."""
+
+    season = serializers.SlugField(
+        source="season_id", read_only=True, allow_null=True, help_text="The season of its hidden data; null: open data."
+    )
 
 
 @example({

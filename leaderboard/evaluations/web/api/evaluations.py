@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from evaluator.scoring.causes.taxonomy import Cause
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.web.conditions import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
+from leaderboard.catalog.web.api import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
 from leaderboard.evaluations.causes import read_findings
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult

@@ -5,7 +5,7 @@ import pytest
 from evaluator.arc.grids import numbers_of
 from evaluator.arc.mini.families import FAMILIES
 from evaluator.arc.mini.suite import SLUG, environment
-from evaluator.core.suites.hidden import suite_on_split
+from evaluator.core.suites.hidden import HiddenSeed, suite_on_split
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.turns import TurnResponse
 from evaluator.episodes.base import Setting, SettingError, episode_of
@@ -31,7 +31,7 @@ def test_the_suite_needs_no_fetch():
 @pytest.mark.parametrize(("split", "seed"), [("public", None), ("hidden", SEED)])
 def test_gold_solves_every_task(split, seed, full):
     asked = suite_on_split(suite=suite_of(SLUG), split=split, hidden_seed=seed)
-    setting = Setting(split=split, hidden_seed=seed)
+    setting = Setting(split=split, hidden=HiddenSeed(seed) if seed else None)
     keys = [task.key for task in suite_of(SLUG).tasks][:: 1 if full or split == "public" else 5]
     records = records_of(bundled_planner(name="gold", suite=asked), tasks=keys, setting=setting)
     assert [record.task for record in records if record.score != 1] == []
@@ -62,7 +62,9 @@ def test_hidden_tasks_are_asked_under_names_that_tell_nothing():
 
 
 def test_site_and_worker_agree_on_the_rules_without_the_seed():
-    digests = {environment(setting).digest() for setting in (Setting(), Setting(split="hidden", hidden_seed=SEED))}
+    digests = {
+        environment(setting).digest() for setting in (Setting(), Setting(split="hidden", hidden=HiddenSeed(SEED)))
+    }
     assert len(digests) == 1
 
 

@@ -13,6 +13,7 @@ from evaluator.core.planner import PlannerError
 from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Panel
+from evaluator.core.suites.hidden import HiddenSeed
 from evaluator.core.suites.registry import step_by_step_of, suite_of, whole_plans_of
 from evaluator.core.transcripts import MOST_BYTES, ActionProblem, StopReason
 from evaluator.core.turns import TurnReply, TurnRequest, TurnResponse
@@ -233,7 +234,7 @@ class TestConditions:
         digests = [episode_of(slug).data_digest(suite=suite_of(slug), setting=setting) for slug in ("openagi", SLUG)]
         assert digests[0] == digests[1]
         # Hidden data of two suites have commitments, and so digests, of their own.
-        hidden = replace(setting, split="hidden", hidden_seed="5eed" * 16, season="one")
+        hidden = replace(setting, split="hidden", hidden=HiddenSeed("5eed" * 16, season="one"))
         assert episode_of(SLUG).data_digest(suite=suite_of(SLUG), setting=hidden) != episode_of("openagi").data_digest(
             suite=suite_of("openagi"), setting=hidden
         )
@@ -249,7 +250,7 @@ class TestConditions:
             asked.append(request)
             return script({"actions": "R1 = Image Captioning($image)"})(request)
 
-        found = evaluator(folder, split="hidden", hidden_seed="secret", season="one")
+        found = evaluator(folder, split="hidden", hidden=HiddenSeed("secret", season="one"))
         (record,) = run(found, answer, TEXT)
         public = suite_of(SLUG).task(TEXT)
         assert record.task == TEXT

@@ -3,7 +3,7 @@
 import pytest
 
 from evaluator.core.records import PlannerCall
-from evaluator.core.suites.hidden import suite_on_split
+from evaluator.core.suites.hidden import HiddenSeed, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.episodes.base import Setting, episode_of
@@ -35,10 +35,10 @@ def test_gold_solves_every_public_task(setting, full):
 
 def test_gold_solves_hidden_tasks_most_of_whose_texts_are_others(setting, full):
     suite = suite_of(SLUG)
-    hidden = suite_on_split(suite=suite, split="hidden", hidden_seed="a secret")
+    hidden = suite_on_split(suite=suite, split="hidden", hidden=HiddenSeed("a secret"))
     tasks = [f"{group}/{number}" for group in GROUPS for number in range(6 if full else 2)]
     on_hidden = Setting(
-        profile=setting.profile, open_store=setting.open_store, split="hidden", hidden_seed="a secret"
+        profile=setting.profile, open_store=setting.open_store, split="hidden", hidden=HiddenSeed("a secret")
     )  # fmt: skip
     records = records_of(planner=bundled_planner(name="gold", suite=hidden), tasks=tasks, setting=on_hidden)
     assert sum(record.score == 1 for record in records.values()) >= len(tasks) - 1

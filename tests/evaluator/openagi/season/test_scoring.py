@@ -15,8 +15,8 @@ from evaluator.core.values import Image as PillowImage
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import Profile, ScorerSpec
-from evaluator.openagi.data import season_samples
 from evaluator.openagi.grammar import Base
+from evaluator.openagi.season.samples import season_samples
 from evaluator.openagi.season.tasks import SEVERAL
 from evaluator.planners.bundled import bundled_planner
 from evaluator.planners.strategies.prompting import answer_sentence, context_of

@@ -10,7 +10,7 @@ from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.records import ResultRecord
 from evaluator.core.signatures.envelope import Envelope, PublicKey, open_envelope
 from evaluator.core.signatures.statements import SeasonStatement
-from evaluator.core.suites.hidden import suite_on_split
+from evaluator.core.suites.hidden import HiddenSeed, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.values import Artefact, MediaType
 from evaluator.episodes.base import Setting, episode_of
@@ -48,7 +48,7 @@ class Half:
 def records(seed: str) -> list[ResultRecord]:
     """Those of a planner that does nothing, on the real requests and data of a seed."""
     suite, episode = suite_of("openagi"), episode_of("openagi")
-    setting = Setting(profile="lilliput", split="hidden", hidden_seed=seed, season=SEASON)
+    setting = Setting(profile="lilliput", split="hidden", hidden=HiddenSeed(seed, season=SEASON))
     asked = suite_on_split(suite=suite, split="hidden", hidden_seed=seed)
     evaluator = ExecutionEvaluator(
         suite=asked, profile=load_profile("lilliput"),
@@ -124,7 +124,7 @@ def test_records_on_other_data_than_the_season_s_are_found(suite):
     report = verified()
     assert report.exit_code is ExitCode.CHECK_FAILED
     found = mismatches(report)
-    assert any("its request does not follow from the season's seed" in text for text in found)
+    assert any("its request does not follow from the published seed" in text for text in found)
     assert any("its input 'image' of sample 0 does not follow" in text for text in found)
     assert any("its reference of sample 1 does not follow" in text for text in found)
 

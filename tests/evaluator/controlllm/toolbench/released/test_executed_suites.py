@@ -9,6 +9,7 @@ from evaluator.cli.main import app
 from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.controlllm.toolbench.released.executed import TOOL2K, TOOL100, results_of
 from evaluator.core.plans.model import Plan, Step
+from evaluator.core.suites.hidden import HiddenSeed
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting, SettingError, episode_of
@@ -47,7 +48,7 @@ def test_the_judged_suites_keep_their_digest(data):
 
 
 def test_there_is_no_hidden_split(data, tmp_path):
-    setting = Setting(profile="paper", split="hidden", hidden_seed="secret", inputs=str(tmp_path))
+    setting = Setting(profile="paper", split="hidden", hidden=HiddenSeed("secret"), inputs=str(tmp_path))
     with pytest.raises(SettingError, match="no hidden split"):
         episode_of(TOOL100).not_run(suite=suite_of(TOOL100), setting=setting)
 

@@ -1,28 +1,62 @@
-"""Seasons: the published seed against the signed commitment, requests and samples made again from it, the results that
-are withheld until then, and the announcements, which are signed, pinned, and never taken back.
+"""Hidden data, which each season has of its own: the published seed against the signed commitment, requests and samples
+generated from it, the results that are withheld until then, and the signed announcements.
 
-Each announcement names every suite of the season with the commitment to its seed. What was seen once is remembered, so
-that a commitment that is exchanged, or an announcement that is rewritten, is found by everybody who verified the site
-before. Published seeds are compared with the announced commitments, those of all suites of a season.
+Each announcement names every suite of the season with the commitment to its seed. The last one of each season is
+pinned, so that everybody who verified the site before notices an exchanged commitment or a rewritten announcement. All
+published seeds are compared with the announced commitments.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
-from evaluator.client.verify.documents import MalformedError, SeasonDocument
+from pydantic import AwareDatetime, Field
+
+from evaluator.client.verify.documents import MalformedError, Page, parsed
 from evaluator.client.verify.fetching import FetchError, MissingError
-from evaluator.client.verify.pins import Head
+from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.report import Kind, Report
 from evaluator.client.verify.site import Site
 from evaluator.client.verify.trust import Trust
-from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
-from evaluator.core.signatures.statements import SeasonStatement, SnapshotStatement
-from evaluator.core.suites.hidden import HIDDEN, SeedError, commitment
+from evaluator.core.signatures.documents import Served
+from evaluator.core.signatures.envelope import Envelope, EnvelopeError, open_envelope
+from evaluator.core.signatures.statements import Conditions, Digest, SeasonStatement, SnapshotStatement
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, commitment
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
 
+_Text = Annotated[str, Field(max_length=1000)]
 _SEASON = "season"
+_LARGEST_SEASON = 1024 * 1024
+"""Bytes."""
+
+
+class SeasonDataDocument(Served):
+    """A suite's hidden data in a season."""
+
+    suite: _Text
+    commitment: Digest
+    seed: _Text | None
+
+
+class SeasonDocument(Served):
+    """`/api/v1/seasons/<name>/`"""
+
+    name: _Text
+    announced: AwareDatetime
+    opens: AwareDatetime
+    closes: AwareDatetime | None
+    closed: AwareDatetime | None
+    announcements: Annotated[list[Envelope], Field(max_length=1000)]
+    """The oldest first."""
+    suites: Annotated[list[SeasonDataDocument], Field(max_length=1000)]
+
+
+class _SeasonPage(Page):
+    """One page of the list of seasons."""
+
+    results: list[SeasonDocument]
 
 
 def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> "Regenerated | None":
@@ -32,7 +66,7 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         return None
     where = f"season {conditions.season}"
     try:
-        document = site.season(conditions.season)
+        document = _season(conditions.season, site=site)
     except (MissingError, FetchError, MalformedError) as error:
         report.not_checked(_SEASON, f"{where}: {error}")
         return None
@@ -46,7 +80,7 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         report.not_checked(_SEASON, f"{where}: its data are made by what `planarena[plans]` installs ({error})")
         return None
     try:
-        found, digest = made_again(statement=statement, seed=seed)
+        data, digest = made_again(statement=statement, seed=HiddenSeed(seed, season=conditions.season))
     except OtherSuiteError as error:
         report.not_checked(_SEASON, f"{where}: its data cannot be made here: {error}")
         return None
@@ -55,7 +89,12 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         report.mismatch(_SEASON, text, expected=conditions.data_digest, found=digest)
         return None
     report.ok(_SEASON, f"{where}: the published seed fits its commitment, and its requests and data were made again")
-    return found
+    return data
+
+
+def in_words(conditions: Conditions) -> str:
+    """The season of a board, after a comma; empty for open data."""
+    return f", season {conditions.season}" if conditions.season else ""
 
 
 def check_withheld(rows: int, *, statement: SnapshotStatement, site: Site, report: Report) -> None:
@@ -70,11 +109,11 @@ def check_withheld(rows: int, *, statement: SnapshotStatement, site: Site, repor
         report.not_checked("results", f"{text}, though the data are open")
         return
     try:
-        suites = site.season(conditions.season).suites if conditions.season else []
+        suites = _season(conditions.season, site=site).suites if conditions.season else []
     except (FetchError, MalformedError) as error:
         report.not_checked("results", f"{text}, and season {conditions.season} cannot be read: {error}")
         return
-    data = next((one for one in suites if one.suite == statement.suite.slug), None)
+    data = next((data for data in suites if data.suite == statement.suite.slug), None)
     if data is None or data.seed is not None:
         report.not_checked("results", f"{text}, though no season is open")
         return
@@ -86,11 +125,11 @@ def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, r
     """The seed of the board's suite; empty, with a finding, if it is secret or wrong."""
     conditions, slug = statement.conditions, statement.suite.slug
     where = f"season {conditions.season}"
-    data = next((one for one in document.suites if one.suite == slug), None)
+    data = next((data for data in document.suites if data.suite == slug), None)
     if data is None or data.commitment != conditions.commitment:
-        told = data.commitment if data else "none"
+        named = data.commitment if data else "none"
         text = f"{where}: the site names another commitment than it signed"
-        report.mismatch(_SEASON, text, expected=conditions.commitment, found=told)
+        report.mismatch(_SEASON, text, expected=conditions.commitment, found=named)
         return ""
     if data.seed is None:
         report.note(_SEASON, f"{where} is not closed: its seed is secret, and its requests were not made again")
@@ -109,51 +148,60 @@ def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, r
     return data.seed
 
 
+def _season(name: str, *, site: Site) -> SeasonDocument:
+    path = f"/api/v1/seasons/{quote(name, safe='')}/"
+    return parsed(site.file(path, most_bytes=_LARGEST_SEASON), shape=SeasonDocument)
+
+
+def _pages(site: Site) -> Iterator[_SeasonPage]:
+    return site.pages("/api/v1/seasons/", query={"page_size": "50"}, shape=_SeasonPage, what="seasons")
+
+
 _ANNOUNCEMENT = "announcement"
 
 
 def check_announcements(
-    *, statement: SnapshotStatement, site: Site, trust: Trust, known: Mapping[str, Head], report: Report
-) -> Mapping[str, Head]:
+    *, statement: SnapshotStatement, site: Site, trust: Trust, known: KnownSite, report: Report
+) -> KnownSite:
     """Check the announcements of every season of a site, and that of the board's season against the board.
 
     Args:
         statement: of the snapshot that is verified.
-        known: by season, the last announcement that was seen before.
+        known: pins of the site.
 
     Returns:
-        What is to be remembered, by season.
+        The pins with the last announcement of each season.
     """
     try:
-        documents = list(site.seasons())
+        documents = [document for page in _pages(site) for document in page.results]
     except (FetchError, MalformedError) as error:
         report.not_checked(_ANNOUNCEMENT, f"the list of seasons: {error}")
         return known
-    heads, signed = dict(known), 0
-    for gone in sorted(known.keys() - {document.name for document in documents}):
+    heads, signed = dict(known.seasons), 0
+    for gone in sorted(known.seasons.keys() - {document.name for document in documents}):
         report.mismatch(
             _ANNOUNCEMENT, f"season {gone} is not listed any more", expected="its announcement", found="none"
         )
     for document in documents:
         before = len(report.of(Kind.MISMATCH))
         chain = _chain(document, trust=trust, report=report)
-        _check_known(document.name, chain=chain, known=known.get(document.name), report=report)
+        _check_known(document.name, chain=chain, known=known.seasons.get(document.name), report=report)
         if chain:
             _check_document(document, announced=chain[-1][0], report=report)
         if chain and len(report.of(Kind.MISMATCH)) == before:
             signed += 1
             heads[document.name] = Head(number=chain[-1][0].number, statement=chain[-1][1])
         if document.name == statement.conditions.season:
-            _check_board(chain=[one for one, _ in chain], statement=statement, report=report)
+            _check_board(chain=[announcement for announcement, _ in chain], statement=statement, report=report)
     if signed:
         many = "1 season" if signed == 1 else f"{signed} seasons"
         report.ok(_ANNOUNCEMENT, f"{many}: announced with signed commitments to the seeds of all suites")
-    return heads
+    return known.model_copy(update={"seasons": heads})
 
 
 def _chain(document: SeasonDocument, *, trust: Trust, report: Report) -> list[tuple[SeasonStatement, str]]:
     """The statements of a season's announcements with their digests, as far as each follows from the one before."""
-    found: list[tuple[SeasonStatement, str]] = []
+    chain: list[tuple[SeasonStatement, str]] = []
     where = f"season {document.name}"
     for number, envelope in enumerate(document.announcements, start=1):
         try:
@@ -164,12 +212,12 @@ def _chain(document: SeasonDocument, *, trust: Trust, report: Report) -> list[tu
             text = f"{where}: announcement {number} {error}"
             report.mismatch(_ANNOUNCEMENT, text, expected="a valid statement", found=envelope.key_id)
             break
-        last = found[-1] if found else None
+        last = chain[-1] if chain else None
         facts = (statement.season, statement.number, statement.previous)
-        wanted = (document.name, number, None if last is None else last[1])
-        if facts != wanted:
+        expected = (document.name, number, None if last is None else last[1])
+        if facts != expected:
             text = f"{where}: announcement {number} does not follow from the one before it"
-            report.mismatch(_ANNOUNCEMENT, text, expected=wanted, found=facts)
+            report.mismatch(_ANNOUNCEMENT, text, expected=expected, found=facts)
             break
         key = trust.trusted.get(statement.key)
         if statement.key != envelope.key_id or (key is not None and not key.covers(statement.signed)):
@@ -180,13 +228,13 @@ def _chain(document: SeasonDocument, *, trust: Trust, report: Report) -> list[tu
             report.mismatch(
                 _ANNOUNCEMENT, text, expected=_of(last[0])[changed], found=_of(statement).get(changed, "none")
             )
-        found.append((statement, envelope.digest))
-    if found and found[-1][0].key not in trust.trusted:
+        chain.append((statement, envelope.digest))
+    if chain and chain[-1][0].key not in trust.trusted:
         report.not_checked(
-            _ANNOUNCEMENT, f"{where}: its announcement is signed by {found[-1][0].key}, which is not trusted"
+            _ANNOUNCEMENT, f"{where}: its announcement is signed by {chain[-1][0].key}, which is not trusted"
         )
         return []
-    return found
+    return chain
 
 
 def _changed(*, before: SeasonStatement, after: SeasonStatement) -> str:
@@ -239,7 +287,7 @@ def _check_board(*, chain: Sequence[SeasonStatement], statement: SnapshotStateme
     """Check that the board is of the data that were announced, and that they were announced before."""
     conditions, slug = statement.conditions, statement.suite.slug
     where = f"season {conditions.season}"
-    first = next((one for one in chain if slug in _of(one)), None)
+    first = next((announcement for announcement in chain if slug in _of(announcement)), None)
     if first is None:
         report.not_checked(_ANNOUNCEMENT, f"{where}: no signed announcement names {slug}")
         return
@@ -253,4 +301,4 @@ def _check_board(*, chain: Sequence[SeasonStatement], statement: SnapshotStateme
 
 
 def _of(statement: SeasonStatement) -> dict[str, str]:
-    return {one.suite: one.commitment for one in statement.suites}
+    return {data.suite: data.commitment for data in statement.suites}
