@@ -111,7 +111,7 @@ def matrix_of(*, suite: Suite, snapshot: Snapshot, rows: Rows, page: int = 1, si
         size: planners per page.
 
     Raises:
-        TasksWithheldError: the hidden data of the snapshot are not public. Applies to every reader, since the cache is shared.
+        TasksWithheldError: hidden data that are not public. Applies to every reader, since the cache is shared.
     """
     check_tasks(reader=None, of=snapshot)
     ranked = _ranked(rows)

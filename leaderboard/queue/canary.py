@@ -40,14 +40,10 @@ from leaderboard.evaluations.models import (
     TaskResult,
 )
 from leaderboard.evaluations.states import advance, end_attempts_of, explain
-from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.models import Planner
 from leaderboard.queue import unreachable
-from leaderboard.queue.shards import add_shards, end_shard
+from leaderboard.queue.shards import CANARIES, add_shards, end_shard
 from leaderboard.queue.stopping import enqueue_reconcile, enqueue_stop
 from leaderboard.queue.unreachable import AWAY
-
-CANARIES = 2
 
 BROKEN = frozenset(
     {
@@ -105,20 +101,6 @@ def _cause(endings: Sequence[Ending]) -> str | None:
         return None
     (reason,) = reasons
     return reason if reason in BROKEN else None
-
-
-def split(*, planner: Planner, keys: Sequence[str], size: int) -> tuple[list[list[str]], int | None]:
-    """The tasks of a new evaluation by shard, and the number of shards that may be leased at first (None: all)."""
-    each = settings.CANARY_TASKS
-    first = CANARIES * each
-    if not each or not kind_of(planner).has_canary or len(keys) <= max(size, first):
-        return chunks(keys, size=size), None
-    return chunks(keys[:first], size=each) + chunks(keys[first:], size=size), 1
-
-
-def chunks(keys: Sequence[str], *, size: int) -> list[list[str]]:
-    """Lists of at most `size` keys."""
-    return [list(keys[start : start + size]) for start in range(0, len(keys), size)]
 
 
 def is_canary(shard: Shard) -> bool:

@@ -1,15 +1,95 @@
-"""Shards, and the results that the site itself writes. The caller has locked the evaluation."""
+"""Queueing evaluations in shards, and ending shards that no worker will finish. Callers lock evaluations that exist."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from evaluator.core.records import FAULT_SCORE, Outcome, Reason
-from leaderboard.catalog.models import Task
+from leaderboard.catalog.hidden_data import check_open, facts_of, in_asking_order
+from leaderboard.catalog.library import RunConditions, tasks_per_shard
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.causes import find_causes_of, record_of_fault
-from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
-from leaderboard.evaluations.states import NewResult, announce, move_shard
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    Shard,
+    ShardState,
+    Submission,
+    TaskResult,
+    sentence,
+)
+from leaderboard.evaluations.states import NewResult, announce, deadline_of, move_shard
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import Planner
 from leaderboard.platform.database import database_now
+from leaderboard.platform.tracing.evaluations import keep_trace
+from leaderboard.queue.stopping import enqueue_reconcile
+
+CANARIES = 2
+"""Canary tasks of an evaluation, at most (`canary.py`)."""
+
+
+def queue_tasks(
+    *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
+) -> Evaluation:
+    """Queue an evaluation of these tasks, within the current transaction.
+
+    After: it is `queued` with its shards; a reconcile is requested after the commit.
+
+    Args:
+        submission: the submission.
+        suite: the suite.
+        conditions: the conditions.
+        keys: tasks that workers run, in order; hidden ones run in the order of their seed.
+        fields: further fields of the evaluation.
+
+    Raises:
+        DataRefusedError: the hidden data have been published; the transaction must be rolled back.
+    """
+    now = database_now()
+    keys = in_asking_order(keys, suite=suite, of=conditions)
+    shards, leasable = split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
+    evaluation = Evaluation.runs.create(
+        submission=submission,
+        suite=suite,
+        **conditions._asdict(),
+        state_since=now,
+        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
+        reason=EvaluationReason.WAITING,
+        reason_text=sentence(EvaluationReason.WAITING),
+        leasable_shards=leasable,
+        provenance={
+            "suite_digest": suite.digest,
+            "profile_digest": conditions.profile_digest,
+            "data_digest": conditions.data_digest,
+            **facts_of(conditions, suite=suite),
+            "workers": [],
+        },
+        **fields,
+    )
+    if evaluation.is_submitted:
+        check_open(evaluation)
+    add_shards(evaluation=evaluation, shards=shards)
+    keep_trace(evaluation.pk)
+    enqueue_reconcile(evaluation.pk)
+    return evaluation
+
+
+def split(*, planner: Planner, keys: Sequence[str], size: int) -> tuple[list[list[str]], int | None]:
+    """The tasks of a new evaluation by shard, and the number of shards that may be leased at first (None: all)."""
+    each = settings.CANARY_TASKS
+    first = CANARIES * each
+    if not each or not kind_of(planner).has_canary or len(keys) <= max(size, first):
+        return chunks(keys, size=size), None
+    return chunks(keys[:first], size=each) + chunks(keys[first:], size=size), 1
+
+
+def chunks(keys: Sequence[str], *, size: int) -> list[list[str]]:
+    """Lists of at most `size` keys."""
+    return [list(keys[start : start + size]) for start in range(0, len(keys), size)]
 
 
 def remaining_tasks(shard: Shard) -> list[str]:

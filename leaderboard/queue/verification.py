@@ -34,10 +34,10 @@ from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.operators import is_operator
 from leaderboard.queue import comparing
-from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVerdict
 from leaderboard.queue.publishing import publish_again
+from leaderboard.queue.shards import queue_tasks
 
 MOST_IN_A_DAY = 3
 """Requested verifications of one evaluation in 24 hours; the automatic one does not count."""

@@ -23,10 +23,10 @@ from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.audit import record
 from leaderboard.platform.lru_cache import SharedCache
 from leaderboard.platform.models import Action
-from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.models import OwnWorkerRun
+from leaderboard.queue.shards import queue_tasks
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.services import charge
 from leaderboard.reliability.members import Condition, reaching, wanted_members

@@ -36,11 +36,9 @@ from leaderboard.planners.services import ValidPlanner, enter_planner, planner_p
 from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
-from leaderboard.queue import canary
-from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.models import OwnWorkerRun
-from leaderboard.queue.shards import add_shards
+from leaderboard.queue.shards import add_shards, queue_tasks, split
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.quotas.services import charge, check_planner_limit
@@ -265,7 +263,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
         open_keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
         keys = in_asking_order(open_keys, suite=current.suite, of=current)
         planner = current.submission.planner
-        shards, leasable = canary.split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
+        shards, leasable = split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
         first = Shard.objects.filter(evaluation=current).count()
         advance(
             current,

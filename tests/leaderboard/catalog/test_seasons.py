@@ -16,7 +16,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.platform.models import AuditEntry
 from leaderboard.platform.problems import FieldErrors
-from leaderboard.queue.entering import queue_tasks
+from leaderboard.queue.shards import queue_tasks
 from leaderboard.submissions.actions import rerun
 from leaderboard.submissions.services import cancel
 from tests.leaderboard.factories import make_season, make_submission, make_suite, make_user, planner_data
