@@ -1,5 +1,5 @@
-"""What owners may do with their evaluations: the actions in each state, the list of submissions with them, and running
-again. A final state stays final, so that a re-run is a new submission under today's conditions.
+"""Actions of owners on their evaluations, the list of submissions, and re-runs. Final states stay final, so a re-run is
+a new submission under today's conditions.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from leaderboard.submissions.services import mark
 
 
 class OwnerAction(NamedTuple):
-    """Something that the owner may do now, with the sentence that asks for confirmation."""
+    """An action of the owner, with the texts of its confirmation."""
 
     url: str
     label: str
@@ -82,7 +82,7 @@ VERIFY = OwnerAction(
 
 
 def allowed_actions(evaluation: Evaluation) -> tuple[OwnerAction, ...]:
-    """What the owner may do in the evaluation's present state."""
+    """The actions of the owner in the evaluation's current state."""
     actions: tuple[OwnerAction, ...] = ()
     if evaluation.verifies_id is not None:
         return actions
@@ -102,12 +102,12 @@ class ListedEvaluation(NamedTuple):
     metric: str
     """Label of the column that its suite ranks by."""
     value: Mapping[str, Any] | None
-    """Its value there; None: it has none yet."""
+    """Its value in that column; None: none yet."""
     actions: tuple[OwnerAction, ...]
 
 
 class ListedSubmission(NamedTuple):
-    """A submission with its evaluations, of which there is at least one."""
+    """A submission with its evaluations, at least one."""
 
     submission: Submission
     evaluations: tuple[ListedEvaluation, ...]
@@ -132,18 +132,18 @@ def listed(submission: Submission) -> ListedSubmission:
 
 
 def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submission:
-    """Submit the evaluation's planner once more for the same suite.
+    """Submit the evaluation's planner again for the same suite.
 
-    Before: the evaluation has ended, whichever way.
-    After: a submission that names it in `rerun_of` has one queued evaluation under today's conditions, run on its
-    submitter's own worker if this one was, and seen by whom this one is seen by. It is charged to `by`, who submits
-    it, and to the team that the first one was for; with `for_owner` the first submitter submits it again, at nobody's
-    charge.
+    Before: the evaluation has ended in any state.
+    After: a submission whose `rerun_of` is this evaluation has one queued evaluation under today's conditions. It runs
+    on the submitter's self-hosted worker if this one did, and has the same visibility. It is charged to `by`, who
+    submits it, and to the team of the first submission; with `for_owner` the first submitter submits it again, and
+    nobody is charged.
 
     Raises:
-        NotPossibleError: it has not ended, or suite or planner could not be submitted today; nothing was changed.
-        FieldErrors: it would run on an own worker, and data is hidden from its owner; nothing was changed.
-        QuotaExceededError: `by` has none left today; nothing was changed.
+        NotPossibleError: it has not ended, or suite or planner cannot be submitted today; nothing was changed.
+        FieldErrors: it would run hidden data on a self-hosted worker; nothing was changed.
+        QuotaExceededError: `by` has no quota left today; nothing was changed.
         NotReadyError: this installation cannot evaluate at present.
     """
     before = Evaluation.runs.select_related(
@@ -167,12 +167,12 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
         submission = Submission.objects.create(
             planner=first.planner,
             submitted_by=submitter,
-            # The first one's, if its submitter is still a member.
+            # Only if the submitter is still a member.
             team=first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None,
             rerun_of=before,
             version=first.version,
             priority=first.priority,
-            # Seen by whom the first one is seen now: an embargo that is over is none.
+            # An embargo that has ended is public.
             visibility=Visibility.PUBLIC if was_public else first.visibility,
             embargo_until=None if was_public else first.embargo_until,
         )
@@ -193,7 +193,11 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
 
 
 def _todays_suite(evaluation: Evaluation) -> Suite:
-    """The suite that a re-run is entered for, if there can be one."""
+    """The current version of the suite.
+
+    Raises:
+        NotPossibleError: the evaluation cannot be run again.
+    """
     if evaluation.verifies_id is not None:
         raise NotPossibleError("This is a verification: run the evaluation again that it verifies.")
     if evaluation.member_of_id is not None:

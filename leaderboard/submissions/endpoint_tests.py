@@ -1,7 +1,7 @@
-"""Test calls of endpoints, before anything is submitted: sent from the site, one request, once.
+"""Test calls of endpoints before submission: the site sends one request once.
 
-Each is a job, since an endpoint may take its time or never answer. The call has a process of its own with limits on
-memory and time, since an answer may be made to cost much.
+Each test is a job, since an endpoint may answer late or never. It runs in a process with limits on memory and time,
+since an answer may be crafted to be expensive.
 """
 
 from typing import Any
@@ -33,20 +33,20 @@ from leaderboard.queue.jobs import JobKind, accept
 from leaderboard.queue.models import Job, JobState
 
 LONGEST_SECONDS = 15.0
-"""Whatever the endpoint's own timeout is."""
+"""Limit of a call, whatever the timeout of the endpoint."""
 _NEEDED = frozenset(field.name for field in (*CALL, MODEL_ID, STRATEGY))
-"""The fields that the call depends on; the others may be wrong as yet."""
+"""The fields that the call depends on; errors in others are ignored."""
 
 
 def accept_test(*, user: User, data: PlannerData, suite: str = "") -> Job:
-    """Accept a test: one request of a suite will be sent to the endpoint that was entered, as a worker would.
+    """Accept a test: a job that sends one request of a suite to the endpoint, as a worker would.
 
     Args:
         suite: slug; empty: the first of the current ones.
 
     Raises:
-        FieldErrors: the address, the header or the suite cannot be taken.
-        TooManyJobsError: the user has as many unfinished tests as a user may have.
+        FieldErrors: the address, the header or the suite is invalid.
+        TooManyJobsError: the user has too many unfinished tests.
     """
     kind = KINDS.get(data.kind)
     if not isinstance(kind, CalledKind):
@@ -60,9 +60,17 @@ def accept_test(*, user: User, data: PlannerData, suite: str = "") -> Job:
         timeout_seconds=min(data[TIMEOUT] or LONGEST_SECONDS, LONGEST_SECONDS),
         header=secret_headers.header_to_send(planner=planner, data=data),
     )
-    slug = _suite(suite)
+    current = {row.slug: row for row in Suite.objects.filter(current=True).order_by("slug")}
+    if not current:
+        raise FieldErrors({"suites": ["This site has no suites."]})
+    if suite and suite not in current:
+        raise FieldErrors({"suites": [f"There is no suite {suite!r}; there are: {', '.join(current)}."]})
+    slug = suite or next(iter(current))
     if isinstance(called, ChatTrialSettings):
-        _check_suite(slug, strategy=called.strategy)
+        if current[slug].in_turns:
+            raise FieldErrors({"suites": ["A chat endpoint is tested on a suite of whole plans: choose one."]})
+        if errors := check_understanding(strategy=called.strategy, suites=[slug]):
+            raise FieldErrors(errors)
     return accept(kind=ENDPOINT_TEST, owner=user, request={"suite": slug, "settings": settings_to_json(called)})
 
 
@@ -72,13 +80,8 @@ def trial_of(job: Job) -> Trial | None:
 
 
 def _run(user: User, request: Any) -> JsonValue:  # noqa: ARG001 - of a job
-    """Make the call.
-
-    Raises:
-        NotReadyError: this installation cannot evaluate at present.
-    """
     called = settings_from_json(request["settings"])
-    # The call may take longer than all that is asked of the database.
+    # The call may take longer than any query.
     give_connection_back()
     trial = library().try_endpoint(suite=request["suite"], profile=settings.PROFILE, settings=called)
     result: JsonValue = trial_to_json(trial)
@@ -94,24 +97,3 @@ ENDPOINT_TEST = JobKind(
     share=2,
     unfinished=4,
 )
-
-
-def _check_suite(slug: str, *, strategy: str) -> None:
-    """Refuse a suite that a strategy cannot be tested on.
-
-    Raises:
-        FieldErrors: it wants turns, or the strategy is made for others.
-    """
-    if Suite.objects.get(slug=slug, current=True).in_turns:
-        raise FieldErrors({"suites": ["A chat endpoint is tested on a suite of whole plans: choose one."]})
-    if errors := check_understanding(strategy=strategy, suites=[slug]):
-        raise FieldErrors(errors)
-
-
-def _suite(slug: str) -> str:
-    current = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
-    if not current:
-        raise FieldErrors({"suites": ["This site has no suites."]})
-    if slug and slug not in current:
-        raise FieldErrors({"suites": [f"There is no suite {slug!r}; there are: {', '.join(current)}."]})
-    return slug or current[0]

@@ -1,10 +1,9 @@
-"""Submitting once, and submissions of planners that another service is asked about first: each is a job whose result is
-the submission.
+"""Idempotency keys, and submissions that first ask another service about the planner, which are jobs.
 
-A request that carries an `Idempotency-Key` submits once, however often it arrives. The key is written in the
-transaction of the submission, so that neither is there without the other. Of two requests that arrive at once the
-second waits in the database for the end of the first: it then finds the submission, or, if the first was refused, makes
-its own. Where the submission is a job, a repeated request finds the job.
+A request with an `Idempotency-Key` submits once, however often it arrives. The key is written in the transaction of the
+submission. Of two simultaneous requests the second waits in the database for the end of the first, then returns its
+submission or, if the first was refused, makes its own. Where the submission is a job, a repeated request returns the
+job.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ LONGEST_KEY = 255
 
 
 class KeyReusedError(ProblemError):
-    """The key came before with another request; nothing was changed."""
+    """The key was used for another request; nothing was changed."""
 
     status = 422
     code = "idempotency_key_reused"
@@ -57,7 +56,7 @@ class WrongKeyError(FieldErrors):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """The result of a request."""
+    """The submission of a request."""
 
     submission: Submission
     repeated: bool
@@ -76,14 +75,14 @@ def submit_once(
 
     Args:
         key: of the request; None: every request submits.
-        request: what must be the same, anything that is JSON.
-        prepare: what precedes the transaction, since it may wait for others' servers.
+        request: a JSON value that a repeated request must equal.
+        prepare: runs before the transaction, since it may wait for other services.
         submit: submits what `prepare` returned.
 
     Raises:
-        WrongKeyError: the key cannot be one.
-        KeyReusedError: the key came with another request.
-        Exception: whatever `prepare` and `submit` raise; the key is as if it had never come.
+        WrongKeyError: the key is invalid.
+        KeyReusedError: the key was used for another request.
+        Exception: whatever `prepare` and `submit` raise; the key is not stored then.
     """
     if key is None:
         return Once(submission=submit(prepare()), repeated=False)
@@ -93,7 +92,7 @@ def submit_once(
     prepared = prepare()
     with transaction.atomic():
         IdempotencyKey.objects.filter(user=user, created__lt=timezone.now() - LASTS).delete()
-        # Waits here for a request with this key that is under way.
+        # Waits for a concurrent request with this key.
         IdempotencyKey.objects.bulk_create([IdempotencyKey(user=user, key=key, digest=digest)], ignore_conflicts=True)
         if (earlier := submission_for(user=user, key=key, digest=digest)) is not None:
             return Once(submission=earlier, repeated=True)
@@ -103,22 +102,22 @@ def submit_once(
 
 
 def digest_of(*, key: str, request: Any) -> str:
-    """The digest by which a request that came with a key is known again.
+    """Digest of a request, to recognise a repeated one.
 
     Raises:
-        WrongKeyError: the key cannot be one.
+        WrongKeyError: the key is invalid.
     """
     if not 1 <= len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise WrongKeyError
-    # Escaped: a request may hold halves of surrogate pairs, which have no bytes of their own.
+    # ASCII escapes: a request may contain lone surrogates, which UTF-8 cannot encode.
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
 
 
 def submission_for(*, user: User, key: str, digest: str) -> Submission | None:
-    """What the user's request with this key submitted within the last day; None: nothing yet.
+    """The submission of the user's request with this key within the last day; None: none yet.
 
     Raises:
-        KeyReusedError: the key came with another request.
+        KeyReusedError: the key was used for another request.
     """
     recent = IdempotencyKey.objects.filter(user=user, key=key, created__gte=timezone.now() - LASTS)
     row = recent.select_related("submission").first()
@@ -128,7 +127,7 @@ def submission_for(*, user: User, key: str, digest: str) -> Submission | None:
 
 
 _INSPECTION_SECONDS = 20.0
-"""For the check of a model's files, which has limits of its own."""
+"""For the check of a model's files."""
 
 
 def accept_submission(
@@ -140,17 +139,18 @@ def accept_submission(
     asked: Any = None,
     form: str = "",
 ) -> Job | Submission:
-    """Accept a submission, checked as far as this site can alone; or find what the same request led to before.
+    """Check a submission without asking other services and accept it as a job; or return the job or submission of an
+    earlier request with the same key.
 
     Args:
-        key: the `Idempotency-Key`; None: each request is another.
-        asked: what must be the same with the same key, as `submit_once` takes it.
-        form: the form as it was posted, to be shown again with its errors.
+        key: the `Idempotency-Key`; None: every request submits.
+        asked: a JSON value that a repeated request must equal.
+        form: the posted form, to show it again with its errors.
 
     Raises:
-        FieldErrors: something entered is wrong.
-        KeyReusedError: the key came with another request.
-        TooManyJobsError: the user has as many unfinished submissions as a user may have.
+        FieldErrors: a field is invalid.
+        KeyReusedError: the key was used for another request.
+        TooManyJobsError: the user has too many unfinished submissions.
     """
     if key is not None:
         digest = digest_of(key=key, request=asked)
@@ -164,7 +164,7 @@ def accept_submission(
 
 
 def submission_of(job: Job) -> UUID:
-    """The submission that a job made which is done."""
+    """The submission of a completed job."""
     assert job.result is not None, "a job that is done has a result"
     return UUID(job.result["submission"])
 
@@ -181,11 +181,6 @@ def _unfinished_with(*, user: User, key: str, asked: Any) -> Job | None:
 
 
 def _run(user: User, request: Any) -> JsonValue:
-    """Look up what the submission names, and enter it.
-
-    Raises:
-        FieldErrors, ProblemError: as `services.validate` and `services.submit`.
-    """
     data = _from_json(request["data"])
     once = submit_once(
         user=user,

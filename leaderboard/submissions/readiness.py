@@ -1,4 +1,4 @@
-"""Whether this installation can evaluate its suites: reporting that it cannot, and checking whether it can again."""
+"""Incidents of suites that this installation cannot evaluate: opening and closing them."""
 
 import logging
 from datetime import timedelta
@@ -14,19 +14,19 @@ from leaderboard.submissions.services import look_up
 logger = logging.getLogger(__name__)
 
 CHECK_EVERY = timedelta(minutes=1)
-"""A suite that cannot be evaluated is checked at most this often."""
+"""Interval of checks of such a suite, at least."""
 
 
 def report_unavailable(error: ProblemError) -> None:
-    """`report` for whatever the API answers with."""
+    """`report` for problems that the API answers with."""
     if isinstance(error, TryLaterError):
         report(error)
 
 
 def report(error: TryLaterError) -> None:
-    """Log why something is unavailable, and notify the operators if only they can change that.
+    """Log why something is unavailable, and notify the operators if only they can fix it.
 
-    Not to be called within the transaction that failed, which would take the notification back.
+    Call it outside the transaction that failed, whose rollback would undo the notification.
     """
     logger.error("%s", error)
     if isinstance(error, NotReadyError):
@@ -34,9 +34,9 @@ def report(error: TryLaterError) -> None:
 
 
 def check_again() -> bool:
-    """Close the incidents of suites that can be evaluated again, and say whether there were any.
+    """Close the incidents of suites that can be evaluated again. Returns whether there were any.
 
-    Called by the web process, since the queue's processes do not know the seed of hidden data.
+    Runs in the web process, since only it has the seeds of hidden data.
     """
     closed = False
     for incident in claim_checks(fault=Fault.NOT_READY, every=CHECK_EVERY):
@@ -44,7 +44,7 @@ def check_again() -> bool:
             look_up(Suite.objects.filter(slug=incident.suite, current=True))
         except (TryLaterError, DataRefusedError):
             continue
-        except Exception:  # the status page shows the incident, whatever keeps the suite from being evaluated
+        except Exception:  # the status page must show the incident, whatever the error
             logger.exception("suite %s could not be checked", incident.suite)
         else:
             close_incident(incident)

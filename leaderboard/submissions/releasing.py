@@ -1,9 +1,9 @@
-"""Changing who sees a submission: by its owner at any time, by itself when an embargo ends, and by an operator, who
-takes an evaluation off the boards and puts it back. History stays: snapshots that hold a hidden evaluation are not
-touched, and its page says what was done and why.
+"""Visibility of submissions: set by their owners, changed when an embargo ends, and overridden by operators, who hide
+evaluations from the boards and show them again. Snapshots that contain a hidden evaluation do not change; its page says
+who hid it and why.
 
-Boards are published in the same transaction, under the lock that every publisher of a suite takes. So no snapshot ever
-holds what was made private before it, and nothing is made private that a snapshot holds.
+Boards are published in the same transaction, under the lock that every publisher of a suite takes. So a snapshot never
+contains what was private before it, and what a snapshot contains cannot be made private.
 """
 
 import logging
@@ -45,14 +45,15 @@ _STAYS_PUBLIC = (
 def set_visibility(
     submission: Submission, *, visibility: str, embargo_until: datetime | None = None, by: User | None = None
 ) -> bool:
-    """Say who sees a submission from now on. False if that is what it was; then nothing was changed.
+    """Set the visibility of a submission. False if nothing changes.
 
-    Before: nothing; evaluations may be under way or have ended.
-    After: what is public now and may be ranked is on its boards, and listeners who see it no more are cut off.
+    Before: nothing; evaluations may be running or have ended.
+    After: public evaluations that may be ranked are on their boards, and event streams of readers who may no longer see
+    them are closed.
 
     Raises:
         FieldErrors: the choice is not possible; nothing was changed.
-        NotPossibleError: a snapshot holds one of its evaluations, and it would not be public any more.
+        NotPossibleError: a snapshot contains one of its evaluations, so it must stay public.
     """
     if errors := check(visibility=visibility, embargo_until=embargo_until):
         raise FieldErrors(errors)
@@ -75,23 +76,21 @@ def set_visibility(
 
 
 def release_due() -> int:
-    """Publish what was under embargo until now, and return how many submissions that were.
+    """Publish submissions whose embargo has ended, and return their number.
 
-    Level-triggered: what a killed process left is found again, and whoever comes second finds nothing to do. An error
-    with one of them is logged and keeps none of the others.
+    Level-triggered: a later call repeats what a killed process left, and concurrent calls are safe. An error with one
+    submission is logged and does not affect the others.
     """
     due = Submission.objects.filter(visibility=Visibility.EMBARGO, embargo_until__lte=Now()).order_by("embargo_until")
-    return sum(_release_safely(pk) for pk in due.values_list("pk", flat=True)[:_MOST_AT_ONCE])
-
-
-def _release_safely(submission_id: UUID) -> bool:
-    try:
-        return _release(submission_id)
-    except SoftTimeLimitExceeded:
-        raise
-    except Exception:  # one that cannot be published must not keep all others from it
-        logger.exception("the embargo of submission %s is over, but it could not be published", submission_id)
-        return False
+    released = 0
+    for pk in due.values_list("pk", flat=True)[:_MOST_AT_ONCE]:
+        try:
+            released += _release(pk)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:  # must not keep the others from being published
+            logger.exception("the embargo of submission %s is over, but it could not be published", pk)
+    return released
 
 
 def _release(submission_id: UUID) -> bool:
@@ -100,7 +99,7 @@ def _release(submission_id: UUID) -> bool:
         if current.visibility != Visibility.EMBARGO or not is_public(current):
             return False
         before = _state(current)
-        # Public since its date, also where nobody looked for a while.
+        # Public since the end of the embargo, even if this task runs later.
         current.public_since = current.embargo_until
         current.visibility, current.embargo_until = Visibility.PUBLIC, None
         _save(current, by=None, action=Action.EMBARGO_ENDED, before=before)
@@ -108,7 +107,7 @@ def _release(submission_id: UUID) -> bool:
 
 
 def _locked_submission(submission_id: UUID) -> Submission:
-    """The submission as it is, with every suite that it is entered for locked as publishers do."""
+    """The submission, locked, with the boards of all its suites locked as publishers lock them."""
     entered = Evaluation.objects.filter(submission=submission_id)
     for slug in sorted(set(entered.values_list("suite__slug", flat=True))):
         lock_board(slug)
@@ -126,7 +125,7 @@ def _save(current: Submission, *, by: User | None, action: Action, before: dict[
     for evaluation in completed.select_related("suite", "submission__planner"):
         boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
         if evaluation.reason in {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC}:
-            # What its page says of how it ended is about being published.
+            # The reason says whether it was published.
             reason = published_or_not(evaluation.submission)
             explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
     for evaluation in boards.values():
@@ -144,11 +143,11 @@ LONGEST_REASON = 400
 
 
 def hide(evaluation: Evaluation, *, reason: str, by: User | None = None) -> None:
-    """Take an evaluation off every board, feed and comparison with others; a new snapshot is without it.
+    """Hide an evaluation from boards, feeds and comparisons. Its boards get a new snapshot without it.
 
     Raises:
-        ValueError: there is no reason, or it is too long; everybody reads it on the evaluation's page.
-        NotPossibleError: it is hidden already, or a verification, which is on no board.
+        ValueError: the reason, which is public, is missing, too long or not printable.
+        NotPossibleError: it is hidden already, or is on no board.
     """
     text = reason.strip()
     if not text or len(text) > LONGEST_REASON or not text.isprintable():
@@ -168,7 +167,7 @@ def hide(evaluation: Evaluation, *, reason: str, by: User | None = None) -> None
 
 
 def show_again(evaluation: Evaluation, *, by: User | None = None) -> None:
-    """Put a hidden evaluation back.
+    """Show a hidden evaluation again.
 
     Raises:
         NotPossibleError: it is not hidden.

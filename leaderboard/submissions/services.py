@@ -1,7 +1,7 @@
-"""What owners do with evaluations: submit, resume, accept, cancel. Pages, API and admin use the same functions.
+"""Submitting planners, and resuming, accepting and cancelling evaluations; shared by pages, API and admin.
 
-Whether somebody may do it is asked before (`evaluations/visibility.py`). `by` is who does it, for the audit log and
-for the reason that the owner reads; None stands for a command on the operator's own machine.
+Callers check permissions first (`evaluations/visibility.py`). `by` is recorded in the audit log and named in the reason
+that the owner reads; None is a command on the operator's machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,24 +47,24 @@ from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VERSION, VISIBI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionData(DataChoice):
-    """A submission as a user enters it, not checked yet."""
+    """A submission as entered, not validated."""
 
     planner: PlannerData
     suites: Sequence[str]
     team: str = ""
-    """Slug of the team that it is for; empty: for the user alone."""
+    """Slug of the team; empty: the user alone."""
     version: str = ""
-    """Of the planner, in the submitter's words."""
+    """Of the planner, as the submitter names it."""
     priority: str = PRIORITY.default
     """Among the user's own evaluations: `low`, `normal` or `high`."""
     visibility: str = VISIBILITY.default
     embargo_until: datetime | None = None
-    """With an embargo, when it ends."""
+    """End of the embargo, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidSubmission:
-    """A checked submission. Only `validate` returns one."""
+    """A validated submission; only `validate` returns it."""
 
     user: User
     planner: ValidPlanner
@@ -77,12 +77,12 @@ class ValidSubmission:
 
 
 def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
-    """Check a submission, and look up what it names. Changes nothing.
+    """Validate a submission and look up its suites, team and planner. Changes nothing.
 
-    May take seconds, since other services are asked: call it outside transactions.
+    May take seconds, since it asks other services: call it outside transactions.
 
     Raises:
-        FieldErrors: something entered is wrong.
+        FieldErrors: a field is invalid.
         NotReadyError: this installation cannot evaluate at present.
     """
     named, wrong = _look_up_names(user=user, data=data)
@@ -110,14 +110,14 @@ def problems(*, user: User, data: SubmissionData) -> Errors:
 
 
 class _Named(NamedTuple):
-    """What a submission names besides its planner."""
+    """Suites and team of a submission."""
 
     suites: Sequence[Suite]
     team: Team | None
 
 
 def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]:
-    """What a submission names besides its planner, and what is wrong with everything but the planner."""
+    """Suites and team, and errors in all fields but the planner's."""
     suites, wrong_suites = _find_suites(data.suites)
     team = teams_of(user).filter(slug=data.team).first() if data.team else None
     wrong_team = {"team": [f"You are in no team {data.team!r}."]} if data.team and team is None else {}
@@ -132,14 +132,14 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
     """Enter a planner for suites.
 
     Before: nothing.
-    After: planner, submission, one evaluation per suite with its shards, and the results of the tasks that cannot run
-    are there, all or none of them; the reconciler is notified after the commit.
+    After: planner, submission, one evaluation per suite with its shards, and the results of tasks that cannot run are
+    stored; the reconciler is notified after the commit.
 
     Raises:
-        FieldErrors: since it was checked, its owner entered another planner of this name, or its hidden data were
+        FieldErrors: since the validation, the owner entered another planner of this name, or the hidden data were
             published; nothing was changed.
-        QuotaExceededError: user or team has none left today; nothing was changed.
-        PlannerLimitError: the planner has none left on these hidden data; nothing was changed.
+        QuotaExceededError: user or team has no quota left today; nothing was changed.
+        PlannerLimitError: the planner reached its limit on these hidden data; nothing was changed.
     """
     with transaction.atomic():
         submission = Submission.objects.create(
@@ -170,22 +170,22 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
 
 
 class SuiteEntry(NamedTuple):
-    """What is known of a suite before a planner is entered for it."""
+    """A suite with the conditions of a new evaluation."""
 
     suite: Suite
     conditions: RunConditions
     not_run: Mapping[str, tuple[Reason, str]]
-    """By task: why it cannot run under these conditions."""
+    """By task, why it cannot run under these conditions."""
 
 
 def look_up(suites: Iterable[Suite], *, choice: DataChoice = USUAL_DATA) -> list[SuiteEntry]:
     """Today's conditions of these suites, in the order in which they are charged.
 
     Raises:
-        DataRefusedError: nothing can be submitted to the chosen data now.
+        DataRefusedError: the chosen data do not accept submissions now.
         NotReadyError: this installation cannot evaluate at present.
     """
-    # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
+    # Sorted, so that concurrent submissions lock the balances in the same order.
     ordered = sorted(suites, key=lambda suite: suite.slug)
     entries = []
     for suite in ordered:
@@ -195,12 +195,14 @@ def look_up(suites: Iterable[Suite], *, choice: DataChoice = USUAL_DATA) -> list
 
 
 def enter(*, submission: Submission, entries: Sequence[SuiteEntry], charged: bool = True) -> None:
-    """Queue one evaluation of the submission for each of these suites, within the present transaction.
+    """Queue one evaluation of the submission for each of these suites.
+
+    Before: within a transaction, which must be rolled back after an error.
 
     Raises:
-        DataRefusedError: its hidden data were published meanwhile; the transaction must be rolled back.
-        QuotaExceededError: user or team has none left today; the transaction must be rolled back.
-        PlannerLimitError: the planner has none left on these hidden data; the transaction must be rolled back.
+        DataRefusedError: the hidden data were published in the meantime.
+        QuotaExceededError: user or team has no quota left today.
+        PlannerLimitError: the planner reached its limit on these hidden data.
     """
     for entry in entries:
         evaluation = _queue(submission=submission, entry=entry)
@@ -214,11 +216,11 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
         return [], {"suites": ["Choose at least one suite."]}
     if len(set(slugs)) != len(slugs):
         return [], {"suites": ["A suite is named twice."]}
-    found = {suite.slug: suite for suite in Suite.objects.filter(slug__in=slugs, current=True)}
-    if unknown := [slug for slug in slugs if slug not in found]:
+    suites = {suite.slug: suite for suite in Suite.objects.filter(slug__in=slugs, current=True)}
+    if unknown := [slug for slug in slugs if slug not in suites]:
         known = ", ".join(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
         return [], {"suites": [f"There is no suite {unknown[0]!r}; there are: {known or 'none yet'}."]}
-    return [found[slug] for slug in slugs], {}
+    return [suites[slug] for slug in slugs], {}
 
 
 def _queue(*, submission: Submission, entry: SuiteEntry) -> Evaluation:
@@ -248,17 +250,17 @@ def _queue(*, submission: Submission, entry: SuiteEntry) -> Evaluation:
 
 
 def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
-    """Run the tasks without a score that could have one (`OPEN_FAULTS`), and only these. Returns how many there are.
+    """Run the tasks again that have no score because of open faults (`OPEN_FAULTS`). Returns their number.
 
     Before: the evaluation is `on_hold`.
-    After: it is `queued` with its attempt raised by one, new shards hold these tasks, the first of them as a canary
-    where there are many, and their results are gone.
+    After: it is `queued` with its attempt raised by one; new shards contain these tasks, the first of many as a canary;
+    their results are deleted.
 
     Raises:
         NotPossibleError: it is in another state.
     """
     with transaction.atomic():
-        current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
+        current = _locked(evaluation, state=EvaluationState.ON_HOLD, verb="resumed")
         faults = TaskResult.objects.filter(OPEN_FAULTS, evaluation=current)
         open_keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
         keys = in_asking_order(open_keys, suite=current.suite, of=current)
@@ -283,7 +285,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
 
 
 def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
-    """Let the tasks that `resume` would run count as faults of the planner. Returns how many there are.
+    """Count the tasks that `resume` would run as faults of the planner. Returns their number.
 
     Before: the evaluation is `on_hold`.
     After: it is `aggregating`; these tasks are `planner_fault` with a score of 0, marked as accepted.
@@ -292,14 +294,14 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
         NotPossibleError: it is in another state.
     """
     with transaction.atomic():
-        current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="accepted")
+        current = _locked(evaluation, state=EvaluationState.ON_HOLD, verb="accepted")
         count = count_against_planner(current)
         advance(
             current,
             target=EvaluationState.AGGREGATING,
             reason=EvaluationReason.ACCEPTED,
             facts={"count": count, "who": in_words(by=by, submission=current.submission)},
-            # Who read the results before must not put it back on hold.
+            # A process that read the results before must not put it on hold again.
             raise_fence=True,
         )
         _note(by=by, action=Action.ACCEPTED, evaluation=current, after=EvaluationState.AGGREGATING, tasks=count)
@@ -308,16 +310,16 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
 
 
 def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
-    """Cancel an evaluation on request.
+    """Cancel an evaluation.
 
     Before: it is in any state that is not final.
-    After: it is `cancelled`, its workers' next calls are refused, and tasks without a result are `cancelled`.
+    After: it is `cancelled`, further calls of its workers are refused, and tasks without a result are `cancelled`.
 
     Raises:
         NotPossibleError: it has ended already.
     """
     with transaction.atomic():
-        current = _locked(evaluation, wanted=None, verb="cancelled")
+        current = _locked(evaluation, state=None, verb="cancelled")
         advance(
             current,
             target=EvaluationState.CANCELLED,
@@ -331,31 +333,31 @@ def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
 def _note(
     *, by: User | None, action: Action, evaluation: Evaluation, after: EvaluationState, **details: object
 ) -> None:
-    """Log a change of state in the audit log; `evaluation` has the state before."""
+    """Record a change of state; `evaluation` has the state before it."""
     change = {"before": {"state": evaluation.state}, "after": {"state": str(after)}}
     record(by=by, action=action, target=evaluation, label=evaluation.in_words(), details={**change, **details})
 
 
-def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:
+def _locked(evaluation: Evaluation, *, state: EvaluationState | None, verb: str) -> Evaluation:
     current = Evaluation.runs.select_for_update().get(pk=evaluation.pk)
     if current.verifies_id is not None:
         raise NotPossibleError(f"This is the verification of evaluation {current.verifies_id}; it cannot be {verb}.")
-    allowed = CANCELLABLE if wanted is None else {wanted}
+    allowed = CANCELLABLE if state is None else {state}
     if current.state not in allowed:
-        needed = "has not ended" if wanted is None else f"is {wanted.label.lower()!r}"
+        needed = "has not ended" if state is None else f"is {state.label.lower()!r}"
         label = EvaluationState(current.state).label
         raise NotPossibleError(f"The evaluation is {label.lower()!r}; only one that {needed} can be {verb}.")
     return current
 
 
 def submit_for_own_worker(valid: ValidSubmission) -> Submission:
-    """Enter a planner for suites that only workers with a token of its submitter evaluate.
+    """Enter a planner that only self-hosted workers of its submitter evaluate.
 
     Before: nothing.
-    After: as `services.submit`, and every evaluation is marked.
+    After: as `submit`, and every evaluation is marked.
 
     Raises:
-        FieldErrors: data is hidden from its owner; nothing was changed.
+        FieldErrors: the data are hidden; nothing was changed.
     """
     with transaction.atomic():
         submission = submit(valid)
@@ -364,13 +366,15 @@ def submit_for_own_worker(valid: ValidSubmission) -> Submission:
 
 
 def mark(submission: Submission) -> None:
-    """Leave the evaluations of a new submission to workers of its submitter, within the present transaction.
+    """Reserve the evaluations of a new submission for self-hosted workers of its submitter.
+
+    Before: within a transaction, which must be rolled back after an error.
 
     Raises:
-        FieldErrors: data is hidden from the submitter; the transaction must be rolled back.
+        FieldErrors: the data are hidden, which only the site's workers may see.
     """
     evaluations = list(submission.evaluations.select_related("suite"))
-    if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN]:
+    if hidden := [evaluation.suite.slug for evaluation in evaluations if evaluation.split == HIDDEN]:
         raise FieldErrors(
             {"own_worker": [f"{hidden[0]} has hidden data on this site, which only the site's workers may see."]}
         )

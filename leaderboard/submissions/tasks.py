@@ -6,9 +6,9 @@ from leaderboard.submissions import releasing
 
 @task
 def release_embargoes() -> None:
-    """Publish what was under embargo until now.
+    """Publish submissions whose embargo has ended.
 
-    Before: nothing; it may run twice at once.
+    Before: nothing; concurrent runs are safe.
     After: every submission whose embargo ended before this task began is public, on its boards and in the audit log.
     """
     releasing.release_due()

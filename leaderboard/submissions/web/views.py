@@ -1,4 +1,4 @@
-"""The submit form, and the list of a user's submissions."""
+"""Pages: the submit form, test calls, and the list of a user's submissions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -55,8 +55,8 @@ _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def choose(request: HttpRequest) -> HttpResponse:
-    """Offer the kinds of planners. Forms of all kinds may be posted here too, with their `kind`, and `?kind=` leads to
-    a kind's form: its address before each kind had a page."""
+    """The list of kinds of planners. Also accepts the form of every kind, and redirects `?kind=` to the page of a
+    kind."""
     kind = request.GET.get("kind", "")
     if request.method == "POST" and request.POST.get("kind", "") in KINDS:
         return _submitted(request, kind=request.POST["kind"])
@@ -70,8 +70,8 @@ def choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def submit(request: HttpRequest, kind: str) -> HttpResponse:
-    """Submit a planner of a kind. The form shows errors with status 400, or 413 if a file is too large, 429 if the
-    quota is used up, 409 if the limit of the planner is reached, and 503 if the site cannot evaluate at present."""
+    """Submit a planner of a kind. Errors have status 400; 413 for a file that is too large, 429 for an exhausted quota,
+    409 for a planner at its limit, and 503 if the site cannot evaluate at present."""
     if kind not in KINDS:
         raise Http404
     if request.method == "POST":
@@ -110,7 +110,7 @@ def _to_evaluation(request: HttpRequest, *, submission: Submission) -> HttpRespo
 
 
 def _accepted(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Job | None]:
-    """Accept the form as a job, or add the reason for a refusal to it. Returns the status and the job."""
+    """Accept the form as a job, or add the errors to it. Returns the status and the job."""
     try:
         job = accept_submission(
             user=user_of(request),
@@ -132,8 +132,8 @@ def _accepted(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Job | Non
 @require_safe
 @login_required
 def pending(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """One's own submission that is being checked: a page that refreshes itself, then leads to the evaluation, or is the
-    form with what is wrong. htmx asks for the state, and is told to load the page once that has ended."""
+    """The user's submission while it is being checked: refreshes itself, then redirects to the evaluation or shows the
+    form with errors. htmx polls it, and reloads the page when the check has ended."""
     job = find(owner=user_of(request), kind=SUBMISSION.name, job_id=job_id)
     if job is None:
         raise Http404
@@ -170,7 +170,7 @@ def _form_with_problem(request: HttpRequest, *, job: Job, problem: Mapping[str, 
 @require_POST
 @login_required
 def check(request: HttpRequest) -> HttpResponse:
-    """Validate the form while the user types, for htmx: messages by field, and the expected start. Changes nothing.
+    """Validate the form while the user types, for htmx: messages by field and the expected start. Changes nothing.
     Rate limit: 429 with Retry-After."""
     if wait := seconds_to_wait(request, scope="checks"):
         return HttpResponse(status=429, headers={"Retry-After": str(wait)})
@@ -182,9 +182,11 @@ def check(request: HttpRequest) -> HttpResponse:
             content = plans_files.read(file.read(MAX_BYTES + 1))
         except FieldErrors as error:
             problems = error.errors
-    found = presenters.check(user=user_of(request), form=form, changed=changed, content=content)
-    found = [one._replace(errors=problems[one.field], good="") if one.field in problems else one for one in found]
-    context = {"found": found, "expected": _expected(request, form=form)}
+    messages_of_fields = [
+        shown._replace(errors=problems[shown.field], good="") if shown.field in problems else shown
+        for shown in presenters.check(user=user_of(request), form=form, changed=changed, content=content)
+    ]
+    context = {"found": messages_of_fields, "expected": _expected(request, form=form)}
     return render(request, "submissions/check.html", context)
 
 
@@ -192,13 +194,13 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def test_call(request: HttpRequest) -> HttpResponse:
-    """Have the entered endpoint called once, and show how far the test is: as a fragment for htmx, else as the page,
-    with a link to the test."""
+    """Start a test call of the entered endpoint, and show its state: as a fragment for htmx, else on the page with a
+    link to the test."""
     form = _form(request, kind=_posted_kind(request))
     form.is_valid()
     status, tested = _tested(request, form=form)
     if "HX-Request" in request.headers:
-        # With its own status htmx would not show it.
+        # With status 200, since htmx shows no other.
         return render(request, "submissions/endpoint_test.html", tested)
     # Errors in other fields are shown on submission.
     form.errors.clear()
@@ -206,7 +208,7 @@ def test_call(request: HttpRequest) -> HttpResponse:
 
 
 def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
-    """Status and what the page shows of a test call: the test, or why there is none."""
+    """Status, and the context of the page: the test, or errors."""
     if wait := seconds_to_wait(request, scope="endpoint-tests"):
         return 429, {"test_problems": [f"Too many tests in the last minute: try again in {wait} seconds."]}
     suites = form.cleaned_data.get("suites") or [""]
@@ -220,7 +222,6 @@ def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, A
 
 
 def _shown_test(job: Job) -> dict[str, Any]:
-    """What the fragment shows of a test, however far it is."""
     if not job.has_ended:
         return {"test_under_way": job}
     if job.problem is not None:
@@ -234,7 +235,7 @@ def _shown_test(job: Job) -> dict[str, Any]:
 @require_safe
 @login_required
 def endpoint_test(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """One's own test call: as a fragment for htmx, else as a page, which refreshes itself until the test has ended."""
+    """The user's test call: as a fragment for htmx, else as a page, which refreshes itself until the test has ended."""
     job = find(owner=user_of(request), kind=ENDPOINT_TEST.name, job_id=job_id)
     if job is None:
         raise Http404
@@ -245,10 +246,10 @@ def endpoint_test(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _posted_kind(request: HttpRequest) -> str:
-    """The kind that the form names in a hidden field.
+    """The kind in the form's hidden field.
 
     Raises:
-        BadRequest: there is no such kind; answered with 400.
+        BadRequest: there is no such kind.
     """
     if (kind := request.POST.get("kind", "")) not in KINDS:
         raise BadRequest("unknown kind of planner")
@@ -272,7 +273,7 @@ def _too_large(form: SubmitForm) -> str:
 
 
 def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
-    """Store a plans file even if other fields have errors: browsers do not send files again."""
+    """Store a plans file even if other fields have errors, since browsers do not send files again."""
     file = request.FILES.get("plans_file")
     if file is None or "plans_file" not in form.fields:
         return
@@ -285,17 +286,17 @@ def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
 
 
 def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
-    """Add the errors that the services find, so that the user sees all at once."""
-    found = _renamed(FieldErrors(services.problems(user=user_of(request), data=form.data_entered()))).errors
-    said = set(form.errors)
-    if "checkpoint_file" in said:
+    """Add the errors that services report, so that the user sees all errors at once."""
+    problems = _renamed(FieldErrors(services.problems(user=user_of(request), data=form.data_entered()))).errors
+    with_errors = set(form.errors)
+    if "checkpoint_file" in with_errors:
         # A missing checkpoint follows from the error in its file.
-        said.add(CHECKPOINT_DIGEST.name)
-    form.show(FieldErrors({field: texts for field, texts in found.items() if field not in said}))
+        with_errors.add(CHECKPOINT_DIGEST.name)
+    form.show(FieldErrors({field: texts for field, texts in problems.items() if field not in with_errors}))
 
 
 def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:
-    """Submit the form, or add the reason for a refusal to it. Returns the status and the submission."""
+    """Submit the form, or add the errors to it. Returns the status and the submission."""
     enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
     try:
         return 302, enter(services.validate(user=user_of(request), data=form.data_entered()))
