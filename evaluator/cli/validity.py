@@ -193,6 +193,18 @@ def _tables(report: "ValidityReport") -> Iterator[Listing]:
 _MOST_LISTED = 40
 
 
+def _write_report(
+    report: "AgreementReport | JudgedReport", *, tables: Iterable[Listing], appendix: Listing, markdown: bool,
+    as_json: bool, file: Path | None,
+) -> None:  # fmt: skip
+    """Write JSON, and print it, Markdown, or tables with the appendix."""
+    write_json(report.to_json(), printed=as_json, file=file)
+    if markdown and not as_json:
+        sys.stdout.write(f"{as_markdown(tables)}\n")
+    elif not as_json:
+        show_all([*tables, appendix], console=out)
+
+
 def compare_with_execution(
     *, prepared: "Prepared", tasks: Sequence[str], seed: str, markdown: bool, as_json: bool, output: Path | None
 ) -> None:
@@ -213,11 +225,12 @@ def compare_with_execution(
         )
     except ValueError as error:
         raise usage_error(error) from None
-    write_json(report.to_json(), printed=as_json, file=output)
-    if markdown and not as_json:
-        sys.stdout.write(f"{as_markdown(agreement_tables(report))}\n")
-    elif not as_json:
-        show_all([*agreement_tables(report), _disagreements(report)], console=out)
+    disagreements = Listing("request", "plan", "SE", "share of gold's score", title="Where SE and execution disagree")
+    for plan in report.disagreements[:_MOST_LISTED]:
+        disagreements.add_row(plan.task, plan.maker, str(int(plan.solves)), f"{plan.relative:.3f}")
+    _write_report(
+        report, tables=agreement_tables(report), appendix=disagreements, markdown=markdown, as_json=as_json, file=output
+    )
     if report.good_if_solved.mean <= report.good_if_not.mean:
         log.print("planarena: plans with SE = 1 are not better than the others", highlight=False)
         raise typer.Exit(ExitCode.CHECK_FAILED)
@@ -235,13 +248,6 @@ def agreement_tables(report: "AgreementReport") -> Iterator[Listing]:
     for maker, (count, solved, relative) in report.by_maker.items():
         makers.add_row(maker, str(count), f"{solved:.3f}", f"{relative:.3f}")
     yield makers
-
-
-def _disagreements(report: "AgreementReport") -> Listing:
-    table = Listing("request", "plan", "SE", "share of gold's score", title="Where SE and execution disagree")
-    for one in report.disagreements[:_MOST_LISTED]:
-        table.add_row(one.task, one.maker, str(int(one.solves)), f"{one.relative:.3f}")
-    return table
 
 
 def compare_judged(
@@ -264,11 +270,14 @@ def compare_judged(
         )
     except NotComparableError as error:
         raise usage_error(error) from None
-    write_json(report.to_json(), printed=as_json, file=output)
-    if markdown and not as_json:
-        sys.stdout.write(f"{as_markdown(judged_tables(report))}\n")
-    elif not as_json:
-        show_all([*judged_tables(report), kinds_of_damage()], console=out)
+    _write_report(
+        report,
+        tables=judged_tables(report),
+        appendix=kinds_of_damage(),
+        markdown=markdown,
+        as_json=as_json,
+        file=output,
+    )
     if report.failures:
         log.print(f"planarena: gold plans are not above: {', '.join(report.failures)}", highlight=False)
         raise typer.Exit(ExitCode.CHECK_FAILED)

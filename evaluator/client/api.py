@@ -1,4 +1,4 @@
-"""The calls of the API. All may be sent again, so that a connection that breaks costs time and nothing else."""
+"""The calls of the API. All are safe to repeat, so a broken connection costs only time."""
 
 import os
 import re
@@ -45,11 +45,11 @@ _BEGINNING = re.compile(r"[0-9a-f][0-9a-f-]{3,34}")
 """At least four characters of an id, but not all of them."""
 _Shape = TypeVar("_Shape", bound=BaseModel)
 _UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
-"""The site answers when it has read and checked all of it."""
+"""The site answers after reading and checking the whole upload."""
 
 
 class Client:
-    """Calls of one site with one token. Not for several threads at once."""
+    """Calls of one site with one token. Not thread-safe."""
 
     def __init__(
         self,
@@ -64,15 +64,15 @@ class Client:
         """
         Args:
             url: where the site is, without `/api/v1`.
-            token: a personal token; reading what is public needs none.
-            patience: seconds for which a call is tried again while the site cannot be reached.
+            token: a personal token; not needed to read public data.
+            patience: how many seconds to retry a call while the site cannot be reached.
 
         Raises:
-            UsageError: the address is none, or the token cannot be one.
+            UsageError: the address or the token is invalid.
         """
         if not (token.isascii() and token.isprintable()):
-            # Said here: the error of the HTTP library would quote the token.
-            raise UsageError("the token holds characters that no token has, such as a line break")
+            # Checked here, since the error of the HTTP library would quote the token.
+            raise UsageError("the token contains invalid characters, such as a line break")
         if not url.startswith(("http://", "https://")):
             raise UsageError(f"the site's address must begin with https:// or http://, not {url!r}")
         self._site = url.rstrip("/")
@@ -89,7 +89,7 @@ class Client:
         """A client for `PLANARENA_URL` with the token `PLANARENA_TOKEN`.
 
         Raises:
-            UsageError: the address is missing or none.
+            UsageError: the address is missing or invalid.
         """
         url = environment.get(URL_VARIABLE, "").strip()
         if not url:
@@ -101,8 +101,8 @@ class Client:
 
         Raises:
             RefusedError: the site refused it, for example because a field is wrong or the quota is used up.
-            UnreachableError: the site did not answer; whether it took the submission is not known, and asking again
-                with the same key finds out.
+            UnreachableError: the site did not answer, and may have accepted the submission: repeat the call with the
+                same key.
         """
         answer = self._call("POST", "submissions/", json=new.model_dump(mode="json"), headers={"Idempotency-Key": key})
         if answer.status_code == httpx.codes.ACCEPTED:
@@ -111,11 +111,11 @@ class Client:
         return _shaped(Submission, {**_json(answer), "replayed": replayed})
 
     def upload_checkpoint(self, file: Path) -> str:
-        """Upload a zip of config.json, the tokenizer's files and safetensors; the answer is what submits it.
+        """Upload a zip of config.json, the tokenizer's files and safetensors. Returns its digest, which submits it.
 
         Raises:
             UsageError: the file cannot be read.
-            RefusedError: it is no checkpoint that the site evaluates; the message says why.
+            RefusedError: the site does not evaluate such a checkpoint; the message says why.
         """
         try:
             try:
@@ -123,7 +123,7 @@ class Client:
             except RefusedError as error:
                 if error.problem.status not in _TICKET_IS_OF_NO_USE:
                     raise
-            # The answer to an upload was lost, and its ticket with it. Sent again it is the same checkpoint.
+            # The answer was lost after the ticket was used. A second upload stores the same checkpoint.
             return self._upload(file)
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error}") from None
@@ -135,10 +135,10 @@ class Client:
     def set_visibility(
         self, submission_id: str, *, visibility: Visibility, embargo_until: datetime | None = None
     ) -> Submission:
-        """Say who sees a submission from now on.
+        """Set the visibility of a submission.
 
         Raises:
-            RefusedError: the date is not possible, or it stays public, since a published snapshot of a board holds it.
+            RefusedError: the date is invalid, or a published snapshot of a board contains it, so it stays public.
         """
         until = None if embargo_until is None else embargo_until.isoformat()
         body = {"visibility": visibility, "embargo_until": until}
@@ -149,11 +149,11 @@ class Client:
         return _shaped(Evaluation, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/")))
 
     def find(self, any_id: str) -> list[Evaluation]:
-        """The evaluations of a submission, or the one evaluation that has this id or whose id begins with it.
+        """The evaluations of a submission, or one evaluation, by id or the beginning of an id.
 
         Raises:
-            UsageError: several ids begin so.
-            RefusedError: there is neither.
+            UsageError: several ids begin with it.
+            RefusedError: there is no such submission or evaluation.
         """
         if _BEGINNING.fullmatch(any_id.lower()):
             any_id = self._whole_id(any_id.lower())
@@ -171,21 +171,21 @@ class Client:
             raise RefusedError(Problem(status=httpx.codes.NOT_FOUND, detail=detail)) from None
 
     def _whole_id(self, beginning: str) -> str:
-        """The one id of a submission or an evaluation that begins so; `beginning` itself if there is none."""
+        """The only id of a submission or evaluation with this beginning; `beginning` itself if there is none."""
         parameters = {"id": beginning, "fields": "id,submission", "page_size": str(_ROWS_PER_PAGE)}
         page = _shaped(_Page, _json(self._call("GET", "evaluations/", params=parameters)))
         rows = [_shaped(_Ids, row) for row in page.results]
         digits = beginning.replace("-", "")
         submissions = {row.submission for row in rows if row.submission.replace("-", "").startswith(digits)}
-        # An evaluation of a submission that begins so is found with it.
-        found = submissions | {row.id for row in rows if row.submission not in submissions}
-        if len(found) > 1:
-            some = ", ".join(sorted(found)[:3])
-            raise UsageError(f"{len(found)} ids begin with {beginning!r}, such as {some}: give more characters")
-        return next(iter(found), beginning)
+        # Evaluations of these submissions are not counted separately.
+        matches = submissions | {row.id for row in rows if row.submission not in submissions}
+        if len(matches) > 1:
+            some = ", ".join(sorted(matches)[:3])
+            raise UsageError(f"{len(matches)} ids begin with {beginning!r}, such as {some}: give more characters")
+        return next(iter(matches), beginning)
 
     def cancel(self, evaluation_id: str) -> Evaluation:
-        """End an evaluation."""
+        """Cancel an evaluation."""
         return _shaped(Evaluation, _json(self._call("POST", f"evaluations/{_segment(evaluation_id)}/cancel/", json={})))
 
     def reliability(self, evaluation_id: str) -> Reliability:
@@ -197,29 +197,29 @@ class Client:
         return _shaped(Reliability, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/reliability/")))
 
     def request_reliability(self, evaluation_id: str) -> Reliability:
-        """Have the profile measured, or what it lacks; each run counts towards the quota.
+        """Have the profile, or its gaps, measured; each run counts towards the quota.
 
         Raises:
-            RefusedError: it cannot be measured, is being measured or has no gaps, or the quota is used up.
+            RefusedError: it cannot be measured, is being measured or has no gaps, or the quota is exhausted.
         """
         path = f"evaluations/{_segment(evaluation_id)}/reliability/"
         return _shaped(Reliability, _json(self._call("POST", path, json={})))
 
     def cancel_reliability(self, evaluation_id: str) -> Reliability:
-        """End the runs of a profile that are under way."""
+        """Cancel the unfinished runs of a profile."""
         path = f"evaluations/{_segment(evaluation_id)}/reliability/cancel/"
         return _shaped(Reliability, _json(self._call("POST", path, json={})))
 
     def results(self, evaluation_id: str) -> Iterator[TaskRow]:
-        """How its tasks ended, in the suite's order; page by page."""
+        """The results of its tasks, in the suite's order, read page by page."""
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
             yield _shaped(TaskRow, row)
 
     def results_file(self, evaluation_id: str, *, form: TableForm) -> bytes:
-        """The same as one file, with a row for each task.
+        """The results as a file with a row for each task.
 
         Raises:
-            RefusedError: there is no such evaluation, or the site has no files of this form.
+            RefusedError: there is no such evaluation, or the site does not support this form.
         """
         path = f"evaluations/{_segment(evaluation_id)}/results/"
         answer = self._call("GET", path, params={"format": form})
@@ -232,7 +232,7 @@ class Client:
         return _shaped(Causes, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/causes/")))
 
     def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
-        """Have the site call an endpoint or a chat endpoint once, as its workers would. Nothing is submitted.
+        """Have the site call an endpoint or a chat endpoint once, as a worker would. Submits nothing.
 
         Raises:
             RefusedError: the address, the header, the model or the strategy is refused, or the rate limit is exceeded.
@@ -251,29 +251,29 @@ class Client:
         return _shaped(EndpointTrial, self._job("endpoint-tests/", body))
 
     def rewards(self, *, suite: str, plans: Sequence[tuple[str, str]]) -> list[float | None]:
-        """Have the site score plans on the training split of a suite, to train a planner; waits for the scores.
+        """Have the site score plans on the training split of a suite, to train a planner. Waits for the scores.
 
         Args:
             suite: slug of a suite that executes plans.
-            plans: keys of tasks, each with what the planner wrote; at most 64.
+            plans: up to 64 pairs of a task's key and the planner's text.
 
         Returns:
-            In the order of the plans: 0 to 1; 0 for one that cannot be read or is invalid; None where the execution
-            failed for reasons that are not the plan's.
+            Scores from 0 to 1 in the order of the plans; 0 for unreadable and invalid plans, None where the execution
+            failed for reasons other than the plan.
 
         Raises:
-            RefusedError: a suite or task is refused, the quota is used up, too many calls are unfinished, or executing
-                took too long.
+            RefusedError: a suite or task is refused, the quota is exhausted, too many calls are unfinished, or the
+                execution took too long.
         """
         body = {"suite": suite, "plans": [{"task": task, "completion": text} for task, text in plans]}
         return _shaped(_Rewards, self._job("rewards/", body)).rewards
 
     def expected_wait(self, suite: str, *, priority: str = "normal") -> Wait:
-        """How long an evaluation would probably wait and run if it was submitted now."""
+        """Expected time until an evaluation submitted now would start and end."""
         return _shaped(Wait, _json(self._call("GET", "wait/", params={"suite": suite, "priority": priority})))
 
     def wait_of(self, evaluation_id: str) -> Wait:
-        """How long an evaluation will probably wait and run."""
+        """Expected time until an evaluation starts and ends."""
         return _shaped(Wait, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/wait/")))
 
     def suites(self) -> list[SuiteInfo]:
@@ -293,11 +293,11 @@ class Client:
         self.close()
 
     def _job(self, path: str, body: object, *, headers: Mapping[str, str] | None = None) -> object:
-        """Have the site do what it answers with 202, wait for its end, and return its result.
+        """Start a job, wait until it ends, and return its result.
 
         Raises:
             RefusedError: it was not accepted, or it failed.
-            UnreachableError: it did not end within an hour: the site ends every job long before.
+            UnreachableError: it did not end within an hour, though the limits of all jobs are lower.
         """
         return self._ended(path, self._call("POST", path, json=body, headers=dict(headers or {})))
 

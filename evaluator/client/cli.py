@@ -38,7 +38,7 @@ from evaluator.core.commands.options import JsonFlag, OutputFile
 
 
 def cause_lines(causes: Causes, *, suite: str) -> Sequence[str]:
-    """A line for how many tasks are below the gold score, and one for each cause, the most frequent first.
+    """A line with the number of tasks below the gold score, and one for each cause, the most frequent first.
 
     Args:
         causes: of an evaluation.
@@ -47,7 +47,7 @@ def cause_lines(causes: Causes, *, suite: str) -> Sequence[str]:
     if not causes.below:
         return ()
     first = f"{suite}: {causes.below} of {causes.ran} tasks below the gold score"
-    return (first, *(f"{suite}: {one.tasks} {one.label}" for one in causes.causes))
+    return (first, *(f"{suite}: {cause.tasks} {cause.label}" for cause in causes.causes))
 
 
 def status(
@@ -59,7 +59,7 @@ def status(
 ) -> None:
     """Print state, score and reason of evaluations.
 
-    Exit code 0 if they have completed or are under way, 3 if one failed by the planner's fault, 4 if by another.
+    Exit code 0 if they have completed or are running, 3 if the planner failed, 4 if the infrastructure failed.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
         found = client.find(any_id)
@@ -93,14 +93,14 @@ def results(
 ) -> None:
     """Print scores of evaluations, and outcome, score and reason of every task.
 
-    Also why tasks are below the gold score. Of suites in turns, how the episodes ended, in how many turns, and which
-    errors actions had.
+    Also prints causes of tasks below the gold score and, for suites in turns, figures of the episodes: endings, turns
+    and errors of actions.
 
     Exit codes as for `status`.
     """
     with exit_codes(), client_of(url=url, patience=patience) as client:
         form = table_form(output)
-        asked = Reports(
+        reports = Reports(
             as_json=as_json, output=None if form else output, junit=junit_out, summary=summary,
             task_threshold=task_threshold,
         )  # fmt: skip
@@ -112,7 +112,7 @@ def results(
             _print_results(evaluation, rows=rows[evaluation.id], suites=suites)
             for line in cause_lines(client.causes(evaluation.id), suite=evaluation.suite):
                 say(line)
-        asked.write(submission=found[0].submission, evaluations=found, results=rows)
+        reports.write(submission=found[0].submission, evaluations=found, results=rows)
         if table is not None and output is not None:
             write_file(output, table)
         code = _code_of(found)
@@ -132,22 +132,23 @@ def _suites(client: Client) -> Suites:
 
 
 def _code_of(evaluations: Sequence[Evaluation]) -> ExitCode:
-    """What the evaluations that rest mean; those under way are no failure."""
+    """The exit code of the evaluations that have ended or wait for their owner."""
     resting = [evaluation for evaluation in evaluations if evaluation.rests]
     return verdict_of(evaluations=resting, thresholds=[], metrics={}).code
 
 
 def try_endpoint(
     endpoint: Annotated[
-        str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint, or the base of a chat API with --chat-model.")
+        str,
+        typer.Argument(metavar="URL", help="URL of an endpoint, or with --chat-model of a chat API."),
     ],
     url: UrlOption = "",
     suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
     timeout: Annotated[
         int, typer.Option(min=1, max=300, help="Time limit in seconds; the site waits at most 15.")
     ] = 30,
-    chat_model: Annotated[str, typer.Option(metavar="NAME", help="The model that the chat API is asked for.")] = "",
-    strategy: Annotated[str, typer.Option(metavar="NAME", help="The strategy that asks it, with --chat-model.")] = "",
+    chat_model: Annotated[str, typer.Option(metavar="NAME", help="Model in requests to the chat API.")] = "",
+    strategy: Annotated[str, typer.Option(metavar="NAME", help="Strategy that calls the chat API.")] = "",
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,
@@ -165,8 +166,8 @@ def try_endpoint(
             | header_of_options(name=header, variable=header_value_env)
         )
         found = client.try_endpoint(entry, suite=suite)
-        status_told = "no answer" if found.status is None else f"HTTP {found.status}"
-        sys.stdout.write(f"{found.suite} {found.task}\t{status_told}\t{found.seconds:.2f} s\n{found.answer}\n")
+        answered = "no answer" if found.status is None else f"HTTP {found.status}"
+        sys.stdout.write(f"{found.suite} {found.task}\t{answered}\t{found.seconds:.2f} s\n{found.answer}\n")
         for sentence in (found.summary or found.problem, *found.problems):
             if sentence:
                 say(sentence)
@@ -177,7 +178,7 @@ def try_endpoint(
 
 def visibility(
     any_id: IdArgument,
-    visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="Who sees it from now on.")] = "",
+    visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="New visibility.")] = "",
     embargo_until: EmbargoOption = None,
     url: UrlOption = "",
     patience: PatienceOption = 30.0,

@@ -12,25 +12,25 @@ class ClientError(Exception):
 
 
 class UnreachableError(ClientError):
-    """The site did not answer within the client's patience, or answered that it cannot at present."""
+    """The site did not answer within the client's patience, or is unavailable at present."""
 
 
 class UsageError(ClientError):
-    """What was asked for cannot be; nothing was sent."""
+    """Invalid options or arguments; nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What the site says about a call that it refused (RFC 9457)."""
+    """The problem document of a refused call (RFC 9457)."""
 
     status: int
     detail: str
     code: str = ""
     errors: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Sentences by the field that they are about."""
+    """Sentences by field."""
 
     def sentence(self) -> str:
-        """All of it in one line."""
+        """The errors of all fields, or the detail, in one line."""
         fields = [f"{name}: {' '.join(texts)}" for name, texts in self.errors.items()]
         return "; ".join(fields) if fields else self.detail
 
@@ -44,7 +44,7 @@ class RefusedError(ClientError):
 
 
 def problem_of(response: httpx.Response) -> Problem:
-    """The problem of an answer; also of one that a proxy gave, which is not JSON."""
+    """The problem in an answer; also in answers of proxies, which are not JSON."""
     try:
         body = response.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Options of the commands of the client, parsed and checked together."""
+"""Options of the client's commands, and their parsers."""
 
 import hashlib
 import os
@@ -26,36 +26,38 @@ Priority = Literal["low", "normal", "high"]
 UrlOption = Annotated[str, typer.Option("--url", metavar="URL", envvar=URL_VARIABLE, help="The site's address.")]
 PatienceOption = Annotated[
     float,
-    typer.Option(min=0, metavar="SECONDS", help="Time for which a site that cannot be reached is tried again."),
+    typer.Option(min=0, metavar="SECONDS", help="How long to retry a site that cannot be reached."),
 ]
 HeaderOption = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="A header that the endpoint asks for, such as Authorization.", rich_help_panel=CALLS
+        metavar="NAME", help="A header that the endpoint requires, such as Authorization.", rich_help_panel=CALLS
     ),
 ]
 HeaderVariableOption = Annotated[
     str,
     typer.Option(
-        metavar="VAR", help="Environment variable with its value; the site keeps it encrypted.", rich_help_panel=CALLS
+        metavar="VAR",
+        help="Environment variable with its value; the site encrypts it.",
+        rich_help_panel=CALLS,
     ),
 ]
 VisibilityOption = Annotated[
     str,
     typer.Option(
-        metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.",
+        metavar="public|embargo|private", help="Visibility; default: public, or embargo with a date.",
         rich_help_panel=_VISIBILITY,
     ),
 ]  # fmt: skip
 EmbargoOption = Annotated[
     datetime | None,
     typer.Option(
-        metavar="DATE", formats=_MOMENTS, help="When the embargo ends, in UTC; it is then public and ranked.",
+        metavar="DATE", formats=_MOMENTS, help="End of the embargo, in UTC; then it is public and ranked.",
         rich_help_panel=_VISIBILITY,
     ),
 ]  # fmt: skip
 IdArgument = Annotated[
-    str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation; its first characters are enough.")
+    str, typer.Argument(metavar="ID", help="Id of a submission or an evaluation, or its first characters.")
 ]
 JunitFile = Annotated[
     Path | None,
@@ -66,7 +68,7 @@ JunitFile = Annotated[
 TaskThreshold = Annotated[
     float | None,
     typer.Option(
-        "--task-threshold", metavar="NUMBER", help="With --junit: a task below this score is a failure.",
+        "--task-threshold", metavar="NUMBER", help="With --junit: tasks below this score fail.",
         rich_help_panel=_REPORTS,
     ),
 ]  # fmt: skip
@@ -81,43 +83,43 @@ ResultsFile = Annotated[
     Path | None,
     typer.Option(
         "--output", metavar="FILE",
-        help="Write the JSON to FILE; a name that ends in .csv or .parquet: a table of one evaluation's tasks.",
+        help="Write the JSON to FILE; with the extension .csv or .parquet, a table of one evaluation's tasks.",
         callback=writable,
     ),
 ]  # fmt: skip
 
 
 def plans_of_file(file: Path) -> dict[str, Any]:
-    """The plans of a file as the API takes them. A defect is named here, with line and column, and nothing is sent.
+    """The plans of a file, as the API accepts them.
 
     Raises:
-        UsageError: the file cannot be read, or is no plans file.
+        UsageError: the file cannot be read, or is no plans file; the message names line and column.
     """
-    # Imported here: it loads what reads plans, which no other command needs and takes longer than a command of a site.
+    # Imported when needed, since loading the parsers of plans takes longer than most commands.
     from evaluator.core.plans_file import PlansFileError, read_plans
 
     try:
-        found = read_plans(file.read_bytes())
+        plans = read_plans(file.read_bytes()).plans
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
     except PlansFileError as error:
         raise UsageError(f"{file}: {error}") from None
-    # Always wrapped: a plan that is an object with the key "plan" must not be taken for its wrapping.
-    return {task: {"plan": one.plan, "alternatives": list(one.alternatives)} for task, one in found.plans.items()}
+    # Always wrapped: a plan may itself be an object with the key "plan".
+    return {task: {"plan": entry.plan, "alternatives": list(entry.alternatives)} for task, entry in plans.items()}
 
 
 def header_of_options(
     *, name: str, variable: str, remove: bool = False, environment: Mapping[str, str] = os.environ
 ) -> dict[str, Any]:
-    """The secret header that was asked for. Its value comes from a variable: what stands in a command line is seen by
-    everybody on the machine, and kept in its history.
+    """The fields of the secret header. Its value comes from a variable, since command lines are visible to other users
+    and stored in the shell's history.
 
     Raises:
-        UsageError: something is missing.
+        UsageError: an option or the variable is missing.
     """
     if remove:
         if name or variable:
-            raise UsageError("--remove-header takes the kept header away: give no other one with it")
+            raise UsageError("--remove-header cannot be combined with --header and --header-value-env")
         return {"remove_header": True}
     if variable and not name:
         raise UsageError("--header-value-env needs --header NAME")
@@ -132,20 +134,27 @@ class VisibilityChoice(TypedDict):
 
 
 def chosen_visibility(*, visibility: str, embargo_until: datetime | None, unless: str) -> VisibilityChoice:
-    """Who is to see a submission; `unless` another choice or a date is given."""
+    """The visibility of a submission.
+
+    Args:
+        unless: the default without a date.
+
+    Raises:
+        UsageError: there is no such visibility.
+    """
     chosen = visibility or ("embargo" if embargo_until else unless)
     known = get_args(Visibility)
     if chosen not in known:
-        raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
+        raise UsageError(f"--visibility is one of {', '.join(known)}, not {chosen!r}")
     until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
     return VisibilityChoice(visibility=cast("Visibility", chosen), embargo_until=until)
 
 
 def entry_of(fields: dict[str, Any]) -> PlannerEntry:
-    """A planner of these fields.
+    """A planner with these fields.
 
     Raises:
-        UsageError: one is beyond its limits.
+        UsageError: a value is invalid.
     """
     try:
         return PlannerEntry.model_validate(fields)
@@ -157,7 +166,7 @@ def entry_of(fields: dict[str, Any]) -> PlannerEntry:
 def client_of(*, url: str, patience: float, needs_token: bool = False) -> Client:
     client = Client.from_environment({**os.environ, URL_VARIABLE: url}, patience=patience)
     if needs_token and not os.environ.get(TOKEN_VARIABLE, "").strip():
-        raise UsageError(f"set {TOKEN_VARIABLE} to a token of yours; make one on the site under API tokens")
+        raise UsageError(f"set {TOKEN_VARIABLE} to one of your tokens; create one on the site under API tokens")
     return client
 
 
@@ -200,10 +209,10 @@ def chosen_planner(
     plans: Path | None,
     agent: bool = False,
 ) -> dict[str, Any]:
-    """The fields of the one kind of planner that was asked for.
+    """The fields of the chosen kind of planner.
 
     Raises:
-        UsageError: none was, or several, or a strategy is missing or too much.
+        UsageError: not exactly one kind is chosen, or its options are missing or those of another kind.
     """
     options = {
         "--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans,
@@ -214,14 +223,12 @@ def chosen_planner(
         chosen = " and ".join(given) or "none"
         raise UsageError(f"give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not {chosen}")
     if bool(chat_model) != bool(chat):
-        raise UsageError(
-            "--chat-model goes with --chat only" if chat_model else "--chat-model is missing beside --chat"
-        )
+        raise UsageError("--chat-model needs --chat" if chat_model else "--chat needs --chat-model")
     if plans is not None:
         return {"kind": "plans", "plans": plans_of_file(plans)}
     if bool(strategy) != bool(model or checkpoint or chat):
-        wrong = "goes with --model, --checkpoint or --chat only" if strategy else f"is missing beside {given[0]}"
-        raise UsageError(f"--strategy {wrong}")
+        needs = "--strategy needs --model, --checkpoint or --chat" if strategy else f"{given[0]} needs --strategy"
+        raise UsageError(needs)
     if agent:
         return {"kind": "agent"}
     if checkpoint is not None:
@@ -237,7 +244,7 @@ def chosen_planner(
 
 
 def _digest(file: Path) -> str:
-    """What the site will call the file: computed here, so that what was submitted is found again without sending it."""
+    """The digest by which the site names the file. With it, a repeated command continues without sending the file."""
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Output of the commands of the client, and the exit codes of their errors."""
+"""Output of the client's commands, and the exit codes of their errors."""
 
 import json
 import sys
@@ -23,22 +23,22 @@ from evaluator.core.process import as_printable_json
 
 @contextmanager
 def exit_codes() -> Iterator[None]:
-    """Every way in which a call fails, as a sentence and an exit code."""
+    """Print errors of calls as sentences, and exit with their codes."""
     try:
         yield
     except UsageError as error:
         raise _failed(str(error), code=ExitCode.BAD_USAGE) from None
     except UnreachableError as error:
-        text = f"{error}. Run the same command again to go on."
+        text = f"{error}. Run the same command again to continue."
         raise _failed(text, code=ExitCode.INFRASTRUCTURE) from None
     except RefusedError as error:
         status = error.problem.status
-        # Of 5xx only jobs that failed: a call that is answered so is tried again.
+        # A status of 5xx is that of a failed job, since calls with such an answer are retried.
         busy = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         code = ExitCode.INFRASTRUCTURE if busy else ExitCode.BAD_USAGE
         raise _failed(f"{error} (HTTP {status})", code=code) from None
     except KeyboardInterrupt:
-        text = "interrupted; the evaluations go on. Run the same command again to follow them."
+        text = "interrupted; the evaluations continue. Run the same command again to follow them."
         raise _failed(text, code=ExitCode.INTERRUPTED) from None
 
 
@@ -55,10 +55,10 @@ def say(text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reports:
-    """The reports that a command was asked for.
+    """The reports that a command writes.
 
     Raises:
-        UsageError: an option is of no use without another.
+        UsageError: `task_threshold` without `junit`.
     """
 
     as_json: bool
@@ -72,7 +72,7 @@ class Reports:
 
     def __post_init__(self) -> None:
         if self.task_threshold is not None and self.junit is None:
-            raise UsageError("--task-threshold needs --junit: only that report marks tasks")
+            raise UsageError("--task-threshold needs --junit, the only report that marks tasks")
 
     def write(
         self,
@@ -88,8 +88,8 @@ class Reports:
             UsageError: a file cannot be written.
         """
         if self.as_json or self.output is not None:
-            found = document(submission=submission, evaluations=evaluations, results=results, verdict=verdict)
-            write_json(found, printed=self.as_json, file=self.output)
+            content = document(submission=submission, evaluations=evaluations, results=results, verdict=verdict)
+            write_json(content, printed=self.as_json, file=self.output)
         if self.junit is not None:
             checks = verdict.checks if verdict is not None else ()
             threshold = self.task_threshold
@@ -99,13 +99,13 @@ class Reports:
             _write(self.summary, markdown(evaluations=evaluations, results=results, verdict=verdict), mode="a")
 
 
-def write_json(found: Mapping[str, Any], *, printed: bool, file: Path | None) -> None:
-    """Write and print what `OutputFile` and `JsonFlag` ask for; the file comes first.
+def write_json(content: Mapping[str, Any], *, printed: bool, file: Path | None) -> None:
+    """Write the file of `OutputFile`, then print for `JsonFlag`.
 
     Raises:
         UsageError: the file cannot be written.
     """
-    text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
     if file is not None:
         _write(file, text)
     if printed:
@@ -113,7 +113,7 @@ def write_json(found: Mapping[str, Any], *, printed: bool, file: Path | None) ->
 
 
 def table_form(file: Path | None) -> TableForm | None:
-    """The form of a table of results that the name of a file asks for; None: it asks for none."""
+    """The form of a table of results by the extension of a file; None if it is no table."""
     return next((form for form in TABLE_FORMS if file is not None and file.suffix.lower() == f".{form}"), None)
 
 
@@ -124,13 +124,13 @@ def only_one(evaluations: Sequence[Evaluation]) -> Evaluation:
         UsageError: there are several.
     """
     if len(evaluations) > 1:
-        ids = ", ".join(f"{one.id[:8]} ({one.suite})" for one in evaluations)
-        raise UsageError(f"a table holds the tasks of one evaluation; give the id of one: {ids}")
+        ids = ", ".join(f"{evaluation.id[:8]} ({evaluation.suite})" for evaluation in evaluations)
+        raise UsageError(f"a table has the tasks of one evaluation; give its id: {ids}")
     return evaluations[0]
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file, in a folder that is made if it is missing.
+    """Write a file, and create its folder if it does not exist.
 
     Raises:
         UsageError: it cannot be written.

@@ -25,9 +25,9 @@ def reliability(
     url: UrlOption = "",
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Run it again and on perturbed requests; each run counts towards the quota."),
+        typer.Option("--measure", help="Repeat it, also on perturbed requests; each run counts towards the quota."),
     ] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="End the runs that are under way.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the unfinished runs.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it is measured.")] = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="Seconds to wait at most.")] = None,
     as_json: JsonFlag = False,
@@ -54,11 +54,11 @@ def reliability(
 
 
 def _evaluation(client: Client, *, any_id: str) -> str:
-    found = client.find(any_id)
-    if len(found) != 1:
-        suites = ", ".join(f"{one.id} ({one.suite})" for one in found)
+    evaluations = client.find(any_id)
+    if len(evaluations) != 1:
+        suites = ", ".join(f"{evaluation.id} ({evaluation.suite})" for evaluation in evaluations)
         raise UsageError(f"{any_id} has several evaluations, name one: {suites}")
-    return found[0].id
+    return evaluations[0].id
 
 
 def follow(
@@ -69,13 +69,13 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Reliability:
-    """Wait until a profile is measured, or until it waits for its owner, and say what changes.
+    """Wait until a profile is measured or waits for its owner, and report changes.
 
     Args:
-        timeout: seconds to wait at most; None: as long as it takes.
+        timeout: seconds to wait at most; None: no limit.
 
     Raises:
-        UnreachableError: the site was away for longer than the client's patience, or the time is over.
+        UnreachableError: the site was unreachable for longer than the client's patience, or the timeout passed.
         RefusedError: there is no profile.
     """
     until, last = None if timeout is None else clock() + timeout, ""
@@ -84,30 +84,26 @@ def follow(
         if (now := progress(found)) != last:
             say(now)
         last = now
-        waits = [one for one in found.members if one.state == WAITS_FOR_OWNER]
-        if found.is_measured or (waits and all(_rests(one.state) for one in found.members)):
+        states = {member.state for member in found.members}
+        if found.is_measured or (WAITS_FOR_OWNER in states and states <= FINAL_STATES | {WAITS_FOR_OWNER}):
             return found
         if until is not None and clock() + PAUSE > until:
             raise UnreachableError(
-                f"the profile was not measured within {timeout:g} seconds; its runs go on without you"
+                f"the profile was not measured within {timeout:g} seconds; its runs continue on the site"
             )
         sleep(PAUSE)
 
 
-def _rests(state: str) -> bool:
-    return state in FINAL_STATES or state == WAITS_FOR_OWNER
-
-
-def progress(found: Reliability) -> str:
-    """Where a profile stands, in one line."""
-    ended = sum(one.state in FINAL_STATES for one in found.members)
-    waiting = sum(one.state == WAITS_FOR_OWNER for one in found.members)
-    words = f"reliability: {found.state}, {ended} of {len(found.members)} runs have ended"
+def progress(profile: Reliability) -> str:
+    """The progress of a profile in one line."""
+    ended = sum(member.state in FINAL_STATES for member in profile.members)
+    waiting = sum(member.state == WAITS_FOR_OWNER for member in profile.members)
+    words = f"reliability: {profile.state}, {ended} of {len(profile.members)} runs have ended"
     return f"{words}, {waiting} wait for you" if waiting else words
 
 
 def lines_of(found: Reliability) -> Iterator[str]:
-    """The figures of a profile: measure, mean and interval, separated by tabs; then what was not measured."""
+    """The figures of a profile: measure, mean and interval, separated by tabs; then its gaps."""
     profile = found.profile
     if profile is None:
         yield progress(found)

@@ -1,7 +1,7 @@
-"""State with which a command continues after a lost connection or a crash: a small file in the user's folder.
+"""State that lets `submit` continue after a lost connection or a crash: a small file in the user's folder.
 
-By what is submitted where it keeps the idempotency key, and the submission's id as soon as that is known. The same
-command, run again, finds the same submission; an entry goes away when its command came to a verdict.
+For each submission, by a digest of the request, it has the idempotency key and, once known, the submission's id. The
+same command continues with that submission. An entry is deleted when its command reaches a verdict.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ STATE_VARIABLE = "PLANARENA_STATE"
 
 
 def state_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where it is: `PLANARENA_STATE`, or `planarena/submissions.json` in the user's folder for state."""
+    """The file: `PLANARENA_STATE`, or `planarena/submissions.json` in the user's folder for state."""
     if named := environment.get(STATE_VARIABLE, ""):
         return Path(named)
     base = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
@@ -27,7 +27,7 @@ def state_file(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 class Remembered:
-    """One submission that is under way."""
+    """The state of one submission."""
 
     def __init__(self, *, file: Path, url: str, new: NewSubmission, key: str = "") -> None:
         """
@@ -35,19 +35,19 @@ class Remembered:
             key: the user's own idempotency key; empty: the remembered one, or a new one.
 
         Raises:
-            UsageError: the file is there and cannot be read.
+            UsageError: the file exists and cannot be read.
         """
         self._file = file
-        # Without the secret: of a weak one the digest would tell enough to guess it.
+        # Without the secret, which could be guessed from the digest if it is weak.
         content = new.model_dump(mode="json", exclude={"planner": {"header_value"}})
         request = json.dumps([url.rstrip("/"), content, key], sort_keys=True)
         self._name = hashlib.sha256(request.encode()).hexdigest()
-        found = self._read().get(self._name, {})
-        self.key = key or str(found.get("key") or f"planarena-{secrets.token_hex(12)}")
-        self.submission = str(found.get("submission", ""))
+        entry = self._read().get(self._name, {})
+        self.key = key or str(entry.get("key") or f"planarena-{secrets.token_hex(12)}")
+        self.submission = str(entry.get("submission", ""))
 
     def keep(self, *, submission: str = "") -> None:
-        """Write the key, and the submission if it is known.
+        """Store the key, and the submission if it is known.
 
         Raises:
             UsageError: the file cannot be written.
@@ -56,21 +56,21 @@ class Remembered:
         self._write({**self._read(), self._name: {"key": self.key, "submission": self.submission}})
 
     def forget(self) -> None:
-        """Let the same command submit again."""
-        left = self._read()
-        if left.pop(self._name, None) is not None:
-            self._write(left)
+        """Delete the state, so that the same command submits again."""
+        entries = self._read()
+        if entries.pop(self._name, None) is not None:
+            self._write(entries)
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            found = json.loads(self._file.read_text(encoding="utf-8"))
+            entries = json.loads(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             raise UsageError(f"{self._file} cannot be read ({error}); correct or delete it") from None
-        if not isinstance(found, dict) or not all(isinstance(entry, dict) for entry in found.values()):
+        if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
             raise UsageError(f"{self._file} is no state file of planarena; correct or delete it")
-        return found
+        return entries
 
     def _write(self, content: dict[str, dict[str, Any]]) -> None:
         try:

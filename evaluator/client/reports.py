@@ -108,12 +108,12 @@ def _add_suite(root: ET.Element, *, name: str, cases: Sequence[ET.Element]) -> N
 
 
 def _clean(text: str) -> str:
-    """The text without what XML cannot hold."""
+    """The text with characters that XML forbids replaced by `?`."""
     return _NOT_IN_XML.sub("?", text)
 
 
 def episode_figures(rows: Sequence[TaskRow]) -> EpisodeFigures | None:
-    """How the episodes of a suite in turns went; None for other suites, and where it is not known."""
+    """Figures of the episodes of a suite in turns; None for other suites, and if unknown."""
     return figures_of(row.episodes for row in rows if row.episodes is not None)
 
 
@@ -123,14 +123,14 @@ def _episodes(rows: Sequence[TaskRow]) -> dict[str, Any] | None:
 
 
 MOST_TASKS = 20
-"""Tasks that are listed of one evaluation."""
+"""Faulty tasks listed per evaluation."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~@-])")
 
 
 def markdown(
     *, evaluations: Sequence[Evaluation], results: Mapping[str, Sequence[TaskRow]], verdict: Verdict | None
 ) -> str:
-    """The verdict with its reasons, then metrics and faulty tasks of each evaluation. Texts of others are escaped."""
+    """The verdict with its reasons, then metrics and faulty tasks of each evaluation. Foreign texts are escaped."""
     lines = [] if verdict is None else _of_verdict(verdict)
     for evaluation in evaluations:
         lines += ["", *_of_evaluation(evaluation), *_faults(results.get(evaluation.id, ()))]

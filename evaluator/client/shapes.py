@@ -1,4 +1,4 @@
-"""Types of the API's requests and answers, as far as a client needs them. Fields that a newer site adds are kept."""
+"""Types of the API's requests and answers that the client needs. Unknown fields of newer sites are kept."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ from evaluator.core.transcripts import EpisodeSummary
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"
 TableForm = Literal["csv", "parquet"]
-"""Forms of a file of results, which are also the endings of its name."""
+"""Forms of a file of results, which are also its extensions."""
 TABLE_FORMS: Mapping[TableForm, str] = MappingProxyType(
     {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 )
@@ -24,8 +24,8 @@ class _Answer(BaseModel):
 
 
 class PlannerEntry(BaseModel):
-    """A planner to enter. The fields are the site's, with its defaults and limits; the text below a field is also the
-    help of its option of `planarena submit`."""
+    """A planner to enter. Fields, defaults and limits are the site's; the docstring of a field is also the help of its
+    option of `planarena submit`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, use_attribute_docstrings=True)
 
@@ -34,27 +34,27 @@ class PlannerEntry(BaseModel):
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = Field(default=30, ge=1, le=300)
-    """Time limit of an endpoint for one answer, of a chat API for one try of one call."""
+    """Time limit for an answer of an endpoint, or for one try of a call of a chat API."""
     header_name: str = ""
-    """For `endpoint` and `chat`: a header that it asks for, as `Authorization`; empty: none, or the kept one."""
+    """For `endpoint` and `chat`: a header that it requires, such as `Authorization`; empty: none, or the stored one."""
     header_value: str = Field(default="", repr=False)
-    """The site keeps it encrypted and never shows it again. Empty: the one that is kept."""
+    """Stored encrypted and never shown again; empty: the stored value."""
     remove_header: bool = False
-    """Forget the secret header that the site keeps for this planner."""
+    """Delete the stored secret header of this planner."""
     plans: dict[str, Any] | None = Field(default=None, repr=False)
-    """For `plans`: a plan for each task key, as a plans file has it."""
+    """For `plans`: plans by task key, as in a plans file."""
     model_id: str = ""
     """For `hub`: `ORG/NAME`; for `chat`: the model as requests name it."""
     revision: str = ""
     """For `hub`: a branch, a tag or a commit; empty: `main`."""
     checkpoint_digest: str = ""
-    """For `checkpoint`: as `Client.upload_checkpoint` gives it."""
+    """For `checkpoint`: returned by `Client.upload_checkpoint`."""
     strategy: str = ""
     """Name of the strategy that asks the language model."""
     description: str = Field(default="", max_length=4000)
     """Text for the planner's pages."""
     model_name: str = Field(default="", max_length=200)
-    """Language model of an endpoint or a plans file, as you declare it."""
+    """Declared language model of an endpoint or a plans file."""
     parameters: int | None = Field(default=None, ge=1, le=10**15)
     """Number of parameters."""
     open_weights: bool | None = None
@@ -71,7 +71,7 @@ class PlannerEntry(BaseModel):
 
     @classmethod
     def endpoint(cls, url: str, *, name: str, timeout_seconds: int = 30) -> Self:
-        """A planner behind HTTP, which speaks `planner/1`."""
+        """An HTTP endpoint that speaks `planner/1`."""
         return cls(name=name, kind="endpoint", endpoint_url=url, timeout_seconds=timeout_seconds)
 
     @classmethod
@@ -82,7 +82,7 @@ class PlannerEntry(BaseModel):
 
     @classmethod
     def from_plans(cls, plans: dict[str, Any], *, name: str) -> Self:
-        """Plans that were written down beforehand, for a suite that judges plans."""
+        """A file of plans for a suite that judges plans."""
         return cls(name=name, kind="plans", plans=plans)
 
     @classmethod
@@ -97,7 +97,7 @@ class PlannerEntry(BaseModel):
 
     @classmethod
     def checkpoint(cls, digest: str, *, name: str, strategy: str) -> Self:
-        """A strategy with a language model that was uploaded."""
+        """A strategy with an uploaded language model."""
         return cls(name=name, kind="checkpoint", checkpoint_digest=digest, strategy=strategy)
 
 
@@ -113,7 +113,7 @@ class NewSubmission(BaseModel):
     planner: PlannerEntry
     suites: list[str]
     team: str = ""
-    """Slug of a team that it is for."""
+    """Slug of the team."""
     version: str = ""
     """Of the planner, such as a commit."""
     season: str = ""
@@ -124,14 +124,14 @@ class NewSubmission(BaseModel):
     """Whether only the submitter's own workers evaluate it; it is not ranked then."""
     visibility: Visibility = "public"
     embargo_until: AwareDatetime | None = None
-    """With an embargo, when it ends."""
+    """End of the embargo, if there is one."""
 
 
 class Wait(_Answer):
-    """How long an evaluation will probably wait and run."""
+    """Expected time until an evaluation starts and ends."""
 
     known: bool
-    """Whether enough ran in the last hour to tell."""
+    """Whether enough evaluations ran in the last hour for an estimate."""
     begins_in_minutes: tuple[float, float] | None = None
     """At least and at most."""
     ends_in_minutes: tuple[float, float] | None = None

@@ -1,4 +1,4 @@
-"""`planarena submit`: submits a planner, or goes on with what the same command submitted before."""
+"""`planarena submit`: submits a planner, or continues with the submission of an earlier run of the same command."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -58,13 +58,13 @@ FIELD_OPTIONS: Mapping[str, tuple[str, str]] = {
     "prompt_price": ("--prompt-price", MODEL),
     "completion_price": ("--completion-price", MODEL),
 }
-"""Fields of `PlannerEntry` that are options: the option, and the section of the help that lists it."""
+"""Fields of `PlannerEntry` that are options, with the option and its section of the help."""
 _METAVARS = {"strategy": "NAME", "description": "TEXT", "model_name": "NAME", "timeout_seconds": "SECONDS",
              "parameters": "COUNT", "prompt_price": "USD", "completion_price": "USD"}  # fmt: skip
 
 
 def _with_field_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter `entered` by `FIELD_OPTIONS`, whose type, default, limits and help are the fields'."""
+    """Replace the parameter `entered` by `FIELD_OPTIONS`, with type, default, limits and help of the fields."""
 
     @wraps(command)
     def run(**arguments: Any) -> None:
@@ -202,9 +202,9 @@ def submit(
     url: UrlOption = "",
     patience: PatienceOption = 600.0,
 ) -> None:
-    """Submit a planner, and with --wait follow it to its end.
+    """Submit a planner, and with --wait follow its evaluations until they end.
 
-    Run the same command again after a lost connection: it continues with the same submission. The token is in
+    After a lost connection, run the same command again: it continues with the same submission. The token is in
     PLANARENA_TOKEN. Exit codes: 0 passed, 1 below a threshold, 2 bad usage, 3 fault of the planner, 4 infrastructure.
     """
     with exit_codes():
@@ -214,7 +214,7 @@ def submit(
         )
         results_options = {"--fail-under": thresholds, "--junit": junit_out, "--summary": summary}
         if not wait_for_end and (needing := [option for option, value in results_options.items() if value]):
-            raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
+            raise UsageError(f"{' and '.join(needing)} need --wait, without which there is no result")
         entry = entry_of(
             {"name": name}
             | entered
@@ -249,7 +249,11 @@ def submit(
 
 
 def _suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshold]) -> dict[str, SuiteInfo]:
-    """The suites of the submission by slug, if every threshold can be checked on them."""
+    """The suites of the submission by slug.
+
+    Raises:
+        UsageError: a threshold names a metric that none of them has.
+    """
     suites = {suite.slug: suite for suite in client.suites() if suite.slug in new.suites}
     wrong = unknown_thresholds(thresholds=thresholds, suites=list(suites.values()))
     if wrong and len(suites) == len(set(new.suites)):
@@ -258,7 +262,7 @@ def _suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshol
 
 
 def _enter(*, client: Client, new: NewSubmission, remembered: Remembered) -> Submission:
-    """The submission that the same command made before, or a new one."""
+    """The submission of an earlier run of this command, or a new one."""
     if remembered.submission:
         try:
             submission = client.submission(remembered.submission)
@@ -267,18 +271,18 @@ def _enter(*, client: Client, new: NewSubmission, remembered: Remembered) -> Sub
             if error.problem.status != HTTPStatus.NOT_FOUND:
                 raise
         else:
-            say(f"going on with submission {submission.id}")
+            say(f"continuing with submission {submission.id}")
             return submission
     remembered.keep()
     say(f"idempotency key {remembered.key}")
     try:
         submission = client.submit(new, key=remembered.key)
     except RefusedError:
-        # Nothing was submitted, so there is nothing to go on with.
+        # Nothing was submitted, so there is nothing to continue.
         remembered.forget()
         raise
     remembered.keep(submission=submission.id)
-    say(f"{'going on with' if submission.replayed else 'made'} submission {submission.id}")
+    say(f"{'continuing with' if submission.replayed else 'made'} submission {submission.id}")
     for evaluation in submission.evaluations:
         say(f"{evaluation.suite}: {evaluation.url}")
     return submission
@@ -294,7 +298,6 @@ def _follow(
     reports: Reports,
     remembered: Remembered,
 ) -> ExitCode:
-    """Wait, report, and say how it ended."""
     ended = wait(client=client, submission_id=submission, timeout=timeout, tell=say)
     results = {evaluation.id: list(client.results(evaluation.id)) for evaluation in ended.evaluations}
     keys = {slug: suite.metric_keys for slug, suite in suites.items()}

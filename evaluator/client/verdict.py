@@ -1,4 +1,4 @@
-"""What an evaluation means for a pipeline: thresholds and exit codes. Pure."""
+"""The verdict of a submission for a pipeline: thresholds and exit codes. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ PLANNER_REASONS = frozenset({"canary_failed"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """That a metric must reach a value, on all suites that have it, or on one."""
+    """The least value of a metric, on one suite or on all that have it."""
 
     metric: str
     value: float
@@ -37,13 +37,13 @@ class Threshold:
         return cls(metric=match["metric"], value=value, suite=match["suite"] or "")
 
     def concerns(self, suite: str) -> bool:
-        """Whether it is about this suite at all."""
+        """Whether it applies to this suite."""
         return self.suite in {"", suite}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What one threshold came to on one evaluation."""
+    """The result of one threshold on one evaluation."""
 
     suite: str
     metric: str
@@ -53,7 +53,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether it was measured and is not below."""
+        """Whether the metric was measured and reaches the threshold."""
         return self.measured is not None and self.measured >= self.wanted
 
     def sentence(self) -> str:
@@ -66,16 +66,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a submission means."""
+    """The verdict of a submission."""
 
     code: ExitCode
     sentences: Sequence[str]
-    """Why, one for each evaluation or threshold that matters."""
+    """Reasons, one for each evaluation or threshold that decides."""
     checks: Sequence[Check]
 
 
 def unknown_thresholds(*, thresholds: Sequence[Threshold], suites: Sequence[SuiteInfo]) -> list[str]:
-    """A sentence for each threshold that can never be checked on these suites."""
+    """A sentence for each threshold whose metric none of these suites has."""
     return [
         f"no suite of this submission measures {threshold.metric!r}"
         + (f" under the name {threshold.suite!r}" if threshold.suite else "")
@@ -89,9 +89,9 @@ def unknown_thresholds(*, thresholds: Sequence[Threshold], suites: Sequence[Suit
 def verdict_of(
     *, evaluations: Sequence[Evaluation], thresholds: Sequence[Threshold], metrics: Mapping[str, Sequence[str]]
 ) -> Verdict:
-    """The verdict on evaluations that rest.
+    """The verdict of evaluations that have ended or wait for their owner.
 
-    What could not be measured weighs more than what was measured and is low: infrastructure, planner, threshold.
+    Infrastructure faults outrank planner faults, which outrank thresholds.
 
     Args:
         metrics: the keys of each suite's metrics.
@@ -116,7 +116,7 @@ def verdict_of(
 
 
 def _ending(evaluation: Evaluation) -> tuple[ExitCode, str]:
-    """How an evaluation ended, and why in words if that is not well."""
+    """Exit code of an evaluation, and its reason if that is not success."""
     said = f"{evaluation.suite}: {evaluation.reason_text}"
     if evaluation.state == "completed":
         outcomes: Mapping[str, Any] = evaluation.summary.outcomes if evaluation.summary else {}

@@ -21,14 +21,14 @@ def wait(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Submission:
-    """Wait until every evaluation of the submission rests, telling where it is: when that changes, and every ten
-    seconds, so that no pipeline takes the command for hung.
+    """Wait until every evaluation of the submission has ended or waits for its owner. Reports progress when it changes,
+    and every ten seconds, so that pipelines do not consider the command hung.
 
     Args:
-        timeout: seconds to wait at most; None: as long as it takes.
+        timeout: seconds to wait at most; None: no limit.
 
     Raises:
-        UnreachableError: the site was away for longer than the client's patience, or the time is over.
+        UnreachableError: the site was unreachable for longer than the client's patience, or the timeout passed.
         RefusedError: the site does not show the submission.
     """
     until = None if timeout is None else clock() + timeout
@@ -43,11 +43,11 @@ def wait(
         if all(evaluation.rests for evaluation in found.evaluations):
             return found
         if until is not None and clock() + pause > until:
-            raise UnreachableError(f"the evaluations did not end within {timeout:g} seconds; they go on without you")
+            raise UnreachableError(f"the evaluations did not end within {timeout:g} seconds; they continue on the site")
         sleep(pause)
 
 
 def progress(evaluation: Evaluation) -> str:
-    """Where an evaluation stands, in one line."""
+    """The progress of an evaluation in one line."""
     tasks = f"{evaluation.done} of {evaluation.tasks_total} tasks"
     return printable(f"{evaluation.suite}: {evaluation.state}, {tasks}. {evaluation.reason_text}".rstrip())

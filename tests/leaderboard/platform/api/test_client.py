@@ -159,7 +159,7 @@ class TestLostConnections:
             assert Submission.objects.count() == 1
             again = commands.run(*entry(suite, "--patience", "0"))
         assert again.returncode == 0, again.stderr
-        assert f"going on with submission {Submission.objects.get().pk}" in again.stderr
+        assert f"continuing with submission {Submission.objects.get().pk}" in again.stderr
 
     def test_a_command_that_is_killed_while_it_waits_goes_on_when_it_is_run_again(self, commands):
         suite = make_suite()
@@ -172,7 +172,7 @@ class TestLostConnections:
         run_to_its_end()
         again = commands.run(*entry(suite, "--wait"))
         assert again.returncode == 0, again.stderr
-        assert "going on with submission" in again.stderr
+        assert "continuing with submission" in again.stderr
         assert Submission.objects.count() == 1
 
     def test_a_site_that_is_away_is_4(self, token, tmp_path):
@@ -394,13 +394,13 @@ class TestCommand:
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
             (
                 ["--planner", "gold", "--strategy", "hugginggpt"],
-                "--strategy goes with --model, --checkpoint or --chat only",
+                "--strategy needs --model, --checkpoint or --chat",
             ),
-            (["--chat", "https://a.org/v1", "--chat-model", "m"], "--strategy is missing beside --chat"),
-            (["--chat", "https://a.org/v1", "--strategy", "hugginggpt"], "--chat-model is missing beside --chat"),
-            (["--planner", "gold", "--chat-model", "m"], "--chat-model goes with --chat only"),
+            (["--chat", "https://a.org/v1", "--chat-model", "m"], "--chat needs --strategy"),
+            (["--chat", "https://a.org/v1", "--strategy", "hugginggpt"], "--chat needs --chat-model"),
+            (["--planner", "gold", "--chat-model", "m"], "--chat-model needs --chat"),
             (["--planner", "gold", "--chat", "https://a.org/v1", "--chat-model", "m"], "not --planner and --chat"),
-            (["--model", "a/b"], "--strategy is missing beside --model"),
+            (["--model", "a/b"], "--model needs --strategy"),
             (["--checkpoint", "nowhere.zip", "--strategy", "s"], "nowhere.zip cannot be read"),
         ):
             done = commands.run("submit", "--name", "mine", "--suite", "openagi", *how)
