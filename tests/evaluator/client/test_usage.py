@@ -43,7 +43,7 @@ def test_bad_usage_is_exit_code_2_with_a_sentence(planarena):
         (("submit",), {}, "Missing option"),
         ((*SUBMIT, "--header-value-env", "KEY"), {}, "needs --header NAME"),
         ((*SUBMIT, "--header", "X-Key", "--header-value-env", "KEY"), {}, "the variable KEY is not set"),
-        ((*SUBMIT, "--header", "X-Key", "--remove-header"), {}, "give no other one"),
+        ((*SUBMIT, "--header", "X-Key", "--remove-header"), {}, "cannot be combined with --header"),
         ((*SUBMIT, "--priority", "urgent"), {}, "low, normal or high"),
         ((*SUBMIT, "--plans", "plans.json"), {}, "not --planner and --plans"),
         ((*PLANS, "/nothing/plans.json"), {}, "cannot be read"),

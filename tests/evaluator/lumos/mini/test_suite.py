@@ -35,7 +35,7 @@ def test_gold_solves_every_public_task(setting, full):
 
 def test_gold_solves_hidden_tasks_most_of_whose_texts_are_others(setting, full):
     suite = suite_of(SLUG)
-    hidden = suite_on_split(suite=suite, split="hidden", hidden=HiddenSeed("a secret"))
+    hidden = suite_on_split(suite=suite, split="hidden", hidden_seed="a secret")
     tasks = [f"{group}/{number}" for group in GROUPS for number in range(6 if full else 2)]
     on_hidden = Setting(
         profile=setting.profile, open_store=setting.open_store, split="hidden", hidden=HiddenSeed("a secret")
