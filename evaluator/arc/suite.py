@@ -16,6 +16,7 @@ from evaluator.arc.tools import TOOLS
 from evaluator.arc.views import named_view
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import Conditions, Panel, Suite
+from evaluator.episodes.base import Setting
 from evaluator.network.released_files import FetchError, PublicFile, read, verified
 
 VERSION = "1"
@@ -59,7 +60,7 @@ def arc_suite(*, slug: str, title: str, description: str, tasks: tuple[ArcTask, 
     )  # fmt: skip
 
 
-def released_environment(split: Split) -> ArcEnvironment:
+def released_environment(split: Split, _: Setting) -> ArcEnvironment:
     """The environment of a split.
 
     Raises:

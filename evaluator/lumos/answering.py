@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 LOOK = "VQA"
 _READER = "Question Answering"
 LONGEST = 20_000
-"""Characters of a context or question that an expert gets."""
+"""Maximum length of a context or question, in characters."""
 _QUESTION = Parameter("question", aliases=("query",))
 
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """Whose experts run the tools: OpenAGI's reader, and one that looks at pictures."""
+    """The experts that run the tools: OpenAGI's reader, and a visual question answerer."""
 
     catalogue: Catalogue
     looker: str
@@ -42,33 +42,33 @@ OF_LUMOS = Experts(
     ),
     _LLAVA,
 )
-"""ControlLLM's LLaVA 1.5 7B looks at pictures; LUMOS uses it, too."""
+"""With ControlLLM's LLaVA 1.5 7B, which LUMOS uses as well."""
 OF_OPENAGI = Experts(OPENAGI, "Visual Question Answering")
 
 
 class Given(Protocol):
-    """What a task is given under names."""
+    """The named inputs of tasks."""
 
     def picture(self, *, scope: str, name: str) -> "Image":
-        """Opens a picture of the task's scope.
+        """Open a picture.
 
         Raises:
-            NoPictureError: the task has none of this name.
+            NoPictureError: the task has no picture of this name.
             OSError, ValueError: it cannot be opened.
         """
         ...
 
     def text(self, *, scope: str, name: str) -> str | None:
-        """The text that a name stands for; None: no text has this name."""
+        """The text of this name, if there is one."""
         ...
 
 
 class NoPictureError(Exception):
-    """A task has no picture of a name; the message is a sentence."""
+    """A task has no picture of this name; the message is a sentence."""
 
 
 class NothingGiven:
-    """A task of questions alone."""
+    """Tasks without named inputs."""
 
     def picture(self, *, scope: str, name: str) -> "Image":
         del scope
@@ -79,15 +79,15 @@ class NothingGiven:
 
 
 class Answering:
-    """Runs both tools; making one loads no expert. Used from one thread at a time."""
+    """Runs both tools. Loads experts on first use. Not thread-safe."""
 
     def __init__(self, setting: Setting, *, given: Given, experts: Experts = OF_LUMOS) -> None:
         self._setting, self._given, self._catalogue = setting, given, experts.catalogue
         self._experts: Mapping[str, str] = {ANSWER: _READER, LOOK: experts.looker}
-        self._made: ExpertTools | None = None
+        self._loaded: ExpertTools | None = None
 
     def lacking(self) -> frozenset[str]:
-        """The tools that have no expert in the profile."""
+        """The tools without an expert in the profile."""
         offered = self._tools().offered
         return frozenset(tool for tool, expert in self._experts.items() if expert not in offered)
 
@@ -96,10 +96,20 @@ class Answering:
 
     def run(self, calls: Sequence[Call]) -> list[Outcome]:
         """Run calls of both tools in batches."""
+        from evaluator.episodes.turns.expert_tools import Failed
+
         prepared = [self._prepared(call) for call in calls]
-        ready = [one for one in prepared if not isinstance(one, Refused | ToolFault)]
-        ran = iter(self._tools().run(ready)) if ready else iter(())
-        return [one if isinstance(one, Refused | ToolFault) else _outcome(next(ran)) for one in prepared]
+        ready = [call for call in prepared if not isinstance(call, Refused | ToolFault)]
+        results = iter(self._tools().run(ready)) if ready else iter(())
+        outcomes: list[Outcome] = []
+        for call in prepared:
+            if isinstance(call, Refused | ToolFault):
+                outcomes.append(call)
+            elif isinstance(result := next(results), Failed):
+                outcomes.append(result.outcome())
+            else:
+                outcomes.append(Made((str(next(iter(result.outputs.values()))),)))
+        return outcomes
 
     def _prepared(self, call: Call) -> "ExpertCall | Refused | ToolFault":
         from evaluator.episodes.turns.expert_tools import ExpertCall
@@ -115,35 +125,21 @@ class Answering:
         question, named = arguments["question"][:LONGEST], arguments[first.name]
         name = named.strip().lstrip("$")
         if call.tool == LOOK:
-            return self._looked(name=name, question=question, scope=call.scope)
+            try:
+                image = self._given.picture(scope=call.scope, name=name)
+            except NoPictureError as error:
+                return Refused(ActionProblem.BAD_REFERENCE, str(error))
+            except (OSError, ValueError) as error:
+                return ToolFault(f"The picture cannot be opened: {type(error).__name__}.")
+            return ExpertCall(tool=self._experts[LOOK], inputs={"image": image, "text": question})
         text = self._given.text(scope=call.scope, name=name) or named
         if not text.strip():
             return Refused(ActionProblem.BAD_ARGUMENTS, "The context is empty.")
         return ExpertCall(tool=_READER, inputs={"document": text[:LONGEST], "query": question})
 
-    def _looked(self, *, name: str, question: str, scope: str) -> "ExpertCall | Refused | ToolFault":
-        from evaluator.episodes.turns.expert_tools import ExpertCall
-
-        try:
-            opened = self._given.picture(scope=scope, name=name)
-        except NoPictureError as error:
-            return Refused(ActionProblem.BAD_REFERENCE, str(error))
-        except (OSError, ValueError) as error:
-            return ToolFault(f"The picture cannot be opened: {type(error).__name__}.")
-        return ExpertCall(tool=self._experts[LOOK], inputs={"image": opened, "text": question})
-
     def _tools(self) -> "ExpertTools":
-        if self._made is None:
+        if self._loaded is None:
             from evaluator.episodes.turns.expert_tools import ExpertTools
 
-            self._made = ExpertTools.of_setting(self._setting, catalogue=self._catalogue)
-        return self._made
-
-
-def _outcome(ran: object) -> Outcome:
-    from evaluator.episodes.turns.expert_tools import Failed, Ran
-
-    if isinstance(ran, Failed):
-        return ran.outcome()
-    assert isinstance(ran, Ran)
-    return Made((str(next(iter(ran.outputs.values()))),))
+            self._loaded = ExpertTools.of_setting(self._setting, catalogue=self._catalogue)
+        return self._loaded

@@ -1,7 +1,7 @@
-"""Files that an operator provides, since they cannot be fetched by the site or are too large for it.
+"""Files that an operator provides, because the site cannot fetch them or they are too large.
 
-They belong in a folder with the suite's name: in the folder that `PLANARENA_LUMOS_DATA` names, or among the fetched
-files (`suites` in `PLANARENA_DATA`).
+Their folder has the suite's name and is in `PLANARENA_LUMOS_DATA`, or among the fetched files (`suites` in
+`PLANARENA_DATA`).
 """
 
 import hashlib
@@ -21,27 +21,27 @@ class Mounted:
 
     suite: str
     files: tuple[str, ...]
-    """Paths of files and folders in the suite's folder. All of them are needed."""
+    """Required files and folders, as paths in the suite's folder."""
     origin: str
-    """What they are and where they are published, as the end of a sentence."""
+    """Description and source of the files, as the object of a sentence."""
 
     @property
     def folder(self) -> Path:
-        """Where they belong."""
-        named = os.environ.get(VARIABLE)
-        return Path(named) / self.suite if named else data_folder(self.suite)
+        """The suite's folder."""
+        root = os.environ.get(VARIABLE)
+        return Path(root) / self.suite if root else data_folder(self.suite)
 
     def path(self, name: str) -> Path:
-        """Of one of the files."""
+        """Path of one of the files."""
         return self.folder / name
 
     def is_here(self) -> bool:
-        """Whether all of them are there."""
+        """Whether all files exist."""
         return all(self.path(name).exists() for name in self.files)
 
     def check(self) -> None:
         """Raises:
-        LookupError: a file is missing; the message says where which file belongs.
+        LookupError: a file is missing; the message says where it belongs.
         """
         for name in self.files:
             if not self.path(name).exists():
@@ -52,14 +52,14 @@ class Mounted:
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file, computed again only if its size or time changes.
+    """SHA-256 of a file, cached until its size or modification time changes.
 
     Raises:
-        LookupError: it cannot be read.
+        LookupError: the file cannot be read.
     """
     try:
-        facts = path.stat()
-        return _digest(path, facts.st_size, facts.st_mtime_ns)
+        status = path.stat()
+        return _digest(path, status.st_size, status.st_mtime_ns)
     except OSError as error:
         raise LookupError(f"{path} cannot be read: {error.strerror}") from error
 

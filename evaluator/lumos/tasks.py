@@ -1,4 +1,4 @@
-"""What suites in turns have in common: tasks with an answer and one way to it, and columns."""
+"""Shared by suites in turns: tasks with an answer and a gold solution, and columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from evaluator.replies.turns.actions import read_actions
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn:
-    """One turn: a subgoal and the text of its actions, as a planner replies them."""
+    """One turn: a subgoal and the text of its actions, in the form of a planner's reply."""
 
     subgoal: str
     actions: str
@@ -21,16 +21,16 @@ class GoldTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnTask(Task):
-    """A task whose answer is a text."""
+    """A task whose answer is text."""
 
     answer: str
-    """The right one; for SQL the gold query."""
+    """The expected answer; for SQL the gold query."""
     facts: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What facets name."""
+    """Attributes for facets."""
     scope: str = ""
-    """What the tools act on, such as the name of a database."""
+    """The object of its tools, such as the name of a database."""
     tools: tuple[str, ...] = ()
-    """The only tools that it offers; none: all of the catalogue."""
+    """The tools that it offers; empty for all of the catalogue."""
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
@@ -42,11 +42,11 @@ class TurnTask(Task):
 
 
 def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_tool: str = "") -> Plan | None:
-    """Gold turns as a plan, whose last result is the answer; None if there are none."""
+    """Gold turns as a plan, whose last result is the answer; None without turns."""
     steps: list[Step] = []
     for turn in turns:
-        found = read_actions(text=turn.actions, statements=bool(statement_tool), tools=tuple(catalogue.tools))
-        for action in found.actions:
+        reply = read_actions(text=turn.actions, statements=bool(statement_tool), tools=tuple(catalogue.tools))
+        for action in reply.actions:
             tool = catalogue[action.tool or statement_tool]
             number = f"s{len(steps) + 1}"
             outputs = named_outputs(action.outputs, names=tuple(tool.outputs))
@@ -60,7 +60,7 @@ def plan_of_turns(turns: Sequence[GoldTurn], *, catalogue: Catalogue, statement_
 
 
 def named_outputs(results: Sequence[str], *, names: Sequence[str]) -> dict[str, str]:
-    """An action's results by the tool's names for them; results beyond those keep their own."""
+    """An action's results by the tool's output names; surplus results keep their own names."""
     return {names[place] if place < len(names) else result: result for place, result in enumerate(results)}
 
 
@@ -70,7 +70,7 @@ _size = partial(Column, indicator=True, ordered=False, fault=None, high=None)
 
 
 def solved(description: str) -> Column:
-    """The share of tasks that are solved, by which the board ranks."""
+    """The share of solved tasks, the leaderboard's primary column."""
     return _share(
         key="solved", label="Solved", description=description, primary=True, title="Solved", good="solved",
         bad="not solved",

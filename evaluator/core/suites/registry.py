@@ -18,11 +18,11 @@ import os
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites.base import Suite
@@ -40,6 +40,20 @@ def paper_entries() -> Iterator[ModuleType]:
     for name in os.environ.get(SUITES_VARIABLE, "").split(","):
         if name.strip():
             yield import_module(name.strip())
+
+
+def deferred(name: str, *arguments: Any) -> Callable[..., Any]:
+    """A function `module:function` that is imported on its first call, because reading the registry must stay cheap.
+
+    Args:
+        name: dotted name of the module, a colon, and the name of the function.
+        arguments: passed before those of the call.
+    """
+    return partial(_call, name, *arguments)
+
+
+def _call(name: str, *arguments: Any) -> Any:
+    return pkgutil.resolve_name(name)(*arguments)
 
 
 class Kind(Protocol):

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from evaluator.lumos.maths.code import CodeTool
 
 _TOOLS_VERSION = 4
-"""Of the tools' behaviour; raise it when the same action may have another result."""
-_REMEMBERED = 100_000
+"""Version of the tools; increase it when the same action may have another result."""
+_MOST_CACHED = 100_000
 
 
 class MathsEnvironment:
-    """The tools of word problems. Equal calls of all episodes are computed once, except for programs."""
+    """The tools of word problems. Results are cached across episodes, except for programs."""
 
     def __init__(self, *, programs: bool = True) -> None:
         """Args:
-        programs: whether there is `Code`.
+        programs: whether to offer `Code`.
         """
         self._others = (CODE,) if programs else ()
-        self._known: dict[str, Outcome] = {}
+        self._cache: dict[str, Outcome] = {}
         self._tools = ToolProcess()
         self._code: CodeTool | None = None
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         self._tools.close()
         if self._code is not None:
             self._code.close()
@@ -49,47 +49,40 @@ class MathsEnvironment:
         return {}
 
     def scope(self, task: Task) -> str:
-        """See `Environment`: the tools act on nothing but their arguments."""
+        """See `Environment`: the tools have no state."""
         del task
         return ""
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         programs = [call for call in calls if self._is_program(call)]
-        made = iter(self._coding().run(programs) if programs else ())
-        return [next(made) if self._is_program(call) else self._run(call) for call in calls]
+        if programs and self._code is None:
+            from evaluator.lumos.maths.code import CodeTool
+
+            self._code = CodeTool(self._tools)
+        outcomes = iter(self._code.run(programs) if programs and self._code else ())
+        return [next(outcomes) if self._is_program(call) else self._run(call) for call in calls]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """1 for the right number; `same_text` is LUMOS's comparison of texts."""
         del transcript
         assert isinstance(task, TurnTask)
-        found = None if answer is None else score_answer(answer=answer, reference=Fraction(task.answer))
-        right = float(found is not None and found.is_equal)
-        same = float(found is not None and found.is_same_text)
+        score = None if answer is None else score_answer(answer=answer, reference=Fraction(task.answer))
+        right = float(score is not None and score.is_equal)
+        same = float(score is not None and score.is_same_text)
         return TurnScore(score=right, indicators={"solved": right, "same_text": same}, expected=task.answer)
 
     def _run(self, call: Call) -> Outcome:
         key = digest(call.identity())
-        outcome = self._known.get(key)
+        outcome = self._cache.get(key)
         if outcome is None:
             outcome = self._tools.run(
-                tool=call.tool,
-                arguments=call.arguments,
-                values=call.values,
-                outputs=call.outputs,
-                others=self._others,
-            )
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
+                tool=call.tool, arguments=call.arguments, values=call.values, outputs=call.outputs, others=self._others,
+            )  # fmt: skip
+            if len(self._cache) >= _MOST_CACHED:
+                self._cache.clear()
             if not isinstance(outcome, ToolFault):
-                self._known[key] = outcome
+                self._cache[key] = outcome
         return outcome
 
     def _is_program(self, call: Call) -> bool:
         return call.tool.strip().lower() in {name.lower() for name in self._others}
-
-    def _coding(self) -> "CodeTool":
-        if self._code is None:
-            from evaluator.lumos.maths.code import CodeTool
-
-            self._code = CodeTool(self._tools)
-        return self._code

@@ -1,12 +1,12 @@
-"""Gold subgoals and actions from what the data sets have: GSM8K's annotated rationales, SVAMP's equations.
+"""Gold subgoals and actions, from GSM8K's annotated rationales and SVAMP's equations.
 
 GSM8K: each line of a rationale with annotations `<<expression=value>>` is a subgoal, without the annotations, and each
-annotation is an action. A number in an expression is replaced with the earlier result that has this value, unless the
-question has the number too. Actions after the last one whose result is the answer are left out.
+annotation is an action. A number in an expression is replaced by the earlier result with this value, unless the number
+also occurs in the question. Actions after the last one whose result is the answer are dropped.
 
-SVAMP: each operation of the equation is a subgoal with one action; one equation is just a number.
+SVAMP: each operation of the equation is a subgoal with one action; one equation is a single number.
 
-What is returned was run by the tools, and its last result is the answer.
+All gold actions have been run with the tools, and the last result is the answer.
 """
 
 import re
@@ -39,11 +39,11 @@ class NoGold(StrEnum):
     NOT_ANNOTATED = "not annotated"
     """The rationale has no annotation."""
     UNREADABLE = "unreadable"
-    """An annotation or equation is no arithmetic."""
+    """An annotation or equation is not arithmetic."""
     LAST_STEP = "last step not annotated"
     """No result is the answer, and the last line of the rationale has no annotation."""
     OTHER_RESULT = "other result"
-    """No result is the answer: the last one is rounded or turned into percent in words, or the answer is wrong."""
+    """No result is the answer: prose rounds it or converts it to percent, or the answer is wrong."""
 
 
 def gold_of_rationale(*, question: str, rationale: str, answer: Fraction) -> tuple[GoldTurn, ...] | NoGold:
@@ -58,15 +58,16 @@ def gold_of_rationale(*, question: str, rationale: str, answer: Fraction) -> tup
         for annotation in _ANNOTATION.findall(line):
             expression, _, written = annotation.partition("=")
             name = f"R{len(values) + 1}"
-            linked = _linked(expression, known={value: name for value, name in known.items() if value not in given})
-            found = run(tool="Calculator", arguments=linked, values=values)
-            if isinstance(found, ToolFailure) or not isinstance(found.values[0], Number):
+            results = {value: name for value, name in known.items() if value not in given}
+            linked = _linked(expression, results=results)
+            outcome = run(tool="Calculator", arguments=linked, values=values)
+            if isinstance(outcome, ToolFailure) or not isinstance(outcome.values[0], Number):
                 return NoGold.UNREADABLE
-            values[name] = found.values[0]
+            result = values[name] = outcome.values[0]
             actions.append(f"{name} = Calculator({linked})")
-            if _is_number(written, found.values[0].value):
-                known[found.values[0].value] = name
-            if found.values[0].value == answer:
+            if _is_number(written, result.value):
+                known[result.value] = name
+            if result.value == answer:
                 complete = len(values)
         if actions:
             turns.append(GoldTurn(_ANNOTATION.sub("", line).strip(), "; ".join(actions)))
@@ -97,20 +98,20 @@ def gold_of_equation(*, equation: str, answer: Fraction) -> tuple[GoldTurn, ...]
 
 
 def run_turns(turns: Sequence[GoldTurn]) -> Mapping[str, Result] | ToolFailure:
-    """The results of the actions of turns by their outputs, in order, or the first failure."""
+    """The results of actions by their outputs, in order, or the first failure."""
     values: dict[str, Result] = {}
     for turn in turns:
         for action in read_actions(text=turn.actions).actions:
-            found = run(tool=action.tool, arguments=action.raw, values=values, outputs=len(action.outputs))
-            if not isinstance(found, Outcome):
-                return found
-            values.update(zip(action.outputs, found.values, strict=True))
+            outcome = run(tool=action.tool, arguments=action.raw, values=values, outputs=len(action.outputs))
+            if not isinstance(outcome, Outcome):
+                return outcome
+            values.update(zip(action.outputs, outcome.values, strict=True))
     return values
 
 
-def _linked(expression: str, *, known: Mapping[Rational, str]) -> str:
-    """The expression with references in place of numbers that are known results."""
-    return _NUMBER.sub(lambda match: known.get(number_of(match[0]), match[0]), expression).strip()
+def _linked(expression: str, *, results: Mapping[Rational, str]) -> str:
+    """The expression with references in place of numbers that are earlier results."""
+    return _NUMBER.sub(lambda match: results.get(number_of(match[0]), match[0]), expression).strip()
 
 
 def _is_number(text: str, value: Rational) -> bool:
@@ -121,18 +122,18 @@ def _is_number(text: str, value: Rational) -> bool:
 
 
 def _first(turns: Sequence[GoldTurn], *, actions: int) -> tuple[GoldTurn, ...]:
-    """The turns with the first so many actions."""
-    found = []
+    """The turns truncated to the first `actions` actions."""
+    result = []
     for turn in turns:
-        kept = turn.actions.split("; ")[:actions]
-        actions -= len(kept)
-        if kept:
-            found.append(GoldTurn(turn.subgoal, "; ".join(kept)))
-    return tuple(found)
+        first = turn.actions.split("; ")[:actions]
+        actions -= len(first)
+        if first:
+            result.append(GoldTurn(turn.subgoal, "; ".join(first)))
+    return tuple(result)
 
 
 def _operand(node: Node, *, turns: list[GoldTurn]) -> str | None:
-    """A number, or the reference of the turn that was added for an operation; None for anything else."""
+    """A number, or the reference to the turn appended for an operation; None for other nodes."""
     if isinstance(node, Literal):
         return exact_text(node.value)
     if not isinstance(node, Series):

@@ -1,13 +1,12 @@
-"""Running actions within limits: plain arithmetic here, everything else in a process with a deadline.
+"""Running actions within limits: plain arithmetic in this process, everything else in a process with a deadline.
 
-The size of what sympy is given is bounded before (`algebra.errors`), but not how long it works. The process starts
-with the first action that needs it, takes milliseconds for each, and is replaced when one took too much.
+The size of sympy's inputs is bounded (`algebra.errors`), but not its running time. The process starts with the first
+action that needs it, takes milliseconds for each, and is replaced when an action exceeds a limit.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 from evaluator.core.transcripts import ActionProblem
@@ -18,60 +17,47 @@ from evaluator.lumos.maths.tools import ToolFailure, run
 from evaluator.sandbox.limited_process import LimitExceededError, Limits, Server, serve_many
 
 _LIMITS = Limits(memory_bytes=512 * 1024**2, cpu_seconds=0, wall_seconds=10, most_answer_bytes=2 * 1024**2)
-"""Of one action, without the second that the process takes to start."""
+"""Limits of one action, without the second that the process takes to start."""
 _TOO_MUCH = "This takes more work than a calculation may; split it into smaller ones."
 _LOST = "The process of the maths tools ended without an answer."
 _ARITHMETIC = re.compile(r"(?!.*\*\*)[-+*/().,$%\s0-9R]{1,300}", re.DOTALL)
 _NUMBER = re.compile(r"(about )?-?[0-9.]{1,1100}(/[0-9]{1,1100})?(e[-+]?[0-9]{1,4})?( \(about [-+.0-9e]{1,40}\))?")
-_PROBLEMS = MappingProxyType(
-    {
-        Failure.LIMIT: ActionProblem.TOO_MUCH,
-        Failure.DOMAIN: ActionProblem.TOOL_ERROR,
-        Failure.UNSOLVED: ActionProblem.TOOL_ERROR,
-        Failure.REFERENCE: ActionProblem.BAD_REFERENCE,
-        Failure.UNKNOWN_TOOL: ActionProblem.UNKNOWN_TOOL,
-    }
-)
+_PROBLEMS = {
+    Failure.LIMIT: ActionProblem.TOO_MUCH,
+    Failure.DOMAIN: ActionProblem.TOOL_ERROR,
+    Failure.UNSOLVED: ActionProblem.TOOL_ERROR,
+    Failure.REFERENCE: ActionProblem.BAD_REFERENCE,
+    Failure.UNKNOWN_TOOL: ActionProblem.UNKNOWN_TOOL,
+}
 
 
 class ToolProcess:
-    """Runs actions one at a time; not for use by several threads at once."""
+    """Runs actions one at a time. Not thread-safe."""
 
     def __init__(self, limits: Limits = _LIMITS) -> None:
         self._server = Server("evaluator.lumos.maths.process", limits=limits)
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self._server.close()
 
     def run(
-        self,
-        *,
-        tool: str,
-        arguments: str,
-        values: Mapping[str, str],
-        outputs: int,
-        others: tuple[str, ...] = (),
+        self, *, tool: str, arguments: str, values: Mapping[str, str], outputs: int, others: tuple[str, ...] = ()
     ) -> Outcome:
-        """The outcome of one action; see `evaluator.lumos.maths.tools.run`, with values as texts."""
+        """The outcome of one action; see `evaluator.lumos.maths.tools.run`. Values are texts."""
         if (
             tool.strip().lower() == "calculator"
             and _ARITHMETIC.fullmatch(arguments)
             and all(map(_NUMBER.fullmatch, values.values()))
         ):
             return _run(tool=tool, arguments=arguments, values=values, outputs=outputs, others=others)
-        request = {
-            "tool": tool,
-            "arguments": arguments,
-            "values": dict(values),
-            "outputs": outputs,
-            "others": [*others],
-        }
-        answer = self._call(request)
+        answer = self._call(
+            {"tool": tool, "arguments": arguments, "values": dict(values), "outputs": outputs, "others": [*others]}
+        )
         return Made(tuple(answer["values"])) if isinstance(answer, dict) else answer
 
     def literal(self, text: str) -> str | Refused | ToolFault:
-        """An earlier result as Python: an int where it is whole, a float, a list of these, or else a text."""
+        """An earlier result as a Python literal: an int, a float, a list of these, or a string."""
         if _NUMBER.fullmatch(text):
             return _python(read_value(text))
         answer = self._call({"literal": text})
@@ -122,22 +108,15 @@ def _python(value: Result) -> str:
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to one request of `ToolProcess`."""
-    outcome: Made | Refused
-    if "literal" in request:
-        value = _read(request["literal"])
-        if not isinstance(value, Refused):
-            return {"literal": _python(value)}
-        outcome = value
-    else:
-        outcome = _run(**request)
-    if isinstance(outcome, Made):
-        return {"values": list(outcome.values)}
-    return {"problem": outcome.problem.value, "message": outcome.message}
+    """The answer to a request of `ToolProcess`."""
+    outcome = _read(request["literal"]) if "literal" in request else _run(**request)
+    if isinstance(outcome, Refused):
+        return {"problem": outcome.problem.value, "message": outcome.message}
+    return {"values": list(outcome.values)} if isinstance(outcome, Made) else {"literal": _python(outcome)}
 
 
 if __name__ == "__main__":
-    # Before the first action, whose deadline would otherwise include loading it.
+    # Import before the first action, so that its deadline does not include the import.
     import evaluator.lumos.maths.solving  # noqa: F401
 
     serve_many(_answer)

@@ -1,13 +1,13 @@
-"""Whether an answer is right: numerically, and as LUMOS compares texts.
+"""Compares an answer with its reference: numerically, and as text like LUMOS.
 
-Numerically: the answer is a number as a value of an action is printed, or as people write it: an integer, decimal
-number or fraction, with an approximation in brackets after it or `about` before it, with `$`, `%` or commas between
-thousands, which are ignored, or after a name and `=`. An exact number is right if it equals the reference; one with
-`about` if it differs by at most 1e-9 of the reference, or by 1e-9 where that is less than 1. So `72.0`, `$72`, `72.`
-and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several alternatives, or nothing.
+Numerically: the answer is a number in the form of a value or in common notation: an integer, decimal number or
+fraction, optionally followed by an approximation in brackets, or preceded by `about` or by a name and `=`. `$`, `%` and
+thousands separators are ignored. An exact number is right if it equals the reference; one with `about` if it differs by
+at most 1e-9, relative to the reference if that exceeds 1. So `72.0`, `$72`, `72.` and `x = 72` are 72, and `15%` is 15.
+Everything else is wrong: an expression, several alternatives, or no answer.
 
-As LUMOS compares: the answer equals the reference character by character, after white space around it. The reference
-is an integer without separators, as in `evaluator.lumos.maths.tasks`.
+As text: the answer equals the reference, except for surrounding white space. The reference is an integer without
+separators, as in `evaluator.lumos.maths.tasks`.
 """
 
 import re
@@ -19,7 +19,7 @@ from evaluator.lumos.maths.algebra.errors import MAX_TEXT, MathsError
 from evaluator.lumos.maths.algebra.values import Number
 
 VERSION = "maths/1"
-"""Of these rules."""
+"""Version of these rules."""
 _ANSWER = re.compile(
     r"(?P<about>about\s+)?(?:[A-Za-z]\w{0,40}\s{0,9}=\s{0,9})?(?P<sign>-)?\s{0,9}\$?\s{0,9}(?P<sign2>-)?"
     r"(?P<top>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?P<power>e[-+]?[0-9]{1,4})?"
@@ -31,30 +31,31 @@ _TOLERANCE = Fraction(1, 10**9)
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """How an answer compares with its reference."""
+    """Result of comparing an answer with its reference."""
 
     is_equal: bool
     """Numerically."""
     is_same_text: bool
-    """As LUMOS compares."""
+    """As text."""
 
 
 def score_answer(*, answer: str, reference: Fraction) -> AnswerScore:
-    """Compare an answer with its reference; see the module.
+    """Compare an answer with its reference; see the module's docstring.
 
     Args:
         answer: any text, such as the canonical text of the last result.
         reference: the right number.
     """
-    value = number_in(answer)
-    return AnswerScore(
-        is_equal=value is not None and _equals(value, reference=reference),
-        is_same_text=answer.strip() == exact_text(reference),
-    )
+    number = number_in(answer)
+    if number is None or number.exact:
+        is_equal = number is not None and number.value == reference
+    else:
+        is_equal = absolute(number.value - reference) <= _TOLERANCE * max(Fraction(1), abs(reference))
+    return AnswerScore(is_equal=is_equal, is_same_text=answer.strip() == exact_text(reference))
 
 
 def number_in(answer: str) -> Number | None:
-    """The number that an answer is, or None."""
+    """The number in an answer; None for other answers."""
     match = _ANSWER.fullmatch(answer.strip()) if len(answer) <= MAX_TEXT else None
     if match is None or (match["sign"] and match["sign2"]):
         return None
@@ -67,9 +68,3 @@ def number_in(answer: str) -> Number | None:
         return None
     negative = match["sign"] or match["sign2"]
     return Number((-value if negative else value) / bottom, exact=not match["about"])
-
-
-def _equals(number: Number, *, reference: Fraction) -> bool:
-    if number.exact:
-        return number.value == reference
-    return absolute(number.value - reference) <= _TOLERANCE * max(Fraction(1), abs(reference))

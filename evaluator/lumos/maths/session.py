@@ -1,4 +1,4 @@
-"""What references mean in an expression: earlier results as numbers, expressions, and functions of arguments."""
+"""References in expressions: earlier results as numbers, expressions, and functions of arguments."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class Session:
         """The result with this name.
 
         Raises:
-            MathsError: there is none.
+            MathsError: there is no such result.
         """
         try:
             return self.values[name]
@@ -35,14 +35,11 @@ class Session:
         return _Evaluator(self)
 
     def choices(self, nodes: Sequence[Node]) -> "Iterator[Session]":
-        """A session for each of the values of the one reference that has several; else this one.
+        """A session for each value of the reference that has several; otherwise this session.
 
         Raises:
-            MathsError: two references have several values each.
+            MathsError: more than one reference has several values.
         """
-        if not any(isinstance(value, Alternatives) for value in self.values.values()):
-            yield self
-            return
         several = sorted(
             {name for node in nodes for name in _references(node) if isinstance(self.values.get(name), Alternatives)}
         )
@@ -64,14 +61,13 @@ class _Evaluator(Evaluator):
     __slots__ = ("_session",)
 
     def __init__(self, session: Session) -> None:
-        super().__init__(reference=self._named, apply=self._applied)
+        super().__init__(
+            reference=lambda name, at: self._usable(session.value(name, at), name=name, at=at), apply=self._applied
+        )
         self._session = session
 
     def _function(self, node: Call) -> Value:
         return self._chosen(node) if node.function in _CHOOSING else super()._function(node)
-
-    def _named(self, name: str, at: int) -> Value:
-        return self._usable(self._session.value(name, at), name=name, at=at)
 
     def _usable(self, value: Result, *, name: str, at: int) -> Value:
         """A result as a number or expression."""
@@ -90,14 +86,14 @@ class _Evaluator(Evaluator):
 
     def _applied(self, name: str, arguments: Sequence[Node], at: int) -> Value:
         """`R4(R5, R6)`."""
-        found = self._session.value(name, at)
-        if not isinstance(found, Expression):
-            value = self._usable(found, name=name, at=at)
+        result = self._session.value(name, at)
+        if not isinstance(result, Expression):
+            value = self._usable(result, name=name, at=at)
             if len(arguments) == 1:
                 return self.operation("*", value, self.value(arguments[0]))
             raise MathsError(Failure.KIND, f"{name} has no variables to replace", offset=at)
-        self.exact = self.exact and found.exact
-        return evaluated(found.body, bindings=self._bindings_of(name, found, arguments, at), state=self)
+        self.exact = self.exact and result.exact
+        return evaluated(result.body, bindings=self._bindings_of(name, result, arguments, at), state=self)
 
     def _bindings_of(self, name: str, body: Expression, arguments: Sequence[Node], at: int) -> dict[str, Value]:
         variables = body.variables
@@ -107,29 +103,29 @@ class _Evaluator(Evaluator):
             if assigned is not None and assigned.keys() >= set(variables):
                 assert isinstance(solution, Relations)
                 self.exact = self.exact and solution.exact
-                return {one: evaluated(assigned[one], bindings={}, state=self) for one in variables}
+                return {variable: evaluated(assigned[variable], bindings={}, state=self) for variable in variables}
         if len(arguments) != len(variables):
-            wanted = f"{len(variables)} variables ({', '.join(variables)})"
-            raise MathsError(Failure.KIND, f"{name} has {wanted}, but {len(arguments)} values are given", offset=at)
-        return {one: self.value(argument) for one, argument in zip(variables, arguments, strict=True)}
+            count = f"{len(variables)} variables ({', '.join(variables)})"
+            raise MathsError(Failure.KIND, f"{name} has {count}, but {len(arguments)} values are given", offset=at)
+        return {variable: self.value(argument) for variable, argument in zip(variables, arguments, strict=True)}
 
     def _chosen(self, node: Call) -> Value:
         """`max` and `min`, which take all values of a result."""
-        found: list[Value] = []
+        values: list[Value] = []
         for argument in node.arguments:
             several = self._session.values.get(argument.name) if isinstance(argument, Ref) else None
             if isinstance(several, Alternatives) and isinstance(argument, Ref):
-                found += [self._usable(item, name=argument.name, at=argument.at) for item in several.items]
+                values += [self._usable(item, name=argument.name, at=argument.at) for item in several.items]
             else:
-                found.append(self.value(argument))
-        return self.call(node.function, found)
+                values.append(self.value(argument))
+        return self.call(node.function, values)
 
 
 def combined(values: Sequence[Result]) -> Result:
-    """One value if all are equal, else alternatives; numbers in increasing order.
+    """One value if all are equal, otherwise alternatives; numbers in increasing order.
 
     Raises:
-        MathsError: there are too many.
+        MathsError: too many alternatives.
     """
     flat = [item for value in values for item in (value.items if isinstance(value, Alternatives) else (value,))]
     distinct = list(dict.fromkeys(flat))
@@ -144,18 +140,18 @@ def combined(values: Sequence[Result]) -> Result:
 
 def letters_of(text: str, *, values: Mapping[str, Result]) -> frozenset[str]:
     """Variables of one letter in the results that a text refers to."""
-    found: set[str] = set()
+    letters: set[str] = set()
     if not any(isinstance(value, Expression | Relations) for value in values.values()):
         return frozenset()
     for token in tokens_of(text, thousands=False):
         value = values.get(token.text) if token.kind == REFERENCE else None
         if isinstance(value, Expression | Relations):
-            found.update(variable for variable in value.variables if len(variable) == 1)
-    return frozenset(found)
+            letters.update(variable for variable in value.variables if len(variable) == 1)
+    return frozenset(letters)
 
 
 def _references(node: Node) -> Iterator[str]:
-    """The references of a tree but those that `max` and `min` choose from."""
+    """The references of a tree, except direct arguments of `max` and `min`."""
     if isinstance(node, Ref):
         yield node.name
     elif isinstance(node, Series):

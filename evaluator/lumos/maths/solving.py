@@ -1,7 +1,7 @@
-"""From relations to the values of `SolveEquation` and `SolveInequality`.
+"""Solves relations for `SolveEquation` and `SolveInequality`.
 
-For inequalities, the roots of all numerators and denominators cut the line into points and open intervals on which no
-sign changes; each is tried by one number. (sympy's own sets compare roots of degree 12 for a quarter of a minute.)
+For inequalities, the roots of all numerators and denominators divide the line into points and open intervals of
+constant sign, and each is tested with one number. (sympy's sets take 15 seconds to compare roots of degree 12.)
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _HOLDS = {"<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {0, 1}, "=": {0}, "!=": {-1,
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A range of numbers; an end that is None is infinite."""
+    """A range of numbers; None for an infinite end."""
 
     low: Root | None
     high: Root | None
@@ -50,10 +50,10 @@ class _Test:
 
 
 def solve_inequalities(*, conditions: Sequence[tuple[Value, str]], unknown: str) -> tuple[Interval, ...]:
-    """The intervals on which all conditions hold, in increasing order; one number is an interval with equal ends.
+    """The intervals on which all conditions hold, in increasing order; a single number is an interval with equal ends.
 
     Args:
-        conditions: each a value and how it compares with zero.
+        conditions: values, and the operators that compare them with zero.
         unknown: the only variable.
 
     Raises:
@@ -72,18 +72,15 @@ def solve_inequalities(*, conditions: Sequence[tuple[Value, str]], unknown: str)
         roots.update({root.value: root for root in (*zeros, *poles)})
         tests.append(
             _Test(
-                top=top,
-                bottom=bottom,
-                operator=operator,
-                zeros=frozenset(root.value for root in zeros),
+                top=top, bottom=bottom, operator=operator, zeros=frozenset(root.value for root in zeros),
                 poles=frozenset(root.value for root in poles),
             )
-        )
+        )  # fmt: skip
     return tuple(_intervals(tests, roots=[roots[value] for value in sorted(roots)]))
 
 
 def _intervals(tests: Sequence[_Test], *, roots: Sequence[Root]) -> Iterator[Interval]:
-    """Neighbouring pieces of the line on which the conditions hold, joined."""
+    """The pieces of the line on which the conditions hold, with adjacent ones joined."""
     current: Interval | None = None
     for piece, sample in _pieces(roots):
         if not all(test.holds(sample) for test in tests):
@@ -123,7 +120,7 @@ def solved(*, relations: Sequence[Relation], named: Sequence[str], outputs: int,
         MathsError: there is no solution, or the number of outputs does not fit.
     """
     conditions = list(_conditions(relations))
-    wrong = next((one.operator for one in conditions if one.operator != "="), None)
+    wrong = next((condition.operator for condition in conditions if condition.operator != "="), None)
     if wrong:
         raise MathsError(Failure.KIND, f"expected equations, found {wrong!r}; inequalities are for SolveInequality")
     unknowns = list(named) or _variables(conditions)
@@ -133,12 +130,13 @@ def solved(*, relations: Sequence[Relation], named: Sequence[str], outputs: int,
         names = ", ".join(unknowns)
         message = f"fewer equations than unknowns ({names}); name the one to solve for last"
         raise MathsError(Failure.UNSOLVED, f"{message}, as in SolveEquation({relations[0].text}, {unknowns[0]})")
-    solutions = solve(equations=[one.value for one in conditions], unknowns=unknowns)
+    solutions = [
+        Solution(solution.values, solution.exact and exact)
+        for solution in solve(equations=[condition.value for condition in conditions], unknowns=unknowns)
+    ]
     if not solutions:
         raise MathsError(Failure.UNSOLVED, "no real number solves this")
-    return _outputs(
-        [Solution(one.values, one.exact and exact) for one in solutions], unknowns=unknowns, outputs=outputs
-    )
+    return _outputs(solutions, unknowns=unknowns, outputs=outputs)
 
 
 def _outputs(solutions: Sequence[Solution], *, unknowns: Sequence[str], outputs: int) -> tuple[Result, ...]:
@@ -146,7 +144,20 @@ def _outputs(solutions: Sequence[Solution], *, unknowns: Sequence[str], outputs:
         values = [_result(solution, unknowns[0]) for solution in solutions]
         return tuple(values) if outputs == len(values) else (combined(values),)
     if outputs == 1:
-        return (combined([_together(solution, unknowns) for solution in solutions]),)
+        return (
+            combined(
+                [
+                    Relations(
+                        tuple(
+                            relation_of(variable(name), "=", _rounded(solution.values[name], exact=solution.exact))
+                            for name in unknowns
+                        ),
+                        solution.exact,
+                    )
+                    for solution in solutions
+                ]
+            ),
+        )
     if outputs == len(unknowns):
         return tuple(combined([_result(solution, name) for solution in solutions]) for name in unknowns)
     message = f"{len(unknowns)} unknowns ({', '.join(unknowns)}) need 1 or {len(unknowns)} outputs, not {outputs}"
@@ -157,18 +168,18 @@ def solved_inequalities(*, relations: Sequence[Relation], exact: bool) -> Result
     """The numbers that satisfy all relations, as relations of the unknown.
 
     Raises:
-        MathsError: there are none, all do, or the relations are not solved.
+        MathsError: no number or every number satisfies them, or the relations are not supported.
     """
     conditions = list(_conditions(relations))
     unknowns = _variables(conditions)
     if len(unknowns) != 1:
         raise MathsError(Failure.UNSOLVED, f"expected one unknown, found {', '.join(unknowns) or 'none'}")
-    found = solve_inequalities(conditions=conditions, unknown=unknowns[0])
-    if not found:
+    intervals = solve_inequalities(conditions=conditions, unknown=unknowns[0])
+    if not intervals:
         raise MathsError(Failure.UNSOLVED, f"no real {unknowns[0]} satisfies this")
-    if found[0].low is None and found[0].high is None:
+    if intervals[0].low is None and intervals[0].high is None:
         raise MathsError(Failure.UNSOLVED, f"every real {unknowns[0]} satisfies this")
-    return combined([_interval(one, unknown=unknowns[0], exact=exact) for one in found])
+    return combined([_interval(interval, unknown=unknowns[0], exact=exact) for interval in intervals])
 
 
 def _conditions(relations: Sequence[Relation]) -> Iterator[_Condition]:
@@ -186,30 +197,23 @@ def _result(solution: Solution, name: str) -> Result:
     return result_of(solution.values[name], exact=solution.exact)
 
 
-def _together(solution: Solution, unknowns: Sequence[str]) -> Relations:
-    relations = tuple(
-        relation_of(variable(name), "=", _kept(solution.values[name], exact=solution.exact)) for name in unknowns
-    )
-    return Relations(relations, solution.exact)
-
-
 def _interval(interval: Interval, *, unknown: str, exact: bool) -> Relations:
     low, high = interval.low, interval.high
     ends = [end for end in (low, high) if end is not None]
     exact = exact and all(end.exact for end in ends)
     if low is not None and low == high:
         return Relations((_relation(unknown, "=", low, exact=exact),), exact)
-    found = []
+    relations = []
     if low is not None:
-        found.append(_relation(unknown, ">=" if interval.has_low else ">", low, exact=exact))
+        relations.append(_relation(unknown, ">=" if interval.has_low else ">", low, exact=exact))
     if high is not None:
-        found.append(_relation(unknown, "<=" if interval.has_high else "<", high, exact=exact))
-    return Relations(tuple(found), exact)
+        relations.append(_relation(unknown, "<=" if interval.has_high else "<", high, exact=exact))
+    return Relations(tuple(relations), exact)
 
 
 def _relation(unknown: str, operator: str, end: Root, *, exact: bool) -> Relation:
-    return relation_of(variable(unknown), operator, _kept(end.value, exact=exact))
+    return relation_of(variable(unknown), operator, _rounded(end.value, exact=exact))
 
 
-def _kept(value: Value, *, exact: bool) -> Value:
+def _rounded(value: Value, *, exact: bool) -> Value:
     return value if exact or not isinstance(value, Rational) else rounded(value)

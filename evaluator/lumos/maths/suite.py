@@ -1,4 +1,4 @@
-"""The suites `gsm8k` and `svamp`: word problems that are solved in turns with exact tools."""
+"""The suites `gsm8k` and `svamp`: word problems solved in turns with exact tools."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,6 +7,8 @@ from types import MappingProxyType
 from evaluator.core.suites.base import Conditions, Panel, Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.episodes.base import Setting
+from evaluator.lumos.maths.environment import MathsEnvironment
 from evaluator.lumos.maths.source import GSM8K, RELEASE, SVAMP
 from evaluator.lumos.maths.tasks import MathsFileError, WordProblem, read_gsm8k, read_svamp
 from evaluator.lumos.tasks import EPISODES, TurnTask, plan_of_turns, share, solved
@@ -26,15 +28,13 @@ _DESCRIPTIONS = {
 }
 
 
-def _tool(name: str) -> Tool:
-    argument, description = _DESCRIPTIONS[name]
-    return Tool(
+TOOLS = Catalogue(name="lumos-maths", tools=MappingProxyType({
+    name: Tool(
         name=name, domain="maths", description=description, inputs=MappingProxyType({argument: ResourceType.TEXT}),
         outputs=MappingProxyType({"value": ResourceType.TEXT}),
-    )  # fmt: skip
-
-
-TOOLS = Catalogue(name="lumos-maths", tools=MappingProxyType({name: _tool(name) for name in _DESCRIPTIONS}))
+    )
+    for name, (argument, description) in _DESCRIPTIONS.items()
+}))  # fmt: skip
 COLUMNS = (
     solved("Share of problems whose answer is the right number."),
     share(
@@ -50,6 +50,11 @@ _SCORING = (
     "Answers are compared as numbers: 72, 72.0 and $72 are equal. Tools are local and exact, not WolframAlpha. A "
     "planner that ends without an answer has not solved the problem."
 )
+
+
+def environment(_: Setting) -> MathsEnvironment:
+    """The tools of word problems."""
+    return MathsEnvironment()
 
 
 def gsm8k_suite() -> Suite:
@@ -84,13 +89,13 @@ def _suite(
     if problem is not None:
         raise LookupError(problem)
     try:
-        found = read(RELEASE.folder / file)
+        problems = read(RELEASE.folder / file)
     except MathsFileError as error:
         raise LookupError(str(error)) from error
     names = tuple(facet.name for facet in facets)
     return Suite(
         slug=slug, version=VERSION, title=title, description=description, metrics=COLUMNS, catalogue=TOOLS,
-        tasks=tuple(map(_task, found)), conditions=Conditions(experts=False, samples=False, splits=("test",)),
+        tasks=tuple(map(_task, problems)), conditions=Conditions(experts=False, samples=False, splits=("test",)),
         panels=(Panel.TRANSCRIPT,), scoring=_SCORING,
         facets=Facets(filters=facets, facts=names, breakdowns=names, plots=names[:1], comparisons=names[:1]),
     )  # fmt: skip

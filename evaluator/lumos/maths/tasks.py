@@ -16,7 +16,7 @@ _OPERATOR = re.compile(r"[-+*/](?= )")
 
 
 class MathsFileError(ValueError):
-    """A file is not what it should be; the message names the file, the place and what would be right."""
+    """Invalid file; the message names the file, the place and the expected form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class WordProblem:
     text: str
     answer: Fraction
     operations: int
-    """How many calculations its reference solution has: annotations (GSM8K) or operators (SVAMP)."""
+    """Number of calculations in the reference solution: annotations (GSM8K) or operators (SVAMP)."""
     kind: str = ""
     """SVAMP's type, `Addition`, `Subtraction`, `Multiplication` or `Common-Division`; empty for GSM8K."""
     gold: tuple[GoldTurn, ...] = ()
@@ -36,9 +36,8 @@ class WordProblem:
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        """The facts that facets name."""
-        found: dict[str, JsonValue] = {"operations": self.operations, "turns": len(self.gold)}
-        return {**found, "kind": self.kind} if self.kind else found
+        """Attributes for facets."""
+        return {"operations": self.operations, "turns": len(self.gold), **({"kind": self.kind} if self.kind else {})}
 
 
 def read_gsm8k(path: Path) -> tuple[WordProblem, ...]:
@@ -71,13 +70,9 @@ def _gsm8k(*, path: Path, index: int, row: object) -> WordProblem:
     answer = Fraction(match[1].replace(",", ""))
     gold = gold_of_rationale(question=question, rationale=rationale[: match.start()], answer=answer)
     return WordProblem(
-        key=str(index),
-        text=question,
-        answer=answer,
-        operations=rationale.count("<<"),
-        gold=gold if isinstance(gold, tuple) else (),
-        why_no_gold=gold if isinstance(gold, NoGold) else None,
-    )
+        key=str(index), text=question, answer=answer, operations=rationale.count("<<"),
+        gold=gold if isinstance(gold, tuple) else (), why_no_gold=gold if isinstance(gold, NoGold) else None,
+    )  # fmt: skip
 
 
 def _svamp(*, path: Path, index: int, row: object) -> WordProblem:
@@ -88,14 +83,10 @@ def _svamp(*, path: Path, index: int, row: object) -> WordProblem:
         raise MathsFileError(f'{path}: problem {index}: "Answer" must be a whole number')
     gold = gold_of_equation(equation=equation, answer=Fraction(answer))
     return WordProblem(
-        key=key,
-        text=f"{body.strip()} {question.strip()}",
-        answer=Fraction(answer),
-        operations=len(_OPERATOR.findall(equation)),
-        kind=_TYPOS.get(kind, kind),
-        gold=gold if isinstance(gold, tuple) else (),
-        why_no_gold=gold if isinstance(gold, NoGold) else None,
-    )
+        key=key, text=f"{body.strip()} {question.strip()}", answer=Fraction(answer),
+        operations=len(_OPERATOR.findall(equation)), kind=_TYPOS.get(kind, kind),
+        gold=gold if isinstance(gold, tuple) else (), why_no_gold=gold if isinstance(gold, NoGold) else None,
+    )  # fmt: skip
 
 
 def _field(row: object, name: str, *, path: Path, index: int) -> str:

@@ -1,26 +1,26 @@
-"""The tools of word problems: exact, local, and in place of WolframAlpha.
+"""The tools of word problems: exact, local, in place of WolframAlpha.
 
 | tool | arguments | result |
 |---|---|---|
-| `Calculator` | an expression | a number, or an expression where there are variables |
+| `Calculator` | an expression | a number, or an expression if there are variables |
 | `SetEquation` | equations or inequalities | the same, with earlier results in place of references |
 | `SolveEquation` | equations, then optionally variables | the values of the unknowns |
 | `SolveInequality` | inequalities in one unknown | the numbers that satisfy all of them |
 | `Define` | expressions, equations or `f(x) = ...`, one for each output | the same |
-| `Count` | a list | how many items it has |
+| `Count` | a list | the number of its items |
 
 `Code`, which runs programs, is in `code`.
 
-References to earlier results are part of the expressions: a value is never pasted into a text. `R4(R5, R6)` is the
-expression R4 with R5 and R6 in place of its variables, in alphabetical order; with one argument it is a product where
-R4 is a number. A result such as `x = 5` counts as the number where a number is needed.
+References to earlier results are parsed as part of the expressions; values are not pasted into text. `R4(R5, R6)` is
+the expression R4 with R5 and R6 in place of its variables, in alphabetical order; with one argument it is a product if
+R4 is a number. A result such as `x = 5` can be used as a number.
 
-`SolveEquation` solves for the variables that are named after the equations, else for all, in alphabetical order. With
-one output and one unknown the result is its value, or all of them (`-2 or 2`); with one output and several unknowns it
-is `x = 3, y = 4`. With as many outputs as unknowns each gets its unknown's values; with as many outputs as one
-unknown has values each gets one, in increasing order. An expression without variables is calculated.
+`SolveEquation` solves for the variables named after the equations, or for all, in alphabetical order. With one output
+and one unknown the result is its value or values (`-2 or 2`); with one output and several unknowns it is
+`x = 3, y = 4`. With as many outputs as unknowns, each gets its unknown's values; with as many outputs as one unknown
+has values, each gets one, in increasing order. An expression without variables is calculated.
 
-An expression with a result of several values has several values too, unless they are equal; `max` and `min` choose
+An expression of a result with several values has several values too, unless they are equal; `max` and `min` choose
 among them.
 """
 
@@ -44,13 +44,13 @@ from evaluator.lumos.maths.session import Session, combined, letters_of
 
 
 def without_head(chain: Chain) -> Node | None:
-    """The expression that an item defines; None where it is an equation or inequality.
+    """The expression that an item defines; None for an equation or inequality.
 
-    `f(x) = x + 1` defines `x + 1`: variables are replaced in alphabetical order. The head is read as a product of its
-    letters, since a name before a bracket is a factor.
+    `f(x) = x + 1` defines `x + 1`: variables are replaced in alphabetical order. The head is parsed as a product of its
+    letters, because a name before a bracket is a factor.
 
     Raises:
-        MathsError: a function is defined of anything but one variable.
+        MathsError: the argument of the function is not a single variable.
     """
     if chain.expression is not None:
         return chain.expression
@@ -76,7 +76,7 @@ class Outcome:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Their canonical texts, which `read_value` reads back."""
+        """Canonical texts of the values."""
         return tuple(value.text for value in self.values)
 
 
@@ -87,28 +87,24 @@ class ToolFailure:
     kind: Failure
     sentence: str
     offset: int | None = None
-    """The character of the arguments that it is about, from 0; None where it is about all of them."""
+    """Position of the error in the arguments, from 0; None for the arguments as a whole."""
 
 
 def run(
-    *,
-    tool: str,
-    arguments: str,
-    values: Mapping[str, Result] = MappingProxyType({}),
-    outputs: int = 1,
+    *, tool: str, arguments: str, values: Mapping[str, Result] = MappingProxyType({}), outputs: int = 1,
     others: tuple[str, ...] = (),
-) -> Outcome | ToolFailure:
-    """Run one action. The same arguments and values always have the same outcome.
+) -> Outcome | ToolFailure:  # fmt: skip
+    """Run one action, deterministically.
 
     Args:
-        tool: a name of `TOOLS`, in any case.
+        tool: a name in `TOOLS`, case-insensitive.
         arguments: the raw text between the parentheses, with references.
-        values: earlier results by their reference, such as `R1`.
-        outputs: how many results are wanted; at least one.
+        values: earlier results by reference, such as `R1`.
+        outputs: number of outputs; at least one.
         others: tools that are run elsewhere.
 
     Returns:
-        As many values as outputs, or why there are none. Never takes longer than about a second.
+        As many values as outputs, or a failure.
     """
     name = _NAMES.get(tool.strip().lower())
     if name is None:
@@ -119,15 +115,15 @@ def run(
     try:
         if not arguments.strip():
             raise MathsError(Failure.SYNTAX, f"{name} needs arguments")
-        found = TOOLS[name](call)
-        for value in found:
+        results = TOOLS[name](call)
+        for value in results:
             bounded(value.text)
     except MathsError as error:
         return ToolFailure(error.kind, str(error), error.offset)
-    if len(found) != outputs:
-        sentence = f"{name} has {len(found)} results here, but the action has {outputs} outputs"
+    if len(results) != outputs:
+        sentence = f"{name} has {len(results)} results here, but the action has {outputs} outputs"
         return ToolFailure(Failure.OUTPUTS, sentence)
-    return Outcome(found)
+    return Outcome(results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,22 +151,17 @@ def _calculator(call: _Call) -> tuple[Result, ...]:
 def _calculated(chain: Chain, *, session: Session) -> Result:
     node = chain.expression
     assert node is not None
-    found = []
+    results = []
     for chosen in session.choices([node]):
         state = chosen.evaluator()
         value = state.value(node)
-        found.append(result_of(value, exact=state.exact))
-    return combined(found)
+        results.append(result_of(value, exact=state.exact))
+    return combined(results)
 
 
-def _set_equation(call: _Call) -> tuple[Result, ...]:
-    relations, exact = _relations(call.items(), call=call)
-    return (Relations(tuple(relations), exact),)
-
-
-def _relations(chains: Sequence[Chain], *, call: _Call) -> tuple[list[Relation], bool]:
-    """The relations of items, with those of references to earlier relations."""
-    found: list[Relation] = []
+def _relations(chains: Sequence[Chain], *, call: _Call) -> Relations:
+    """The relations of items, including those of referenced results."""
+    relations: list[Relation] = []
     state = call.session.evaluator()
     for chain in chains:
         node = chain.expression
@@ -178,13 +169,13 @@ def _relations(chains: Sequence[Chain], *, call: _Call) -> tuple[list[Relation],
             earlier = call.session.value(node.name, node.at)
             if not isinstance(earlier, Relations):
                 raise MathsError(Failure.KIND, f"{node.name} is {earlier.text}, not an equation", offset=node.at)
-            found += earlier.relations
+            relations += earlier.relations
             state.exact = state.exact and earlier.exact
         elif node is not None:
             raise MathsError(Failure.SYNTAX, "expected an equation or inequality", offset=chain.at)
         for left, operator, right in relations_of(chain):
-            found.append(relation_of(state.value(left), operator, state.value(right)))
-    return found, state.exact
+            relations.append(relation_of(state.value(left), operator, state.value(right)))
+    return Relations(tuple(relations), state.exact)
 
 
 def _solve_equation(call: _Call) -> tuple[Result, ...]:
@@ -200,34 +191,36 @@ def _solve_equation(call: _Call) -> tuple[Result, ...]:
     named: list[str] = []
     while len(chains) > 1 and isinstance(chains[-1].expression, Name):
         named.insert(0, chains.pop().expression.name)  # type: ignore[union-attr]
-    found: list[tuple[Result, ...]] = []
+    solutions: list[tuple[Result, ...]] = []
     for chosen in call.session.choices([side for chain in chains for side in chain.sides]):
-        relations, exact = _relations(chains, call=_Call(call.arguments, chosen, call.outputs))
-        found.append(solved(relations=relations, named=named, outputs=call.outputs, exact=exact))
-    return found[0] if len(found) == 1 else tuple(combined(list(values)) for values in zip(*found, strict=True))
+        system = _relations(chains, call=_Call(call.arguments, chosen, call.outputs))
+        solutions.append(solved(relations=system.relations, named=named, outputs=call.outputs, exact=system.exact))
+    if len(solutions) == 1:
+        return solutions[0]
+    return tuple(combined(list(values)) for values in zip(*solutions, strict=True))
 
 
 def _solve_inequality(call: _Call) -> tuple[Result, ...]:
     # Loads sympy.
     from evaluator.lumos.maths.solving import solved_inequalities
 
-    relations, exact = _relations(call.items(), call=call)
-    return (solved_inequalities(relations=relations, exact=exact),)
+    system = _relations(call.items(), call=call)
+    return (solved_inequalities(relations=system.relations, exact=system.exact),)
 
 
 def _define(call: _Call) -> tuple[Result, ...]:
-    found: list[Result] = []
+    results: list[Result] = []
     for chain in call.items():
         node = without_head(chain)
         if node is not None:
             state = call.session.evaluator()
-            found.append(result_of(state.value(node), exact=state.exact))
+            results.append(result_of(state.value(node), exact=state.exact))
         else:
-            relations, exact = _relations((chain,), call=call)
-            found.append(Relations(tuple(relations), exact))
-    if call.outputs == 1 and len(found) > 1 and all(isinstance(one, Relations) for one in found):
-        return (Relations(tuple(one for each in found for one in each.relations)),)  # type: ignore[union-attr]
-    return tuple(found)
+            results.append(_relations((chain,), call=call))
+    systems = [result for result in results if isinstance(result, Relations)]
+    if call.outputs == 1 and len(results) > 1 and len(systems) == len(results):
+        return (Relations(tuple(relation for system in systems for relation in system.relations)),)
+    return tuple(results)
 
 
 def _count(call: _Call) -> tuple[Result, ...]:
@@ -249,11 +242,11 @@ def _count(call: _Call) -> tuple[Result, ...]:
 
 TOOLS: Mapping[str, Callable[[_Call], tuple[Result, ...]]] = {
     "Calculator": _calculator,
-    "SetEquation": _set_equation,
+    "SetEquation": lambda call: (_relations(call.items(), call=call),),
     "SolveEquation": _solve_equation,
     "SolveInequality": _solve_inequality,
     "Define": _define,
     "Count": _count,
 }
-"""The tools that run, by name."""
+"""Implementations by name of the tool."""
 _NAMES = {name.lower(): name for name in TOOLS}

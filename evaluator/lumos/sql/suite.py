@@ -10,6 +10,7 @@ from evaluator.core.canonical_json import digest
 from evaluator.core.suites.base import Column, Conditions, IntervalMethod, Panel, Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.episodes.base import Setting
 from evaluator.lumos.sql.environment import TOOL, SqlEnvironment
 from evaluator.lumos.sql.source import DUMP, RELEASE, TASKS
 from evaluator.lumos.sql.tasks import SqlTask, TaskFileError, read_tasks
@@ -98,7 +99,7 @@ def intercode_suite() -> Suite:
 
 
 @cache
-def environment() -> SqlEnvironment:
+def environment(_: Setting) -> SqlEnvironment:
     """The databases of the fetched files.
 
     Raises:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.core.tools.types import ResourceType
+from evaluator.episodes.base import Setting
 from evaluator.lumos.mounted import digest_of
 from evaluator.lumos.tasks import EPISODES, GoldTurn, TurnTask, mean, plan_of_turns, share
 from evaluator.lumos.web.environment import TOOLS, WalkEnvironment
@@ -55,7 +56,7 @@ def mind2web_suite() -> Suite:
     )  # fmt: skip
 
 
-def environment() -> WalkEnvironment:
+def environment(_: Setting) -> WalkEnvironment:
     """The recorded walks.
 
     Raises:

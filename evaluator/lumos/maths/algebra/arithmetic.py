@@ -1,8 +1,8 @@
 """Exact arithmetic of rational numbers, and functions of them.
 
-A result that is not rational is approximated with 40 digits and marked as such; `rounded` gives the 15 significant
-digits that a value keeps. Numerators and denominators have at most `MAX_DIGITS` digits, which is checked before a
-power or factorial is computed.
+An irrational result is approximated with 40 digits and marked as inexact; values store the 15 significant digits of
+`rounded`. Numerators and denominators have at most `MAX_DIGITS` digits; powers and factorials are checked before they
+are computed.
 
 Angles are in radians. `log` is the natural logarithm; `log(x, b)` has base b.
 """
@@ -28,7 +28,7 @@ _PI = Fraction(Decimal("3.141592653589793238462643383279502884197"))
 
 
 class Exactness:
-    """Whether everything so far was exact."""
+    """Whether all results so far are exact."""
 
     __slots__ = ("exact",)
 
@@ -40,7 +40,7 @@ def sized(value: Rational) -> Rational:
     """The value, an integer as `int`.
 
     Raises:
-        MathsError: it has too many digits.
+        MathsError: too many digits.
     """
     if isinstance(value, int):
         if value.bit_length() <= MAX_BITS:
@@ -92,7 +92,7 @@ def power(base: Rational, exponent: Rational, *, state: Exactness) -> Rational:
     """A power, exact where it is rational.
 
     Raises:
-        MathsError: it is no real number, or has too many digits.
+        MathsError: the result is not a real number, or has too many digits.
     """
     if isinstance(exponent, Fraction):
         return root_power(base, exponent, state=state)
@@ -186,7 +186,7 @@ def factorial(value: Rational) -> int:
 
 
 def whole(value: Rational, *, what: str) -> int:
-    """A number that must be whole."""
+    """Check that a number is whole."""
     if isinstance(value, Fraction):
         raise MathsError(Failure.DOMAIN, f"{what} needs whole numbers, not {brief(value)}")
     return value
@@ -235,24 +235,19 @@ def number_of(text: str, *, at: int = 0) -> Rational:
 
 
 def approximate(value: Rational) -> str:
-    """The value with 15 significant digits as a decimal number, `1.5e+30` where it is very large or small."""
-    found = Context(prec=DIGITS).plus(decimal(value)).normalize()
-    if -7 <= found.adjusted() < 21:
-        return f"{found:f}"
-    return str(found).lower()
+    """The value with 15 significant digits as a decimal number, in the form `1.5e+30` if it is very large or small."""
+    number = Context(prec=DIGITS).plus(decimal(value)).normalize()
+    return f"{number:f}" if -7 <= number.adjusted() < 21 else str(number).lower()
 
 
 def exact_decimal(value: Rational, *, most_places: int = _MOST_PLACES) -> str | None:
-    """The value as a decimal number, or None where that has no end or too many digits after the point."""
+    """The value as a decimal number; None if that is infinite or has too many digits after the point."""
     if value.denominator == 1:
         return str(value.numerator)
     rest, places = value.denominator, 0
-    while rest % 10 == 0:
-        rest, places = rest // 10, places + 1
-    while rest % 2 == 0:
-        rest, places = rest // 2, places + 1
-    while rest % 5 == 0:
-        rest, places = rest // 5, places + 1
+    for factor in (10, 2, 5):
+        while rest % factor == 0:
+            rest, places = rest // factor, places + 1
     if rest != 1 or places > most_places:
         return None
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
@@ -261,12 +256,12 @@ def exact_decimal(value: Rational, *, most_places: int = _MOST_PLACES) -> str | 
 
 
 def exact_text(value: Rational) -> str:
-    """The value as a decimal number where that has at most 20 places, otherwise as a fraction."""
+    """The value as a decimal number of at most 20 places, otherwise as a fraction."""
     return exact_decimal(value, most_places=20) or f"{value.numerator}/{value.denominator}"
 
 
 def brief(value: Rational) -> str:
-    """A number in a message."""
+    """A number for an error message."""
     text = exact_text(value)
     return text if len(text) <= 30 else f"about {approximate(value)}"
 
@@ -278,10 +273,10 @@ def greatest(values: Sequence[Rational]) -> Rational:
 
 def least(values: Sequence[Rational]) -> Rational:
     """The least common multiple of whole numbers."""
-    found: Rational = 1
+    multiple: Rational = 1
     for value in values:
-        found = sized(math.lcm(int(found), whole(value, what="lcm")))
-    return found
+        multiple = sized(math.lcm(int(multiple), whole(value, what="lcm")))
+    return multiple
 
 
 def _exponential(value: Decimal) -> Rational:
@@ -300,10 +295,10 @@ def _integer_root(value: int, degree: int) -> int | None:
     low, high = 1, 1 << (value.bit_length() // degree + 1)
     while low <= high:
         middle = (low + high) // 2
-        found = middle**degree
-        if found == value:
+        power_of_middle = middle**degree
+        if power_of_middle == value:
             return middle
-        low, high = (middle + 1, high) if found < value else (low, middle - 1)
+        low, high = (middle + 1, high) if power_of_middle < value else (low, middle - 1)
     return None
 
 
@@ -316,11 +311,7 @@ class Function:
     value: Callable[[Sequence[Rational], Exactness], Rational]
 
 
-def _average(values: Sequence[Rational], _: Exactness) -> Rational:
-    return divided(_sum(values, _), len(values))
-
-
-def _sum(values: Sequence[Rational], _: Exactness) -> Rational:
+def _sum(values: Sequence[Rational]) -> Rational:
     total: Rational = 0
     for value in values:
         total = sized(total + value)
@@ -328,7 +319,7 @@ def _sum(values: Sequence[Rational], _: Exactness) -> Rational:
 
 
 def _round(values: Sequence[Rational], _: Exactness) -> Rational:
-    """Half away from zero, as in word problems, to a number of places after the point."""
+    """Rounds half away from zero, as in word problems, to a number of decimal places."""
     places = whole(values[1], what="the number of places of round") if len(values) == 2 else 0
     if abs(places) > MAX_DIGITS:
         raise MathsError(Failure.LIMIT, f"round takes at most {MAX_DIGITS} places")
@@ -338,12 +329,6 @@ def _round(values: Sequence[Rational], _: Exactness) -> Rational:
     return sized(Fraction(nearest if values[0] >= 0 else -nearest) / scale)
 
 
-def _log(values: Sequence[Rational], state: Exactness) -> Rational:
-    if len(values) == 1:
-        return natural_logarithm(values[0], state=state)
-    return logarithm_of(values[0], values[1], state=state)
-
-
 def _root(values: Sequence[Rational], state: Exactness) -> Rational:
     degree = whole(values[1], what="a root")
     if degree < 1:
@@ -351,8 +336,12 @@ def _root(values: Sequence[Rational], state: Exactness) -> Rational:
     return power(values[0], Fraction(1, degree), state=state) if degree > 1 else values[0]
 
 
+def _log(value: Rational, base: Rational | None = None, *, state: Exactness) -> Rational:
+    return natural_logarithm(value, state=state) if base is None else logarithm_of(value, base, state=state)
+
+
 def _choose(values: Sequence[Rational], *, ordered: bool) -> Rational:
-    """Ways to choose k of n things, and to arrange them if the order matters."""
+    """Number of combinations of k out of n, or of permutations if the order matters."""
     n, k = (whole(value, what="a number of choices") for value in values)
     if not 0 <= k <= _MOST_CHOSEN or not 0 <= n <= 10**6:
         raise MathsError(Failure.LIMIT, f"choices are counted of 0 to 1000000 things, at most {_MOST_CHOSEN} chosen")
@@ -362,7 +351,7 @@ def _choose(values: Sequence[Rational], *, ordered: bool) -> Rational:
 
 
 def _by_float(function: Callable[[float], float], *, low: float, high: float) -> Function:
-    """A function that is approximated with the precision of a float."""
+    """A function that is computed with floats."""
 
     def value(values: Sequence[Rational], state: Exactness) -> Rational:
         (argument,) = values
@@ -396,8 +385,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "abs": _exact(abs, count=1),
     "min": Function(1, _ANY, lambda values, _: min(values)),
     "max": Function(1, _ANY, lambda values, _: max(values)),
-    "sum": Function(1, _ANY, _sum),
-    "average": Function(1, _ANY, _average),
+    "sum": Function(1, _ANY, lambda values, _: _sum(values)),
+    "average": Function(1, _ANY, lambda values, _: divided(_sum(values), len(values))),
     "floor": _exact(math.floor, count=1),
     "ceil": _exact(math.ceil, count=1),
     "round": Function(1, 2, _round),
@@ -408,7 +397,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "comb": Function(2, 2, lambda values, _: _choose(values, ordered=False)),
     "perm": Function(2, 2, lambda values, _: _choose(values, ordered=True)),
     "exp": _approximate(exponential, count=1),
-    "log": Function(1, 2, _log),
+    "log": Function(
+        1, 2, lambda values, state: (logarithm_of if values[1:] else natural_logarithm)(*values, state=state)
+    ),
     "log2": Function(1, 1, lambda values, state: logarithm_of(values[0], 2, state=state)),
     "log10": Function(1, 1, lambda values, state: logarithm_of(values[0], 10, state=state)),
     "sin": _by_float(math.sin, low=-_MOST_ANGLE, high=_MOST_ANGLE),
@@ -420,13 +411,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "pi": Function(0, 0, _pi),
 }
 ALIASES = {
-    "ln": "log",
-    "ceiling": "ceil",
-    "mean": "average",
-    "choose": "comb",
-    "binomial": "comb",
-    "lg": "log10",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-}
+    "ln": "log", "ceiling": "ceil", "mean": "average", "choose": "comb", "binomial": "comb", "lg": "log10",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+}  # fmt: skip

@@ -1,12 +1,12 @@
 """Solving equations for real unknowns.
 
-1. An unknown that some equation has only linearly, with a number as its coefficient, is eliminated by substitution.
-   This alone solves linear systems, also with parameters.
-2. One unknown that is left is a root of the greatest common divisor of the remaining polynomials; where it is in none
-   but one function, such as `sqrt(x + 1)`, that function's value is found first and then inverted.
-3. Two unknowns that are left are found from the resultant of two equations.
+1. An unknown that is linear in some equation, with a constant coefficient, is eliminated by substitution. This solves
+   linear systems, also with parameters.
+2. A single remaining unknown is a root of the greatest common divisor of the remaining polynomials. If it occurs only
+   inside one function, such as `sqrt(x + 1)`, the function's value is solved for first, and then inverted.
+3. Two remaining unknowns are solved by the resultant of two equations.
 
-Solutions for which a denominator is zero are left out. Everything else is refused with a sentence.
+Solutions for which a denominator is zero are discarded. Other systems raise MathsError.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,11 +42,11 @@ from evaluator.lumos.maths.algebra.symbolic import (
 )
 
 MAX_DEPTH = 4
-"""Functions inside each other."""
+"""Maximum nesting of functions."""
 _SMALL = Fraction(1, 10**9)
-_KEPT = 10**25
+_COEFFICIENT_SCALE = 10**25
 _PRECISION = 10**40
-"""Of a root that is approximated, relative to its size."""
+"""Relative precision of approximate roots."""
 _X, _Y = Symbol("x"), Symbol("y")
 _Inverse = Callable[[Rational, Evaluator], list[Rational]]
 
@@ -71,14 +71,14 @@ def solve(*, equations: Sequence[Value], unknowns: Sequence[str]) -> tuple[Solut
     """The solutions of a system of equations.
 
     Args:
-        equations: what must be zero.
-        unknowns: the variables to solve for; there may be others.
+        equations: expressions that must equal zero.
+        unknowns: the variables to solve for; other variables are parameters.
 
     Returns:
-        Distinct solutions, in the order of their values where these are numbers; empty if there is none.
+        Distinct solutions, sorted by their values if these are numbers; empty if there is none.
 
     Raises:
-        MathsError: there are infinitely many, or this system is not solved here.
+        MathsError: there are infinitely many solutions, or the system is not supported.
     """
     if len(unknowns) > MAX_UNKNOWNS or len(equations) > 2 * MAX_UNKNOWNS:
         raise MathsError(Failure.LIMIT, f"at most {MAX_UNKNOWNS} unknowns and {2 * MAX_UNKNOWNS} equations are solved")
@@ -89,14 +89,18 @@ def solve(*, equations: Sequence[Value], unknowns: Sequence[str]) -> tuple[Solut
     for solution in solver.solve([top for top, _ in fractions], tuple(unknowns), depth=0):
         if not any(solver.vanishes(bottom, solution) for _, bottom in fractions):
             solutions.setdefault(tuple(str(solution.values[name]) for name in unknowns), solution)
-    return tuple(sorted(solutions.values(), key=lambda solution: [_rank(solution.values[name]) for name in unknowns]))
+
+    def rank(value: Value) -> tuple[bool, Rational]:
+        return (True, 0) if isinstance(value, Quotient) else (False, value)
+
+    return tuple(sorted(solutions.values(), key=lambda solution: [rank(solution.values[name]) for name in unknowns]))
 
 
 def real_roots(poly: Any) -> tuple[Root, ...]:
-    """The distinct real roots of a polynomial in one variable, in increasing order. Rational ones are exact.
+    """The distinct real roots of a polynomial in one variable, in increasing order. Rational roots are exact.
 
     Args:
-        poly: a `Poly` of sympy, with rational coefficients, that is not zero.
+        poly: a nonzero `Poly` of sympy with rational coefficients.
 
     Raises:
         MathsError: the degree or the coefficients are too large.
@@ -118,7 +122,7 @@ def real_roots(poly: Any) -> tuple[Root, ...]:
             lead, rest = map(int, factor.all_coeffs())
             roots.append(Root(plain(Fraction(-rest, lead)), exact=True))
         else:
-            # No root but zero is nearer to zero than half the inverse of the largest coefficient.
+            # The absolute value of a nonzero root is at least half the inverse of the largest coefficient.
             width = QQ(1, 2 * _PRECISION * int(factor.max_norm()))
             for (low, high), _ in factor.intervals(eps=width, fast=True):
                 middle = Fraction(rational(low) + rational(high)) / 2
@@ -132,7 +136,7 @@ def univariate(poly: Any, place: int) -> Any:
 
 
 class _Solver:
-    """Solves polynomials in the ring of some atoms."""
+    """Solves systems of polynomials in a ring of atoms."""
 
     def __init__(self, atoms: tuple[str, ...]) -> None:
         self._atoms = atoms
@@ -161,7 +165,7 @@ class _Solver:
         raise _unsolved(f"{len(polys)} equations that are not linear in {', '.join(unknowns)} are not solved")
 
     def _is_linear(self, poly: Any, unknown: str) -> bool:
-        """Whether the unknown occurs once, linearly and with a number, and in no function."""
+        """Whether the unknown occurs in a single linear term with a constant coefficient, and in no function."""
         if any(unknown in names_in(atom) for atom in self._atoms_in([poly]) if atom != unknown):
             return False
         place = self._atoms.index(unknown)
@@ -174,31 +178,28 @@ class _Solver:
         rest, factor = coefficients(by, place)
         value = rest.quo_ground(-factor.LC)
         others = [substitute(poly, place, value) for poly in polys if poly is not by]
-        left = tuple(name for name in unknowns if name != unknown)
+        remaining = tuple(name for name in unknowns if name != unknown)
         return [
             Solution({**solution.values, unknown: self._substituted(value, solution)}, solution.exact)
-            for solution in self.solve(others, left, depth=depth)
+            for solution in self.solve(others, remaining, depth=depth)
         ]
 
     def _one_unknown(self, polys: Sequence[Any], unknown: str, *, depth: int) -> list[Solution]:
         atoms = [atom for atom in self._atoms_in(polys) if unknown in names_in(atom)]
         if atoms != [unknown]:
             return self._inside_function(polys, unknown, atoms=atoms, depth=depth)
-        if any(self._atoms_in([poly]) != [unknown] for poly in polys):
-            return self._with_parameters(polys, unknown)
-        return [Solution({unknown: root.value}, root.exact) for root in self._roots(polys, unknown)]
-
-    def _roots(self, polys: Sequence[Any], atom: str) -> tuple[Root, ...]:
-        place = self._atoms.index(atom)
-        common = reduce(Poly.gcd, [univariate(poly, place) for poly in polys])
-        return real_roots(common) if common.degree() > 0 else ()
-
-    def _with_parameters(self, polys: Sequence[Any], unknown: str) -> list[Solution]:
+        if all(self._atoms_in([poly]) == [unknown] for poly in polys):
+            return [Solution({unknown: root.value}, root.exact) for root in self._roots(polys, unknown)]
         parts = coefficients(polys[0], self._atoms.index(unknown))
         if len(polys) == 1 and len(parts) == 2:
             return [Solution({unknown: quotient(-parts[0], parts[1], atoms=self._atoms)})]
         names = ", ".join(name for name in self._variables(polys) if name != unknown)
         raise _unsolved(f"an equation with {names} besides {unknown} is solved only where it is linear in {unknown}")
+
+    def _roots(self, polys: Sequence[Any], atom: str) -> tuple[Root, ...]:
+        place = self._atoms.index(atom)
+        common = reduce(Poly.gcd, [univariate(poly, place) for poly in polys])
+        return real_roots(common) if common.degree() > 0 else ()
 
     def _inside_function(
         self, polys: Sequence[Any], unknown: str, *, atoms: Sequence[str], depth: int
@@ -231,7 +232,7 @@ class _Solver:
         ]
 
     def _resultant(self, polys: Sequence[Any], unknowns: tuple[str, ...]) -> Any:
-        """A polynomial in the first unknown that is zero wherever two others have a common root in the second."""
+        """A polynomial in the first unknown that is zero wherever two polynomials share a root in the second."""
         total = total_degree(polys[0]) * total_degree(polys[1])
         if total > MAX_SOLVED_DEGREE:
             message = f"the product of the degrees of two equations is at most {MAX_SOLVED_DEGREE}"
@@ -248,10 +249,11 @@ class _Solver:
 
     def _second(self, polys: Sequence[Any], unknown: str, *, first: str, root: Root, depth: int) -> list[Solution]:
         place = self._atoms.index(first)
-        left = [substitute(poly, place, poly.ring.ground_new(coefficient(root.value))) for poly in polys]
+        reduced = [substitute(poly, place, poly.ring.ground_new(coefficient(root.value))) for poly in polys]
         if root.exact:
-            return self.solve(left, (unknown,), depth=depth)
-        usable = [poly for poly in map(_chopped, left) if poly.degree(poly.ring.gens[self._atoms.index(unknown)]) > 0]
+            return self.solve(reduced, (unknown,), depth=depth)
+        generator = self._atoms.index(unknown)
+        usable = [poly for poly in map(_chopped, reduced) if poly.degree(poly.ring.gens[generator]) > 0]
         if not usable:
             raise _unsolved("these equations have no solution that could be found with certainty")
         solutions = [
@@ -261,7 +263,7 @@ class _Solver:
         return [solution for solution in solutions if all(self.vanishes(poly, solution) for poly in polys)]
 
     def vanishes(self, poly: Any, solution: Solution) -> bool:
-        """Whether a polynomial is zero for a solution, or nearly so where that is approximate."""
+        """Whether a polynomial is zero for a solution, within a tolerance if the solution is approximate."""
         if poly.is_ground:
             return False
         value = self._substituted(poly, solution)
@@ -293,10 +295,10 @@ class _Solver:
 
 
 def _preimages(*, atom: str, unknown: str, value: Rational) -> list[tuple[Value, bool]]:
-    """What is zero where a function of the unknown has a value, and whether that is exact.
+    """Expressions that are zero where a function of the unknown has a value, and whether they are exact.
 
     Raises:
-        MathsError: the function is not inverted here.
+        MathsError: there is no inverse for the function.
     """
     node = parse_expression(atom)
     assert isinstance(node, Call)
@@ -307,12 +309,12 @@ def _preimages(*, atom: str, unknown: str, value: Rational) -> list[tuple[Value,
     inverse = _inverse(node.function, place=places[0], numbers=numbers) if len(places) == 1 else None
     if inverse is None:
         raise _unsolved(f"an equation with {unknown} in {node.function} is not solved")
-    equations = [state.operation("-", arguments[places[0]], wanted) for wanted in inverse(value, state)]
+    equations = [state.operation("-", arguments[places[0]], target) for target in inverse(value, state)]
     return [(equation, state.exact) for equation in equations]
 
 
 def _inverse(function: str, *, place: int, numbers: list[Rational]) -> _Inverse | None:
-    """The arguments for which a function has a value, given its other arguments, which are numbers."""
+    """The inverse of a function in the argument at a place; the other arguments are numbers."""
     if len(numbers) == 1 and function == "pow" and place == 1:
         return lambda value, state: [FUNCTIONS["log"].value([value, numbers[0]], state)] if value > 0 else []
     if len(numbers) == 1 and function == "pow":
@@ -323,7 +325,7 @@ def _inverse(function: str, *, place: int, numbers: list[Rational]) -> _Inverse 
 
 
 def _bases(value: Rational, *, exponent: Rational, state: Evaluator) -> list[Rational]:
-    """Of a power with a fraction as its exponent, whose base is not negative if the denominator is even."""
+    """Bases of a power; the result is not negative if the exponent's denominator is even."""
     if not exponent or value < 0:
         return []
     base = FUNCTIONS["pow"].value([value, 1 / Fraction(exponent)], state)
@@ -342,14 +344,10 @@ _INVERSES: dict[str, _Inverse] = {
 
 
 def _chopped(poly: Any) -> Any:
-    """With coefficients of 25 digits, so that those vanish that are zero but for an approximation."""
-    scale = _KEPT / max((abs(Fraction(rational(value))) for value in poly.values()), default=Fraction(1))
+    """The polynomial with coefficients of 25 digits, which drops those that are nonzero only by rounding."""
+    scale = _COEFFICIENT_SCALE / max((abs(Fraction(rational(value))) for value in poly.values()), default=Fraction(1))
     rounded = {powers: round(rational(value) * scale) for powers, value in poly.items()}
     return poly.ring.from_dict({powers: QQ(value) for powers, value in rounded.items() if value})
-
-
-def _rank(value: Value) -> tuple[bool, Rational]:
-    return (True, 0) if isinstance(value, Quotient) else (False, value)
 
 
 def _unsolved(message: str) -> MathsError:

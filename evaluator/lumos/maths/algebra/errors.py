@@ -1,4 +1,4 @@
-"""What can be wrong with a calculation, and the bounds of its size, which are checked before the work is done."""
+"""Errors of calculations, and limits of their size, which are checked before the work is done."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ MAX_TERMS = 200
 MAX_POWER = 24
 """Total degree of a polynomial."""
 MAX_SOLVED_DEGREE = 12
-"""Degree of a polynomial whose roots are wanted."""
+"""Degree of a polynomial whose roots are computed."""
 MAX_SOLVED_DIGITS = 60
 """Digits of its coefficients, as integers."""
 MAX_UNKNOWNS = 8
@@ -27,28 +27,27 @@ class Failure(StrEnum):
     LIMIT = "limit"
     """Too long, too large or too much work."""
     KIND = "kind"
-    """A value of another kind is needed."""
+    """A value of the wrong kind."""
     DOMAIN = "domain"
-    """Not defined for these numbers, such as a division by zero."""
+    """Undefined for these numbers, such as a division by zero."""
     UNSOLVED = "unsolved"
-    """No solution, infinitely many, or not solved by these tools."""
+    """No solution, infinitely many, or not supported."""
     REFERENCE = "reference"
     """No earlier action has this result."""
     OUTPUTS = "outputs"
-    """The number of outputs does not fit."""
+    """Wrong number of outputs."""
     UNKNOWN_TOOL = "unknown_tool"
 
 
-# Not frozen: `contextlib` sets `__traceback__` on an exception that crosses a context manager.
 class MathsError(Exception):
-    """A calculation without a result; the message is a sentence."""
+    """A calculation without a result; the message is a clause."""
 
     def __init__(self, kind: Failure, message: str, *, offset: int | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.offset = offset
-        """The character of the arguments that it is about, counted from 0; None where it is about all of them."""
+        """Position of the error in the arguments, from 0; None for the arguments as a whole."""
 
     def __str__(self) -> str:
         return self.message if self.offset is None else f"character {self.offset + 1}: {self.message}"

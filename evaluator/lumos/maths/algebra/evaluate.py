@@ -1,6 +1,6 @@
-"""The value of an expression: a number where it has no variables, else a quotient of polynomials.
+"""The value of an expression: a number, or with variables a quotient of polynomials.
 
-Numbers are calculated without sympy, which is loaded with the first variable.
+Numbers are computed without sympy, which is imported on the first variable.
 """
 
 import re
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z\u0370-\u03ff][A-Za-z0-9_\u0370-\u03ff]*(?![A-Za-z0-
 
 
 class Evaluator(Exactness):
-    """Evaluates trees, and remembers whether everything was exact."""
+    """Evaluates trees, and tracks whether the results are exact."""
 
     __slots__ = ("_apply", "_bindings", "_reference")
 
@@ -43,13 +43,10 @@ class Evaluator(Exactness):
         apply: Callable[[str, Sequence[Node], int], Value] | None = None,
         bindings: Mapping[str, Value] | None = None,
     ) -> None:
-        """Prepare an evaluation.
-
-        Args:
-            reference: the value of a reference, and how it is used in `reference(arguments)`; by default there are
-                none.
-            apply: the value of a reference with arguments.
-            bindings: values of variables.
+        """Args:
+        reference: returns the value of a reference, given its name and position; default: no references.
+        apply: returns the value of a reference with arguments.
+        bindings: values of variables.
         """
         super().__init__()
         self._reference = reference
@@ -60,7 +57,7 @@ class Evaluator(Exactness):
         """The value of a tree.
 
         Raises:
-            MathsError: it has none, or is too large; with the position of the operation.
+            MathsError: there is no value, or it is too large; with the position of the operation.
         """
         try:
             return self._value(node)
@@ -125,7 +122,7 @@ class Evaluator(Exactness):
         return self.call(node.function, [self.value(argument) for argument in node.arguments])
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        """A function's value; one of variables is an atom, which is kept as it is."""
+        """A function's value; a function of variables is an atom, which is not simplified."""
         numbers = [argument for argument in arguments if isinstance(argument, Rational)]
         if len(numbers) == len(arguments):
             return FUNCTIONS[name].value(numbers, self)
@@ -144,12 +141,12 @@ class Evaluator(Exactness):
 
 
 def text_of(value: Value) -> str:
-    """The value as the parser reads it."""
+    """The value in the parser's syntax."""
     return exact_text(value) if isinstance(value, Rational) else value.text
 
 
 def variables_in(value: Value) -> tuple[str, ...]:
-    """The variables of a value, in alphabetical order; those inside functions too."""
+    """The variables of a value, including those inside functions, in alphabetical order."""
     return () if isinstance(value, Rational) else names_in(" ".join(value.atoms))
 
 
@@ -159,10 +156,10 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def evaluated(text: str, *, bindings: Mapping[str, Value], state: Evaluator) -> Value:
-    """The value of a canonical text with values in place of variables.
+    """The value of a canonical text for these values of its variables.
 
     Raises:
-        MathsError: it has none for these values, without a position.
+        MathsError: there is no value; without a position.
     """
     inner = Evaluator(bindings=bindings)
     try:

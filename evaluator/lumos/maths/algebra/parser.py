@@ -13,20 +13,20 @@ Grammar::
              | reference "(" sum { "," sum } ")"
 
 - Brackets are `()`, `[]` or `{}`.
-- `%` is the remainder if an operand other than `of` follows it, and percent otherwise.
-- Nothing between two operands is multiplication if the second is a name, a reference or a bracket: `2x`, `2(x + 1)`.
+- `%` is the remainder if an operand other than `of` follows, and percent otherwise.
+- Adjacent operands are multiplied if the second is a name, a reference or a bracket: `2x`, `2(x + 1)`.
 - `x` between two operands is multiplication if the second is a number: `3/5 x 100`.
-- Names of several letters do not follow each other: `number of apples` is an error.
-- A name of several letters, each of which also occurs alone, is their product: `xy` beside `x + y`.
-- `pi` is a number; `e` is a variable, since problems call things so.
+- Two adjacent names of several letters are an error: `number of apples`.
+- A name of several letters, each of which also occurs on its own, is their product: `xy` beside `x + y`.
+- `pi` is a number; `e` is a variable, because problems use it as a name.
 - A comma inside a number separates thousands (`80,000`) where commas do not separate arguments.
-- `$` before a number means nothing.
-- Names are Latin or Greek letters, digits and underscores.
-- The signs of Unicode for times, divided by, minus, at most, at least, not equal, squared and cubed are operators.
+- `$` before a number is ignored.
+- Names consist of Latin or Greek letters, digits and underscores.
+- Unicode signs for times, divided by, minus, at most, at least, not equal, squared and cubed are operators.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -48,18 +48,10 @@ _REST = (
 )
 _TOKEN = re.compile(f"(?P<number>{_PLAIN})" + _REST)
 _THOUSANDS = re.compile(rf"(?P<number>[0-9]{{1,3}}(?:,[0-9]{{3}})+(?![0-9])(?:\.[0-9]+)?|{_PLAIN})" + _REST)
-_WRITTEN = {
-    "\u00d7": "*",
-    "\u00b7": "*",
-    "\u00f7": "/",
-    "\u2212": "-",
-    "\u2013": "-",
-    "^": "**",
-    "==": "=",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-}
+_CANONICAL = {
+    "\u00d7": "*", "\u00b7": "*", "\u00f7": "/", "\u2212": "-", "\u2013": "-", "^": "**", "==": "=", "≤": "<=",
+    "≥": ">=", "≠": "!=",
+}  # fmt: skip
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _WORDS = frozenset({"of", "mod", "and", "or", "about"})
 _RAISED = {"²": 2, "³": 3}
@@ -103,9 +95,9 @@ class Minus:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Operands with `+` and `-` between them, or `*`, `/` and `mod`, from left to right.
+    """Operands separated by `+` and `-`, or by `*`, `/` and `mod`, evaluated from left to right.
 
-    One node however many there are, so that a tree is no deeper than its brackets.
+    A single node, so that the depth of a tree is bounded by its brackets.
     """
 
     operands: tuple["Node", ...]
@@ -130,7 +122,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A listed function of arguments."""
+    """A call of a function in `FUNCTIONS`."""
 
     function: str
     arguments: tuple["Node", ...]
@@ -139,7 +131,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An earlier expression of arguments, such as `R4(R5, R6)`; a product where `R4` is a number."""
+    """An earlier expression applied to arguments, such as `R4(R5, R6)`; a product if `R4` is a number."""
 
     reference: str
     arguments: tuple["Node", ...]
@@ -151,7 +143,7 @@ Node = Literal | Name | Ref | Minus | Series | Power | Call | Apply
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """An expression, or several with relations between them such as `1 < x <= 5`."""
+    """An expression, or a chain of relations such as `1 < x <= 5`."""
 
     sides: tuple[Node, ...]
     operators: tuple[str, ...]
@@ -160,7 +152,7 @@ class Chain:
 
     @property
     def expression(self) -> Node | None:
-        """The expression, or None where there is a relation."""
+        """The expression; None for relations."""
         return None if self.operators else self.sides[0]
 
 
@@ -173,18 +165,18 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str, *, thousands: bool) -> list[Token]:
-    """The tokens of a text, and one for its end.
+    """The tokens of a text, followed by an end token.
 
     Args:
         text: an expression, or several with separators.
         thousands: whether a comma outside brackets may be part of a number.
 
     Raises:
-        MathsError: it is too long, or has a character without a meaning.
+        MathsError: the text is too long, or has an unknown character.
     """
     if len(text) > MAX_TEXT:
         raise MathsError(Failure.LIMIT, f"the expression has {len(text)} characters; at most {MAX_TEXT} are read")
-    found: list[Token] = []
+    tokens: list[Token] = []
     # Whether commas separate arguments, for each open bracket.
     lists = [not thousands]
     at = 0
@@ -195,43 +187,42 @@ def tokens_of(text: str, *, thousands: bool) -> list[Token]:
         kind, symbol = match.lastgroup or "", match[0]
         if kind == SYMBOL:
             if symbol in _CLOSING:
-                lists.append(bool(found) and found[-1].kind in (NAME, REFERENCE))
+                lists.append(bool(tokens) and tokens[-1].kind in (NAME, REFERENCE))
             elif symbol in _CLOSING.values() and len(lists) > 1:
                 lists.pop()
-            symbol = _WRITTEN.get(symbol, symbol)
-        elif kind == RELATION:
-            symbol = _WRITTEN.get(symbol, symbol)
         if kind != _BLANK:
-            found.append(Token(kind, symbol, at))
+            tokens.append(Token(kind, _CANONICAL.get(symbol, symbol), at))
         at = match.end()
-    found.append(Token(END, "", at))
-    return found
+    tokens.append(Token(END, "", at))
+    return tokens
 
 
 def parse_items(text: str, *, letters: Collection[str] | None = None, thousands: bool = True) -> tuple[Chain, ...]:
-    """The items of a text with separators.
+    """Parse the items of a text with separators.
 
     Args:
         text: expressions, equations or inequalities.
-        letters: variables of one letter that occur in the values of references; None where a name of several letters
-            is never a product.
+        letters: variables of one letter in the values of references; None if a name of several letters is never a
+            product.
         thousands: whether a comma outside brackets may be part of a number.
 
     Raises:
         MathsError: with the position.
     """
     tokens = tokens_of(text, thousands=thousands)
-    known = frozenset() if letters is None else frozenset(letters) | _single_letters(tokens)
-    parser = _Parser(tokens=tokens, letters=known)
-    found = [parser.chain()]
+    known: set[str] = set()
+    if letters is not None:
+        known = {*letters, *(token.text for token in tokens if token.kind == NAME and len(token.text) == 1)}
+    parser = _Parser(tokens=tokens, letters=frozenset(known))
+    items = [parser.chain()]
     while parser.take_separator():
-        found.append(parser.chain())
+        items.append(parser.chain())
     parser.expect_end()
-    return tuple(found)
+    return tuple(items)
 
 
 def parse_expression(text: str) -> Node:
-    """The one expression of a canonical text.
+    """Parse a canonical text of a single expression.
 
     Raises:
         MathsError: with the position.
@@ -241,10 +232,6 @@ def parse_expression(text: str) -> Node:
         at = others[0].at if others else chain.at
         raise MathsError(Failure.SYNTAX, "expected one expression, without '=' or other relations", offset=at)
     return chain.expression
-
-
-def _single_letters(tokens: Sequence[Token]) -> frozenset[str]:
-    return frozenset(token.text for token in tokens if token.kind == NAME and len(token.text) == 1)
 
 
 class _Parser:
@@ -273,7 +260,7 @@ class _Parser:
 
     def expect_end(self) -> None:
         if self._token.kind != END:
-            raise self._fail(f"expected an operator or the end, found {self._found()}")
+            raise self._fail(f"expected an operator or the end, found {self._current()}")
 
     def _sum(self) -> Node:
         self._depth += 1
@@ -296,8 +283,10 @@ class _Parser:
             elif self._is_times(token, after=series.last):
                 self._step()
                 series.add("*", self._unary(), token.at)
-            elif self._begins_factor(token):
-                if token.kind == NAME and self._is_text(token, after=series.last):
+            elif token.text not in _WORDS if token.kind == NAME else token.kind == REFERENCE or token.text in _CLOSING:
+                last = series.last
+                # Two adjacent names are words rather than a product.
+                if token.kind == NAME and (_is_word(last) or (isinstance(last, Name) and len(token.text) > 1)):
                     raise self._fail(f"expected an operator before {token.text!r}; words do not follow each other")
                 series.add("*", self._power(), token.at)
             else:
@@ -308,15 +297,6 @@ class _Parser:
         if token.text == "of":
             return not _is_word(after)
         return token.text in ("x", "X") and self._next().kind == NUMBER
-
-    def _is_text(self, token: Token, *, after: Node) -> bool:
-        """Whether two names side by side are words and not a product."""
-        return _is_word(after) or (isinstance(after, Name) and len(token.text) > 1)
-
-    def _begins_factor(self, token: Token) -> bool:
-        if token.kind == NAME:
-            return token.text not in _WORDS
-        return token.kind == REFERENCE or token.text in _CLOSING
 
     def _unary(self) -> Node:
         signs = []
@@ -346,7 +326,9 @@ class _Parser:
             token = self._token
             if count == MAX_DEPTH:
                 raise MathsError(Failure.LIMIT, f"more than {MAX_DEPTH} operators in a row", offset=token.at)
-            if token.text == "%" and not self._operand_follows():
+            after = self._next()
+            is_operand = after.text not in _WORDS if after.kind in _OPERAND else after.text in _CLOSING
+            if token.text == "%" and not is_operand:
                 node = Series((node, Literal(_PERCENT, token.at)), ("*",), (token.at,))
             elif token.text == "!":
                 node = Call("factorial", (node,), token.at)
@@ -356,12 +338,6 @@ class _Parser:
                 break
             self._step()
         return node
-
-    def _operand_follows(self) -> bool:
-        token = self._next()
-        if token.kind in _OPERAND:
-            return token.text not in _WORDS
-        return token.text in _CLOSING
 
     def _atom(self) -> Node:
         token = self._token
@@ -373,7 +349,8 @@ class _Parser:
             if self._token.text == "(":
                 return Apply(token.text, self._arguments(of=token.text), token.at)
             return Ref(token.text, token.at)
-        if token.kind == NAME and (token.text not in _WORDS or self._is_call_of_mod()):
+        # `mod` before a bracket is a function.
+        if token.kind == NAME and (token.text not in _WORDS or (token.text == "mod" and self._next().text == "(")):
             self._step()
             return self._named(token)
         if token.text in _CLOSING:
@@ -381,11 +358,7 @@ class _Parser:
             node = self._sum()
             self._close(token)
             return node
-        raise self._fail(f"expected a number, a name or a bracket, found {self._found()}")
-
-    def _is_call_of_mod(self) -> bool:
-        """Whether `mod` is a function and no operator."""
-        return self._token.text == "mod" and self._next().text == "("
+        raise self._fail(f"expected a number, a name or a bracket, found {self._current()}")
 
     def _named(self, token: Token) -> Node:
         name = token.text
@@ -412,8 +385,8 @@ class _Parser:
         arguments = self._arguments(of=token.text)
         least, most = FUNCTIONS[function].least, FUNCTIONS[function].most
         if not least <= len(arguments) <= most:
-            wanted = str(least) if least == most else f"at least {least}" if most > 10 else f"{least} to {most}"
-            message = f"{token.text} takes {wanted} arguments, not {len(arguments)}"
+            range_ = str(least) if least == most else f"at least {least}" if most > 10 else f"{least} to {most}"
+            message = f"{token.text} takes {range_} arguments, not {len(arguments)}"
             raise MathsError(Failure.SYNTAX, message, offset=token.at)
         return Call(function, arguments, token.at)
 
@@ -421,18 +394,18 @@ class _Parser:
         opened = self._step()
         if self._token.text == ")":
             raise self._fail(f"{of} needs arguments")
-        found = [self._sum()]
+        arguments = [self._sum()]
         while self._token.text == ",":
             self._step()
-            found.append(self._sum())
+            arguments.append(self._sum())
         self._close(opened)
-        return tuple(found)
+        return tuple(arguments)
 
     def _close(self, opened: Token) -> None:
-        wanted = _CLOSING[opened.text]
-        if self._token.text != wanted:
-            what = f"{wanted!r} for the {opened.text!r} at character {opened.at + 1}"
-            raise self._fail(f"expected an operator or {what}, found {self._found()}")
+        closing = _CLOSING[opened.text]
+        if self._token.text != closing:
+            what = f"{closing!r} for the {opened.text!r} at character {opened.at + 1}"
+            raise self._fail(f"expected an operator or {what}, found {self._current()}")
         self._step()
 
     def _step(self) -> Token:
@@ -444,7 +417,7 @@ class _Parser:
     def _next(self) -> Token:
         return self._tokens[min(self._index + 1, len(self._tokens) - 1)]
 
-    def _found(self) -> str:
+    def _current(self) -> str:
         return "the end" if self._token.kind == END else repr(self._token.text[:20])
 
     def _fail(self, message: str) -> MathsError:
@@ -452,7 +425,7 @@ class _Parser:
 
 
 class _SeriesBuilder:
-    """A node of the operands so far."""
+    """Collects the operands of a series."""
 
     def __init__(self, first: Node) -> None:
         self._operands = [first]
@@ -475,7 +448,6 @@ class _SeriesBuilder:
 
 
 def _is_word(node: Node) -> bool:
-    """Whether a factor is a name of several letters."""
     return isinstance(node, Name) and len(node.name) > 1
 
 

@@ -1,7 +1,7 @@
-"""Quotients of polynomials in variables, and in functions of variables, by sympy.
+"""Quotients of polynomials in variables, and in functions of variables, with sympy.
 
-An atom is a variable, or the text of a function such as `sqrt(x + 1)`, which is not simplified. sympy sees no names and
-parses no text: the i-th atom is the i-th generator of a ring.
+An atom is a variable, or the text of a function such as `sqrt(x + 1)`, which is not simplified. sympy receives neither
+names nor text: the i-th atom is the i-th generator of a ring.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,32 +24,32 @@ Poly = Any
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """One polynomial divided by another without common factors; neither is changed.
+    """A reduced quotient of polynomials.
 
-    The denominator has coprime integers as coefficients, and the first one is positive.
+    The denominator's coefficients are coprime integers, of which the first is positive.
     """
 
     atoms: tuple[str, ...]
-    """Sorted; each occurs."""
+    """The atoms that occur, sorted."""
     numerator: Poly
     denominator: Poly
 
     @property
     def text(self) -> str:
-        """As the parser reads it."""
+        """In the parser's syntax."""
         top = self._polynomial_text(self.numerator)
         return top if self.denominator.is_ground else f"({top})/({self._polynomial_text(self.denominator)})"
 
     def mapped(self, change: Callable[[Rational], Rational]) -> "Quotient":
-        """The quotient with each coefficient changed."""
+        """The quotient with a function applied to each coefficient."""
 
-        def changed(poly: Poly) -> Poly:
+        def mapped(poly: Poly) -> Poly:
             return poly.ring.from_dict({powers: coefficient(change(rational(value))) for powers, value in poly.items()})
 
-        return Quotient(self.atoms, changed(self.numerator), changed(self.denominator))
+        return Quotient(self.atoms, mapped(self.numerator), mapped(self.denominator))
 
     def _polynomial_text(self, poly: Poly) -> str:
-        """Higher degrees first, then in alphabetical order."""
+        """Terms sorted by degree, highest first, then alphabetically."""
         parts = []
         for powers, value in poly.terms():
             factors = [
@@ -110,7 +110,7 @@ def atoms_of(value: Value) -> tuple[str, ...]:
 
 
 def fraction(value: Value, *, atoms: Sequence[str]) -> tuple[Poly, Poly]:
-    """Numerator and denominator in the ring of these atoms, which include those of the value."""
+    """Numerator and denominator in the ring of these atoms, a superset of the value's."""
     common = ring(len(atoms))
     if not isinstance(value, Quotient):
         return common.ground_new(coefficient(value)), common.one
@@ -121,7 +121,7 @@ def fraction(value: Value, *, atoms: Sequence[str]) -> tuple[Poly, Poly]:
 
 
 def quotient(top: Poly, bottom: Poly, *, atoms: Sequence[str]) -> Value:
-    """One polynomial divided by another, reduced; a number where no atom is left.
+    """The reduced quotient of two polynomials; a number if no atom remains.
 
     Raises:
         MathsError: a division by zero, or a number has too many digits.
@@ -158,15 +158,15 @@ def multiply(a: Poly, b: Poly) -> Poly:
 
 
 def substitute(poly: Poly, place: int, value: Poly) -> Poly:
-    """The polynomial with another one in place of a generator.
+    """The polynomial with a generator replaced by another polynomial.
 
     Raises:
-        MathsError: it is too large.
+        MathsError: the result is too large.
     """
-    found = poly.ring.zero
+    result = poly.ring.zero
     for part in reversed(coefficients(poly, place)):
-        found = bounded(multiply(found, value) + part)
-    return found
+        result = bounded(multiply(result, value) + part)
+    return result
 
 
 def coefficients(poly: Poly, place: int) -> list[Poly]:
@@ -186,10 +186,10 @@ def total_degree(poly: Poly) -> int:
 
 
 def bounded(poly: Poly) -> Poly:
-    """A polynomial that must not be too large.
+    """Check the size of a polynomial.
 
     Raises:
-        MathsError: it has too many terms, or too many digits.
+        MathsError: too many terms, or too many digits.
     """
     if len(poly) > MAX_TERMS:
         raise MathsError(Failure.LIMIT, f"an expression has at most {MAX_TERMS} terms")
@@ -200,7 +200,7 @@ def bounded(poly: Poly) -> Poly:
 
 
 def rational(value: Any) -> Rational:
-    """A number of sympy."""
+    """A number from sympy."""
     return plain(Fraction(int(value.numerator), int(value.denominator)))
 
 
@@ -211,16 +211,16 @@ def coefficient(value: Rational) -> Any:
 
 @lru_cache(maxsize=256)
 def ring(count: int) -> Any:
-    """The ring of polynomials in so many generators."""
+    """The ring of polynomials in `count` generators."""
     return PolyRing([Symbol(f"v{place}") for place in range(count)], QQ, grlex)
 
 
 def _moved(poly: Poly, places: Iterable[int], common: Any) -> Poly:
-    """In the ring of more generators."""
-    found = {}
+    """The polynomial in a ring with more generators."""
+    terms = {}
     for powers, value in poly.items():
         moved = [0] * common.ngens
         for place, power in zip(places, powers, strict=True):
             moved[place] = power
-        found[tuple(moved)] = value
-    return common.from_dict(found)
+        terms[tuple(moved)] = value
+    return common.from_dict(terms)

@@ -1,4 +1,4 @@
-"""Values of actions: immutable, and each with a canonical text that `read_value` reads back.
+"""Values of actions: immutable, with a canonical text that `read_value` parses.
 
 Text of a value::
 
@@ -6,11 +6,10 @@ Text of a value::
     alternative = [ "about " ] ( expression | relation { ", " relation } )
 
 - A number is a decimal number if that is exact with at most 12 places, otherwise a fraction and its approximation:
-  `12`, `-0.5`, `1/3 (about 0.333333333333333)`. One that is not rational has 15 significant digits:
-  `about 1.4142135623731`.
+  `12`, `-0.5`, `1/3 (about 0.333333333333333)`. Irrational numbers have 15 significant digits: `about 1.4142135623731`.
 - An expression has variables: `n^2 - 4*n + 4`.
-- Relations are an equation, an inequality, several that hold together, or a solution: `x = 3, y = 4`, `x > 2`.
-- Alternatives are the several solutions of one equation: `-2 or 2`.
+- Relations are an equation, an inequality, a conjunction of these, or a solution: `x = 3, y = 4`, `x > 2`.
+- Alternatives are the solutions of one equation: `-2 or 2`.
 """
 
 import re
@@ -32,7 +31,7 @@ MAX_ALTERNATIVES = 100
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A rational number, or one that stands for a number near it."""
+    """A rational number, exact or approximate."""
 
     value: Rational
     exact: bool = True
@@ -42,11 +41,8 @@ class Number:
         """The canonical text."""
         if not self.exact:
             return _ABOUT + arithmetic.approximate(self.value)
-        found = arithmetic.exact_decimal(self.value)
-        if found is not None:
-            return found
         fraction = f"{self.value.numerator}/{self.value.denominator}"
-        return f"{fraction} (about {arithmetic.approximate(self.value)})"
+        return arithmetic.exact_decimal(self.value) or f"{fraction} (about {arithmetic.approximate(self.value)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class Expression:
     """An expression with variables."""
 
     body: str
-    """Canonical, without `about`."""
+    """Canonical text, without `about`."""
     exact: bool = True
 
     @property
@@ -64,13 +60,13 @@ class Expression:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """In alphabetical order."""
+        """Sorted alphabetically."""
         return names_in(self.body)
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Two canonical expressions and what is between them."""
+    """Two canonical expressions and the operator between them."""
 
     left: str
     operator: str
@@ -83,7 +79,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """Equations and inequalities that hold together."""
+    """A conjunction of equations and inequalities."""
 
     relations: tuple[Relation, ...]
     exact: bool = True
@@ -96,20 +92,20 @@ class Relations:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """In alphabetical order."""
+        """Sorted alphabetically."""
         return names_in(self.text.removeprefix(_ABOUT))
 
     @property
     def assignments(self) -> Mapping[str, str] | None:
-        """The right sides by the variable on the left, or None if the relations are something else."""
-        equations = (one for one in self.relations if one.operator == "=")
-        found = {one.left: one.right for one in equations if names_in(one.left) == (one.left,)}
-        return found if len(found) == len(self.relations) else None
+        """The right sides by the variable on the left; None if the relations are not all assignments."""
+        equations = (relation for relation in self.relations if relation.operator == "=")
+        sides = {each.left: each.right for each in equations if names_in(each.left) == (each.left,)}
+        return sides if len(sides) == len(self.relations) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Several solutions, at least two; numbers in increasing order."""
+    """At least two solutions; numbers in increasing order."""
 
     items: "tuple[Number | Expression | Relations, ...]"
 
@@ -123,14 +119,14 @@ Result = Number | Expression | Relations | Alternatives
 
 
 def result_of(value: Value, *, exact: bool) -> Number | Expression:
-    """The value of an action, from what an expression was evaluated to."""
+    """The value of an action, from the value of an expression."""
     if isinstance(value, Rational):
         return Number(value if exact else arithmetic.rounded(value), exact)
     return Expression(bounded(text_of(value if exact else value.mapped(arithmetic.rounded))), exact)
 
 
 def bounded(text: str) -> str:
-    """A text that must not be too long for a value."""
+    """Check the length of a value's text."""
     if len(text) > MAX_TEXT:
         raise MathsError(Failure.LIMIT, f"the result has more than {MAX_TEXT} characters")
     return text
@@ -138,10 +134,10 @@ def bounded(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def read_value(text: str) -> Result:
-    """The value with this canonical text; other spellings of it are read too.
+    """Parse a value, in its canonical text or another spelling.
 
     Raises:
-        MathsError: it is no value, with the position.
+        MathsError: the text is not a value; with the position.
     """
     bounded(text)
     items = tuple(_alternative(part) for part in text.split(_OR, MAX_ALTERNATIVES))
