@@ -1,7 +1,7 @@
 """The suite `lumos-mini`: five groups of tasks in the miniature world, drawn from a seed.
 
-- `draws`: what a group's generator returns, and where its random numbers come from
+- `draws`: drawn tasks, and the random source
 - `problems`: word problems; `databases`: questions on databases; `encyclopedia`: questions over several articles;
-  `shop`: things to buy; `scenes`: questions about pictures
-- `tasks`, `environment`, `suite`: the suite
+  `shop`: purchases; `scenes`: questions about pictures
+- `groups`, `environment`, `suite`: the suite
 """

@@ -1,11 +1,14 @@
-"""Databases of a market, a gallery and a post office, with other rows in each town, and questions on them.
+"""Databases of a market, a gallery and a post office, and questions on them.
 
-Each question has a query for each subgoal. The values that a later query needs take the place of a reference, as in
-LUMOS's annotations.
+Each question has a query for each subgoal. A later query refers to the results of earlier ones, as in LUMOS's
+annotations. The questions are in `database_questions.toml`.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import re
+import tomllib
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evaluator.lumos.mini.draws import Drawn, Source
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("market", "gallery", "post")
 DATABASES = 6
-"""For every so many tasks: two of each family."""
+"""Databases per `_TASKS` tasks: two of each family."""
 _TASKS = 600
 TOWNS = ("Alder", "Birchfield", "Cedarbrook", "Dunmoor", "Elmstead", "Farnley", "Greyport", "Hillbury")
 REGIONS = ("north", "south", "east", "west")
@@ -34,17 +37,17 @@ _TYPES = {Kind.INTEGER: "int(11)", Kind.TEXT: "varchar(80)"}
 
 
 def number_for(index: int) -> int:
-    """Which database a task is about."""
+    """Number of a task's database."""
     return index % DATABASES + DATABASES * (index // _TASKS)
 
 
 def databases_for(tasks: int) -> int:
-    """How many databases so many tasks are about."""
+    """Number of databases of so many tasks."""
     return DATABASES * (1 + (tasks - 1) // _TASKS)
 
 
 def family_of(number: int) -> str:
-    """What the database with this number is about."""
+    """Family of the database with this number."""
     return FAMILIES[number % len(FAMILIES)]
 
 
@@ -58,18 +61,18 @@ def database(*, source: Source, number: int) -> Database:
     """The database with this number."""
     rows = _ROWS[family_of(number)](source.stream("database", number))
     tables = _TABLES[family_of(number)]
-    return Database(schema=Schema(name=name_of(number), tables={one.name: one for one in tables}), rows=rows)
+    return Database(schema=Schema(name=name_of(number), tables={table.name: table for table in tables}), rows=rows)
 
 
-def _table(name: str, /, **columns: Kind) -> Table:
-    made = tuple(
+def _table(name: str, /, **kinds: Kind) -> Table:
+    columns = tuple(
         Column(name=column, type=_TYPES[kind], kind=kind, is_nullable=place > 0, default=None)
-        for place, (column, kind) in enumerate(columns.items())
+        for place, (column, kind) in enumerate(kinds.items())
     )
-    inner = ", ".join(f"`{one.name}` {one.type}" for one in made)
-    key = made[0].name
+    inner = ", ".join(f"`{column.name}` {column.type}" for column in columns)
+    key = columns[0].name
     return Table(
-        name=name, columns=made, primary_key=(key,), unique_keys=(), keys=(),
+        name=name, columns=columns, primary_key=(key,), unique_keys=(), keys=(),
         statement=f"CREATE TABLE `{name}` ({inner}, PRIMARY KEY (`{key}`))",
     )  # fmt: skip
 
@@ -98,10 +101,12 @@ def _number(rng: "np.random.Generator", low: int, high: int) -> int:
 
 def _market(rng: "np.random.Generator") -> dict[str, list[Row]]:
     people: list[Row] = [
-        (place, one.name, one.trade, _number(rng, 18, 80), one_of(rng, TOWNS)) for place, one in enumerate(PEOPLE, 1)
+        (place, person.name, person.trade, _number(rng, 18, 80), one_of(rng, TOWNS))
+        for place, person in enumerate(PEOPLE, 1)
     ]
     things: list[Row] = [
-        (place, one.noun.english, one_of(rng, GOODS), _number(rng, 1, 40)) for place, one in enumerate(BELONGINGS, 1)
+        (place, thing.noun.english, one_of(rng, GOODS), _number(rng, 1, 40))
+        for place, thing in enumerate(BELONGINGS, 1)
     ]
     sales: list[Row] = [
         (
@@ -160,60 +165,50 @@ Question = tuple[str, tuple[Part, ...]]
 
 
 def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The question with this number; each attempt is another one of the same kind. It has at most twelve rows."""
+    """Draw the question with this number. Attempts give questions of the same kind. Its result has at most 12 rows."""
     number = number_for(index)
     kind = KINDS[index // 3 % len(KINDS)]
     rng = source.stream("database question", index, attempt)
     connection = opened(source=source, number=number)
     while True:
-        text, parts = one_of(rng, _QUESTIONS[family_of(number), kind])(rng)
-        queries = _whole(parts)
+        template, templates = one_of(rng, _questions(family_of(number), kind))
+        slots = _slots(rng)
+        parts = [(_filled(subgoal, slots), _filled(query, slots)) for subgoal, query in templates]
+        queries: list[str] = []
+        for _, query in parts:
+            for place, earlier in enumerate(queries, start=1):
+                query = query.replace(f"{{{place}}}", earlier)
+            queries.append(query)
         results = [connection.execute(query).fetchmany(_MOST_ROWS + 1) for query in queries]
-        # Without rows a result cannot take the place of its reference.
-        if all(map(_has_values, results)) and len(results[-1]) <= _MOST_ROWS:
+        # An empty result cannot replace its reference.
+        has_values = all(any(value is not None for row in rows for value in row) for rows in results)
+        if has_values and len(results[-1]) <= _MOST_ROWS:
             break
+    actions = [re.sub(r"{([1-3])}", r"R\1", query) for _, query in parts]
     turns = tuple(
-        GoldTurn(subgoal, f"R{place} = {_with_references(written)}")
-        for place, (subgoal, written) in enumerate(parts, start=1)
+        GoldTurn(subgoal, f"R{place} = {action}")
+        for place, ((subgoal, _), action) in enumerate(zip(parts, actions, strict=True), start=1)
     )
+    text = _filled(template, slots)
     return Drawn(text=text, answer=queries[-1], gold=turns, kind=kind, scope=name_of(number))
 
 
 @lru_cache(maxsize=32)
 def opened(*, source: Source, number: int) -> "sqlite3.Connection":
-    """A database in memory, to draw questions with; planners' statements never reach it."""
+    """An in-memory database for drawing questions. Not used for planners' statements."""
     import sqlite3
 
-    found = database(source=source, number=number)
+    drawn = database(source=source, number=number)
     connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for name, table in found.schema.tables.items():
+    for name, table in drawn.schema.tables.items():
         columns = ", ".join(column.name for column in table.columns)
         connection.execute(f"CREATE TABLE {name} ({columns})")
         holes = ", ".join("?" * len(table.columns))
-        connection.executemany(f"INSERT INTO {name} VALUES ({holes})", found.rows[name])  # noqa: S608 - own names
+        connection.executemany(f"INSERT INTO {name} VALUES ({holes})", drawn.rows[name])  # noqa: S608 - own names
     return connection
 
 
-def _has_values(rows: "Sequence[tuple[object, ...]]") -> bool:
-    return any(value is not None for row in rows for value in row)
-
-
-def _whole(parts: tuple[Part, ...]) -> list[str]:
-    queries: list[str] = []
-    for _, written in parts:
-        for place, query in enumerate(queries, start=1):
-            written = written.replace(f"{{{place}}}", query)
-        queries.append(written)
-    return queries
-
-
-def _with_references(written: str) -> str:
-    for place in range(1, 4):
-        written = written.replace(f"{{{place}}}", f"R{place}")
-    return written
-
-
-def _pick(rng: "np.random.Generator") -> dict[str, object]:
+def _slots(rng: "np.random.Generator") -> dict[str, object]:
     """A value for each slot."""
     return {
         "trade": one_of(rng, PEOPLE).trade, "name": one_of(rng, PEOPLE).name, "painter": one_of(rng, PEOPLE[:6]).name,
@@ -226,217 +221,18 @@ def _pick(rng: "np.random.Generator") -> dict[str, object]:
     }  # fmt: skip
 
 
-def _asked(text: str, *parts: Part) -> "Callable[[np.random.Generator], Question]":
-    def drawn(rng: "np.random.Generator") -> Question:
-        slots = {**_pick(rng), **{str(place): f"{{{place}}}" for place in range(1, 4)}}
-        filled = {name: str(value) for name, value in slots.items()}
-        return _filled(text, filled), tuple((_filled(goal, filled), _filled(query, filled)) for goal, query in parts)
-
-    return drawn
-
-
-def _filled(text: str, slots: dict[str, str]) -> str:
+def _filled(text: str, slots: dict[str, object]) -> str:
     for name, value in slots.items():
-        text = text.replace(f"<{name}>", value)
+        text = text.replace(f"<{name}>", str(value))
     return text
 
 
-_QUESTIONS: "dict[tuple[str, str], tuple[Callable[[np.random.Generator], Question], ...]]" = {
-    ("market", "easy"): (
-        _asked(
-            "How many people are older than <age>?",
-            ("Count the people older than <age>.", "SELECT COUNT(*) FROM people WHERE age > <age>"),
-        ),
-        _asked(
-            "What are the names of the people who live in <town>?",
-            ("List the names of the people in <town>.", "SELECT name FROM people WHERE town = '<town>'"),
-        ),
-        _asked(
-            "What is the average price of things of the kind <kind>?",
-            ("Compute the average price of <kind>.", "SELECT AVG(price) FROM things WHERE kind = '<kind>'"),
-        ),
-    ),
-    ("market", "medium"): (
-        _asked(
-            "How many sales were there at each place?",
-            ("Count the sales by place.", "SELECT place, COUNT(*) FROM sales GROUP BY place"),
-        ),
-        _asked(
-            "List the names and ages of the people from the oldest to the youngest, if they are older than <age>.",
-            (
-                "List the people older than <age> by age.",
-                "SELECT name, age FROM people WHERE age > <age> ORDER BY age DESC, name",
-            ),
-        ),
-        _asked(
-            "What did <name> sell on <day>? Give the names of the things.",
-            ("Find the number of <name>.", "SELECT person_id FROM people WHERE name = '<name>'"),
-            (
-                "Find the things that this person sold on <day>.",
-                "SELECT thing_id FROM sales WHERE day = '<day>' AND person_id IN ({1})",
-            ),
-            ("List the names of these things.", "SELECT name FROM things WHERE thing_id IN ({2})"),
-        ),
-    ),
-    ("market", "hard"): (
-        _asked(
-            "Which people sold nothing at the <place>? Give their names.",
-            ("Find who sold something at the <place>.", "SELECT person_id FROM sales WHERE place = '<place>'"),
-            ("List the names of all others.", "SELECT name FROM people WHERE person_id NOT IN ({1})"),
-        ),
-        _asked(
-            "What are the names of the things that are dearer than the <thing>?",
-            ("Find the price of the <thing>.", "SELECT price FROM things WHERE name = '<thing>'"),
-            ("List the things with a higher price.", "SELECT name FROM things WHERE price > ({1})"),
-        ),
-    ),
-    ("market", "extra"): (
-        _asked(
-            "Which <count> people sold most often? Give their names and the number of their sales.",
-            (
-                "Count the sales of each person and take the <count> highest.",
-                "SELECT people.name, COUNT(*) FROM sales JOIN people ON sales.person_id = people.person_id "
-                "GROUP BY people.person_id ORDER BY COUNT(*) DESC, people.name LIMIT <count>",
-            ),
-        ),
-        _asked(
-            "In which towns do people live who sold a <thing> on <day> or at the <place>?",
-            ("Find the number of the <thing>.", "SELECT thing_id FROM things WHERE name = '<thing>'"),
-            (
-                "Find who sold it on <day> or at the <place>.",
-                "SELECT person_id FROM sales WHERE thing_id IN ({1}) AND (day = '<day>' OR place = '<place>')",
-            ),
-            ("List the towns of these people.", "SELECT DISTINCT town FROM people WHERE person_id IN ({2})"),
-        ),
-    ),
-    ("gallery", "easy"): (
-        _asked(
-            "How many pictures show <background>?",
-            ("Count the pictures of <background>.", "SELECT COUNT(*) FROM pictures WHERE background = '<background>'"),
-        ),
-        _asked(
-            "What are the titles of the pictures that <painter> painted?",
-            ("List the titles by <painter>.", "SELECT title FROM pictures WHERE painter = '<painter>'"),
-        ),
-    ),
-    ("gallery", "medium"): (
-        _asked(
-            "How many objects of each colour are there?",
-            ("Count the objects by colour.", "SELECT colour, COUNT(*) FROM objects GROUP BY colour"),
-        ),
-        _asked(
-            "What are the titles of the pictures with a <colour> <shape>?",
-            (
-                "Find the pictures with a <colour> <shape>.",
-                "SELECT picture_id FROM objects WHERE colour = '<colour>' AND shape = '<shape>'",
-            ),
-            ("List their titles.", "SELECT title FROM pictures WHERE picture_id IN ({1})"),
-        ),
-        _asked(
-            "List the titles and years of the pictures painted after <year>, the newest first.",
-            (
-                "List the pictures after <year> by year.",
-                "SELECT title, year FROM pictures WHERE year > <year> ORDER BY year DESC, title",
-            ),
-        ),
-    ),
-    ("gallery", "hard"): (
-        _asked(
-            "Which pictures by <painter> have no <shape>? Give their titles.",
-            ("Find the pictures with a <shape>.", "SELECT picture_id FROM objects WHERE shape = '<shape>'"),
-            (
-                "List the other titles by <painter>.",
-                "SELECT title FROM pictures WHERE painter = '<painter>' AND picture_id NOT IN ({1})",
-            ),
-        ),
-        _asked(
-            "Which painters have more than <count> pictures?",
-            (
-                "Count the pictures of each painter and keep those with more than <count>.",
-                "SELECT painter FROM pictures GROUP BY painter HAVING COUNT(*) > <count>",
-            ),
-        ),
-    ),
-    ("gallery", "extra"): (
-        _asked(
-            "How many <size> objects has each painter painted? Begin with the highest number.",
-            (
-                "Count the <size> objects of each painter.",
-                "SELECT pictures.painter, COUNT(*) FROM objects JOIN pictures ON objects.picture_id = "
-                "pictures.picture_id WHERE objects.size = '<size>' GROUP BY pictures.painter "
-                "ORDER BY COUNT(*) DESC, pictures.painter",
-            ),
-        ),
-        _asked(
-            "Which painters painted a <colour> <shape> before the newest picture of <background>?",
-            (
-                "Find the year of the newest picture of <background>.",
-                "SELECT MAX(year) FROM pictures WHERE background = '<background>'",
-            ),
-            (
-                "Find the pictures with a <colour> <shape>.",
-                "SELECT picture_id FROM objects WHERE colour = '<colour>' AND shape = '<shape>'",
-            ),
-            (
-                "List the painters of those that are older.",
-                "SELECT DISTINCT painter FROM pictures WHERE picture_id IN ({2}) AND year < ({1})",
-            ),
-        ),
-    ),
-    ("post", "easy"): (
-        _asked(
-            "How many letters are heavier than <weight>?",
-            ("Count the letters heavier than <weight>.", "SELECT COUNT(*) FROM letters WHERE weight > <weight>"),
-        ),
-        _asked(
-            "Which towns are in the <region>?",
-            ("List the towns of the <region>.", "SELECT name FROM towns WHERE region = '<region>'"),
-        ),
-    ),
-    ("post", "medium"): (
-        _asked(
-            "How many people live in each region?",
-            ("Add up the population by region.", "SELECT region, SUM(population) FROM towns GROUP BY region"),
-        ),
-        _asked(
-            "To which towns did <town> send letters on <day>?",
-            ("Find the number of <town>.", "SELECT town_id FROM towns WHERE name = '<town>'"),
-            (
-                "Find where its letters of <day> went.",
-                "SELECT to_town FROM letters WHERE day = '<day>' AND from_town IN ({1})",
-            ),
-            ("List the names of these towns.", "SELECT name FROM towns WHERE town_id IN ({2})"),
-        ),
-    ),
-    ("post", "hard"): (
-        _asked(
-            "Which towns got no letter on <day>?",
-            ("Find the towns that got one.", "SELECT to_town FROM letters WHERE day = '<day>'"),
-            ("List all others.", "SELECT name FROM towns WHERE town_id NOT IN ({1})"),
-        ),
-        _asked(
-            "Which towns have more people than <town>?",
-            ("Find the population of <town>.", "SELECT population FROM towns WHERE name = '<town>'"),
-            ("List the towns with more.", "SELECT name FROM towns WHERE population > ({1})"),
-        ),
-    ),
-    ("post", "extra"): (
-        _asked(
-            "Which <count> towns sent the heaviest letters in all? Give name and total weight.",
-            (
-                "Add up the weight of the letters of each town and take the <count> highest.",
-                "SELECT towns.name, SUM(letters.weight) FROM letters JOIN towns ON letters.from_town = towns.town_id "
-                "GROUP BY towns.town_id ORDER BY SUM(letters.weight) DESC, towns.name LIMIT <count>",
-            ),
-        ),
-        _asked(
-            "How many letters from the <region> went to towns with more than <people> people?",
-            ("Find the towns of the <region>.", "SELECT town_id FROM towns WHERE region = '<region>'"),
-            ("Find the towns with more than <people> people.", "SELECT town_id FROM towns WHERE population > <people>"),
-            (
-                "Count the letters from the ones to the others.",
-                "SELECT COUNT(*) FROM letters WHERE from_town IN ({1}) AND to_town IN ({2})",
-            ),
-        ),
-    ),
-}
+@cache
+def _questions(family: str, kind: str) -> tuple[Question, ...]:
+    """The questions of a family and kind, with slots."""
+    text = files(__package__).joinpath("database_questions.toml").read_text(encoding="utf-8")
+    return tuple(
+        (row["text"], tuple((subgoal, query) for subgoal, query in row["parts"]))
+        for row in tomllib.loads(text)["questions"]
+        if (row["family"], row["kind"]) == (family, kind)
+    )

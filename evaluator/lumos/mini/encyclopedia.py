@@ -1,11 +1,11 @@
 """Chronicles of towns as articles, and questions of two and three hops over them.
 
-A chronicle says who bought, sold, found and lost what, where and on which day.
+A chronicle records who bought, sold, found and lost what, where and on which day.
 
 Each person and each thing has an article with a paragraph for each of the four verbs. A paragraph is a story of two
-events as the reader expert knows them: the one that the article is about, and another one of the same verb, so that
-only names tell them apart. For each verb each person has one thing and each thing one person, so every question has one
-answer. Articles about people are titled with their trade, which questions to the reader need.
+events, of the kind that the reader expert is trained on: the article's event, and another one with the same verb, which
+differs in all names. Each verb maps people to things one-to-one, so every question has one answer. Titles of articles
+about people include their trade, which questions to the reader need.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 TOWNS = ("Alder", "Birchfield", "Cedarbrook", "Dunmoor", "Elmstead", "Farnley")
-"""The first six split; each split draws other events for the same towns."""
+"""Towns of all splits; each split draws other events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Chronicle:
     articles: tuple[Article, ...]
 
     def by(self, *, verb: Verb, person: Person) -> Event:
-        """What a person did."""
+        """The event of a verb and a person."""
         return next(event for event in self.events if event.verb is verb and event.person is person)
 
     def of(self, *, verb: Verb, thing: Belonging) -> Event:
-        """What was done with a thing."""
+        """The event of a verb and a thing."""
         return next(event for event in self.events if event.verb is verb and event.thing is thing)
 
 
@@ -54,7 +54,7 @@ def chronicle(*, source: Source, number: int) -> Chronicle:
 
     Args:
         source: the split.
-        number: index of the town in `TOWNS`; larger ones give further chronicles of the same names.
+        number: index of the town in `TOWNS`; larger numbers give further chronicles of the same towns.
     """
     rng = source.stream("chronicle", number)
     coins = [int(value) for value in rng.integers(2, 9, size=len(BELONGINGS))]
@@ -69,30 +69,26 @@ def chronicle(*, source: Source, number: int) -> Chronicle:
                     day=DAYS[int(rng.integers(len(DAYS)))], coins=coins[thing], priced=bool(rng.random() < 0.5),
                 )
             )  # fmt: skip
-    articles = [
-        *(_article(named(person), [one for one in events if one.person is person], events, rng) for person in PEOPLE),
-        *(
-            _article(thing.name.english, [one for one in events if one.thing is thing], events, rng)
-            for thing in BELONGINGS
-        ),
+    topics = [
+        *((named(person), [event for event in events if event.person is person]) for person in PEOPLE),
+        *((thing.name.english, [event for event in events if event.thing is thing]) for thing in BELONGINGS),
     ]
-    return Chronicle(TOWNS[number % len(TOWNS)], tuple(events), tuple(articles))
-
-
-def _article(title: str, own: list[Event], events: list[Event], rng: np.random.Generator) -> Article:
-    return Article(title, tuple(_paragraph(event, events=events, rng=rng) for event in own))
+    articles = tuple(
+        Article(title, tuple(_paragraph(event, events=events, rng=rng) for event in own)) for title, own in topics
+    )
+    return Chronicle(TOWNS[number % len(TOWNS)], tuple(events), articles)
 
 
 def _paragraph(event: Event, *, events: list[Event], rng: np.random.Generator) -> str:
     others = [
-        one
-        for one in events
-        if one.verb is event.verb
-        and one.person is not event.person
-        and one.thing is not event.thing
-        and one.place is not event.place
-        and one.day is not event.day
-        and one.coins != event.coins
+        other
+        for other in events
+        if other.verb is event.verb
+        and other.person is not event.person
+        and other.thing is not event.thing
+        and other.place is not event.place
+        and other.day is not event.day
+        and other.coins != event.coins
     ]
     other = others[int(rng.integers(len(others)))]
     pair = (event, other) if rng.random() < 0.5 else (other, event)
@@ -118,24 +114,23 @@ _SUBGOALS = {
 
 
 def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The question with this number; each attempt is another one of the same kind."""
+    """Draw the question with this number. Attempts give questions of the same kind."""
     rng = source.stream("question", index, attempt)
     number = index % len(TOWNS) + len(TOWNS) * (index // 600)
     kind = KINDS[index % len(KINDS)]
-    told = chronicle(source=source, number=number)
-    draft = _Draft(told, rng)
+    draft = _Draft(chronicle(source=source, number=number), rng)
     text, answer = _DRAWERS[kind](draft)
     return Drawn(
-        text=f"According to the chronicle of {told.town}: {text}", answer=answer, gold=tuple(draft.turns), kind=kind,
-        scope=f"chronicle {number}",
+        text=f"According to the chronicle of {draft.chronicle.town}: {text}", answer=answer, gold=tuple(draft.turns),
+        kind=kind, scope=f"chronicle {number}",
     )  # fmt: skip
 
 
 class _Draft:
-    """A question and the way to its answer."""
+    """A question and its solution."""
 
-    def __init__(self, told: Chronicle, rng: "np.random.Generator") -> None:
-        self.told, self.rng = told, rng
+    def __init__(self, chronicle: Chronicle, rng: "np.random.Generator") -> None:
+        self.chronicle, self.rng = chronicle, rng
         self.turns: list[GoldTurn] = []
         self._results = 0
 
@@ -144,13 +139,13 @@ class _Draft:
         return some_of(self.rng, VERBS, count=len(VERBS))
 
     def event(self, verb: Verb) -> Event:
-        """Something that happened."""
-        return one_of(self.rng, [event for event in self.told.events if event.verb is verb])
+        """A random event of a verb."""
+        return one_of(self.rng, [event for event in self.chronicle.events if event.verb is verb])
 
     def look_up(self, *, subgoal: str, entity: str, query: str, question: str, with_title: bool = False) -> str:
-        """Add a turn that answers a question from an entity's article, and return the reference of the answer.
+        """Add a turn that answers a question from an entity's article, and return the reference to the answer.
 
-        In `query` and `question` a `{}` is the entity, or the title of its article.
+        In `query` and `question`, `{}` stands for the entity, or the title of its article.
         """
         first = self._results + 1
         article = f"R{first}"
@@ -167,7 +162,7 @@ class _Draft:
         return answer
 
     def thing_of(self, event: Event) -> str:
-        """What somebody of the request did something with."""
+        """Look up the thing of an event by its person."""
         person, verb = named(event.person), event.verb
         return self.look_up(
             subgoal=f"Find out what {person} {verb.past.english}.", entity=person, query=verb.past.english,
@@ -175,14 +170,14 @@ class _Draft:
         )  # fmt: skip
 
     def person_of(self, *, thing: str, verb: Verb, name: str) -> str:
-        """Who did something with a thing that is a reference or a name."""
+        """Look up the person of an event by its thing, which is a reference or a name."""
         return self.look_up(
             subgoal=f"Find out who {verb.past.english} {name}.", entity=thing, query=f"{verb.past.english} {{}}",
             question=f"Who {verb.past.english} the {{}}?",
         )  # fmt: skip
 
     def fact_of(self, *, person: str, verb: Verb, fact: str) -> str:
-        """A fact about what a person who is a reference did."""
+        """Look up a fact of an event by its person, which is a reference."""
         return self.look_up(
             subgoal=_SUBGOALS[fact].format(verb.past.english), entity=person, query=verb.past.english,
             question=_FACTS[fact][0].format("{}", verb.english_infinitive), with_title=True,
@@ -193,7 +188,7 @@ def _who(draft: _Draft) -> tuple[str, str]:
     first, second, *_ = draft.verbs()
     start = draft.event(first)
     draft.person_of(thing=draft.thing_of(start), verb=second, name="it")
-    end = draft.told.of(verb=second, thing=start.thing)
+    end = draft.chronicle.of(verb=second, thing=start.thing)
     return f"Who {second.past.english} what {named(start.person)} {first.past.english}?", end.person.name
 
 
@@ -204,17 +199,16 @@ def _fact(draft: _Draft) -> tuple[str, str]:
     person = draft.person_of(thing=thing, verb=first, name=f"the {thing}")
     fact = one_of(draft.rng, tuple(_FACTS))
     draft.fact_of(person=person, verb=second, fact=fact)
-    end = draft.told.by(verb=second, person=start.person)
+    end = draft.chronicle.by(verb=second, person=start.person)
     who = f"the one who {first.past.english} the {thing}"
     return _FACTS[fact][0].format(who, second.english_infinitive), _FACTS[fact][1](end)
 
 
 def _price(draft: _Draft) -> tuple[str, str]:
-    priced = {event.thing.noun.english for event in draft.told.events if event.priced}
+    events = draft.chronicle.events
+    priced = {event.thing.noun.english for event in events if event.priced}
     first = draft.verbs()[0]
-    start = one_of(
-        draft.rng, [one for one in draft.told.events if one.verb is first and one.thing.noun.english in priced]
-    )
+    start = one_of(draft.rng, [event for event in events if event.verb is first and event.thing.noun.english in priced])
     thing = draft.thing_of(start)
     draft.look_up(
         subgoal="Find out how much it cost.", entity=thing, query="{} cost", question="How much did the {} cost?"
@@ -228,8 +222,8 @@ def _three_fact(draft: _Draft) -> tuple[str, str]:
     person = draft.person_of(thing=draft.thing_of(start), verb=second, name="it")
     fact = one_of(draft.rng, tuple(_FACTS))
     draft.fact_of(person=person, verb=third, fact=fact)
-    middle = draft.told.of(verb=second, thing=start.thing)
-    end = draft.told.by(verb=third, person=middle.person)
+    middle = draft.chronicle.of(verb=second, thing=start.thing)
+    end = draft.chronicle.by(verb=third, person=middle.person)
     who = f"the one who {second.past.english} what {named(start.person)} {first.past.english}"
     return _FACTS[fact][0].format(who, third.english_infinitive), _FACTS[fact][1](end)
 
@@ -241,8 +235,8 @@ def _three_who(draft: _Draft) -> tuple[str, str]:
     person = draft.person_of(thing=thing, verb=first, name=f"the {thing}")
     other = draft.fact_of(person=person, verb=second, fact="thing")
     draft.person_of(thing=other, verb=third, name="it")
-    middle = draft.told.by(verb=second, person=start.person)
-    end = draft.told.of(verb=third, thing=middle.thing)
+    middle = draft.chronicle.by(verb=second, person=start.person)
+    end = draft.chronicle.of(verb=third, thing=middle.thing)
     who = f"the one who {first.past.english} the {thing}"
     return f"Who {third.past.english} what {who} {second.past.english}?", end.person.name
 

@@ -1,7 +1,7 @@
-"""The tools of `lumos-mini`, its experts (a reader, and one that answers questions about pictures), and its scores."""
+"""The tools of `lumos-mini`, its experts (a reader, and a visual question answerer), and its scores."""
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,16 +46,16 @@ def not_run(*, experts: Answering, suite: Suite, profile: str) -> Mapping[str, t
     lacking = experts.lacking()
     if not lacking:
         return {}
-    found: dict[str, tuple[Reason, str]] = {}
+    reasons: dict[str, tuple[Reason, str]] = {}
     for task in suite.tasks:
         needed = sorted({step.tool for step in task.gold.steps} & lacking) if task.gold else []
         if needed:
-            found[task.key] = (Reason.NO_EXPERT, f"The profile {profile} has no expert for {', '.join(needed)}.")
-    return found
+            reasons[task.key] = (Reason.NO_EXPERT, f"The profile {profile} has no expert for {', '.join(needed)}.")
+    return reasons
 
 
 class _Drawn:
-    """What the tasks of a split are given: scenes and notices."""
+    """The named inputs of a split's tasks: scenes and notices."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -68,14 +68,14 @@ class _Drawn:
 
         scene = self._given(scope).get(name)
         if not isinstance(scene, Scene):
-            there = ", ".join(one for one in (IMAGE, OTHER) if one in self._given(scope)) or "none"
-            raise NoPictureError(f"There is no picture {name[:100]!r}; there are: {there}.")
+            names = ", ".join(image for image in (IMAGE, OTHER) if image in self._given(scope)) or "none"
+            raise NoPictureError(f"There is no picture {name[:100]!r}; there are: {names}.")
         return Image.fromarray(render(scene))
 
     def text(self, *, scope: str, name: str) -> str | None:
-        """See `Given`: the notice, where the task has one."""
-        found = self._given(scope).get(name) if name == NOTICE else None
-        return found if isinstance(found, str) else None
+        """See `Given`: the notice, if the task has one."""
+        notice = self._given(scope).get(name) if name == NOTICE else None
+        return notice if isinstance(notice, str) else None
 
     def _given(self, scope: str) -> Mapping[str, object]:
         kind, _, number = scope.partition(" ")
@@ -83,17 +83,17 @@ class _Drawn:
 
 
 _RULES = 1
-"""Raise it when the same action may have another result, or the same answer another score."""
+"""Version of results and scores; increase it when the same action or answer may yield a different one."""
 
 
 class MiniEnvironment:
-    """The tools of all five groups on one split. Used from one thread at a time."""
+    """The tools of all five groups on one split. Not thread-safe."""
 
     def __init__(self, *, source: Source, setting: Setting, tasks: int = EACH) -> None:
         """Args:
-        source: the split that the tasks are drawn from.
-        setting: which experts answer questions, and where what they make is kept.
-        tasks: of each group; training splits have more databases than the others.
+        source: random source of the tasks.
+        setting: profile and store of the experts.
+        tasks: number of tasks of each group, which determines the number of databases.
         """
         self._source = source
         self._databases = databases_for(tasks)
@@ -122,7 +122,7 @@ class MiniEnvironment:
         return frozenset(suite.catalogue.tools) - self._experts.lacking()
 
     def source(self) -> str:
-        """See `ExpertEnvironment`: what pictures, notices, articles and items are drawn by."""
+        """See `ExpertEnvironment`: the generators of pictures, notices, articles and items."""
         return canonical_json.digest({"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"})
 
     def facts(self) -> dict[str, JsonValue]:
@@ -130,52 +130,44 @@ class MiniEnvironment:
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`. Calls of experts run together."""
-        asked = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
-        outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
+        places = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
+        outcomes = dict(zip(places, self._experts.run([calls[place] for place in places]), strict=True))
         return [outcomes[place] if place in outcomes else self._run(call) for place, call in enumerate(calls)]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
-        """See `Environment`: 1 for a task that is solved."""
+        """See `Environment`: 1 for a solved task."""
         assert isinstance(task, TurnTask)
         if task.metric == MATHS:
             return self._maths.score(task=task, answer=answer, transcript=transcript)
         if task.metric == SQL:
-            return self._score_result(task=task, answer=answer, transcript=transcript)
+            # InterCode's success, except that order counts only if the gold query has one.
+            result = self._sql.score(task=task, answer=answer, transcript=transcript)
+            solved = result.indicators["solved" if " ORDER BY " in task.answer else "any_order"]
+            indicators = {**result.indicators, "solved": solved}
+            return TurnScore(score=solved, indicators=indicators, expected=result.expected)
         if task.metric == WEB:
             return score_purchase(task=task, answer=answer, source=self._source)
-        return _score_words(task=task, answer=answer)
+        assert task.metric in {QA, PICTURES}
+        right = float(answers.exact_match(answer=answer or "", reference=task.answer))
+        overlap = answers.f1(answer=answer or "", reference=task.answer)
+        return TurnScore(score=right, indicators={"solved": right, "f1": overlap}, expected=task.answer)
 
     def _run(self, call: Call) -> Outcome:
-        runner = self._runners().get(call.tool)
-        if runner is not None:
-            return runner(call)
-        return self._maths.run([call])[0]
-
-    def _runners(self) -> "Mapping[str, Callable[[Call], Outcome]]":
-        return {
-            SQL_TOOL: lambda call: self._sql.run([call])[0],
-            KNOWLEDGE: lambda call: self._on_corpus(call, lambda corpus: find_article(call, corpus=corpus)),
-            PARAGRAPH_TOOL: lambda call: self._on_corpus(
-                call, lambda corpus: find_paragraphs(call, corpus=corpus, count=PARAGRAPHS)
-            ),
-            SEARCH: lambda call: run_search(call, source=self._source),
-            CLICK: lambda call: run_click(call, source=self._source),
-        }
-
-    def _on_corpus(self, call: Call, found: "Callable[[Corpus], Outcome]") -> Outcome:
+        if call.tool in {SEARCH, CLICK}:
+            return (run_search if call.tool == SEARCH else run_click)(call, source=self._source)
+        if call.tool == SQL_TOOL:
+            return self._sql.run([call])[0]
+        if call.tool not in {KNOWLEDGE, PARAGRAPH_TOOL}:
+            return self._maths.run([call])[0]
         kind, _, number = call.scope.partition(" ")
         if kind != "chronicle":
             return Refused(ActionProblem.UNKNOWN_TOOL, f"{call.tool} is not offered for this task.")
         if call.scope not in self._corpora:
             self._corpora[call.scope] = Corpus(chronicle(source=self._source, number=int(number)).articles)
-        return found(self._corpora[call.scope])
-
-    def _score_result(self, *, task: TurnTask, answer: str | None, transcript: Transcript) -> TurnScore:
-        """InterCode's success, except that order counts only where the gold query has one."""
-        found = self._sql.score(task=task, answer=answer, transcript=transcript)
-        solved = found.indicators["solved" if " ORDER BY " in task.answer else "any_order"]
-        indicators = {**found.indicators, "solved": solved}
-        return TurnScore(score=solved, indicators=indicators, expected=found.expected)
+        corpus = self._corpora[call.scope]
+        if call.tool == KNOWLEDGE:
+            return find_article(call, corpus=corpus)
+        return find_paragraphs(call, corpus=corpus, count=PARAGRAPHS)
 
     def _open_databases(self) -> "Runner":
         from evaluator.lumos.mini.databases import database, name_of
@@ -185,12 +177,3 @@ class MiniEnvironment:
         self._folder = tempfile.TemporaryDirectory(prefix="planarena-databases-")
         drawn = {name_of(number): database(source=self._source, number=number) for number in range(self._databases)}
         return Runner(databases=built(databases=drawn, digest=self.digest(), cache=Path(self._folder.name)))
-
-
-def _score_words(*, task: TurnTask, answer: str | None) -> TurnScore:
-    """Exact match and F1 of words."""
-    assert task.metric in {QA, PICTURES}
-    given = answer or ""
-    right = float(answers.exact_match(answer=given, reference=task.answer))
-    overlap = answers.f1(answer=given, reference=task.answer)
-    return TurnScore(score=right, indicators={"solved": right, "f1": overlap}, expected=task.answer)

@@ -1,4 +1,4 @@
-"""The five groups: what draws their tasks, and the tools that each task of a group offers."""
+"""The five groups: generators of tasks, and tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,8 @@ GROUPS: Mapping[str, Group] = {
 def draw_group(*, group: str, source: Source, count: int = EACH, start: int = 0) -> list[Drawn]:
     """Tasks of a group, from number `start` on.
 
-    No two of a few dozen have the same text and scope; of thousands some do, where a database has no further questions.
+    Text and scope are unique among dozens of tasks. Thousands contain repetitions, because questions of a database run
+    out.
     """
     seen: set[tuple[str, str]] = set()
     drawn = []
@@ -64,7 +65,7 @@ def draw_group(*, group: str, source: Source, count: int = EACH, start: int = 0)
 
 
 PARAGRAPHS = 1
-"""How many `ParagraphRetrieve` returns: a paragraph is as long as the reader's texts."""
+"""Number of results of `ParagraphRetrieve`. A paragraph has the length of the reader's texts."""
 SEARCH, CLICK = "Search", "Click"
 
 

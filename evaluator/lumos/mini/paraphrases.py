@@ -1,4 +1,4 @@
-"""Other words for the sentences of the miniature tasks. All that is asked, and every value, is kept."""
+"""Paraphrases of the sentences of the miniature tasks, with the same meaning and values."""
 
 from evaluator.core.suites.rewording import Rewording
 

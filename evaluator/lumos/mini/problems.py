@@ -18,11 +18,12 @@ _PLURALS = {"knife": "knives", "watch": "watches", "fish": "fish"}
 
 
 def draw_problem(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The problem with this number, of `index % 5 + 1` operations; each attempt is another one of the same kind."""
+    """Draw the problem with this number, of `index % 5 + 1` operations. Attempts give problems of the same kind."""
     operations = index % MOST + 1
     draft = _Draft(source.stream("problem", index, attempt))
     while operations:
-        possible = [one for one in _MIDDLE if one[0] < operations] + [one for one in _ENDS if one[0] == operations]
+        middle = [event for event in _MIDDLE if event[0] < operations]
+        possible = middle + [event for event in _ENDS if event[0] == operations]
         needs, add = one_of(draft.rng, possible)
         if add(draft):
             operations -= needs
@@ -33,7 +34,7 @@ def draw_problem(*, source: Source, index: int, attempt: int = 0) -> Drawn:
 
 
 class _Draft:
-    """A problem as it is told."""
+    """A problem under construction."""
 
     def __init__(self, rng: "np.random.Generator") -> None:
         self.rng = rng
@@ -44,10 +45,9 @@ class _Draft:
         self.sentences = [f"{self.who} has {self.value} {self.things}."]
         self.turns: list[GoldTurn] = []
         self.last = str(self.value)
-        """The current number as actions write it."""
+        """The current number in an action: a literal or a reference."""
 
     def number(self, low: int, high: int) -> int:
-        """From low to high."""
         return int(self.rng.integers(low, high + 1))
 
     def calculate(self, *, subgoal: str, expression: str, value: int) -> str:
@@ -157,9 +157,9 @@ def _together(draft: _Draft) -> bool:
 
 
 _MIDDLE: tuple[tuple[int, Callable[[_Draft], bool]], ...] = ((1, _gets), (1, _gives), (1, _multiplies), (2, _bags))
-"""What happens before the end, with the number of its operations."""
+"""Events before the end, with their number of operations."""
 _ENDS: tuple[tuple[int, Callable[[_Draft], bool]], ...] = (
     *((needs, lambda draft, add=add: _asked(draft, add)) for needs, add in _MIDDLE),
     (1, _shares), (1, _sells), (2, _together),
 )  # fmt: skip
-"""What a problem ends with, question included."""
+"""Final events, with the question."""

@@ -1,8 +1,7 @@
-"""Questions about pictures, some of which say what to ask next: only who looks first can go on."""
+"""Questions about pictures, some of which depend on the answer to an earlier question."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from evaluator.lumos.mini.draws import Drawn, Source
 from evaluator.lumos.tasks import GoldTurn
@@ -14,36 +13,28 @@ from evaluator.miniature.scenes import Scene, draw_scene
 from evaluator.miniature.seeds import one_of
 from evaluator.miniature.vocabulary import Shape
 
-if TYPE_CHECKING:
-    import numpy as np
-
 KINDS = ("question", "notice", "two pictures")
 IMAGE, OTHER, NOTICE = "IMG", "IMG2", "NOTICE"
 _FIRST_SCENE = 5_000_000
-"""No other suite has pictures of scenes with such numbers."""
+"""Scenes with such numbers are not used by other suites."""
 _PER_QUESTION = 16
-"""Scenes that are tried; two have the same shapes once in a hundred times."""
+"""Maximum number of scenes drawn; two have the same shapes once in a hundred times."""
 
 
 def draw_picture_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The question with this number; each attempt is another one of the same kind, about the same pictures."""
+    """Draw the question with this number. Attempts give questions of the same kind about the same pictures."""
     kind = KINDS[index % len(KINDS)]
     return _DRAWERS[kind](source, index, attempt)
 
 
 def given(*, source: Source, number: int) -> Mapping[str, Scene | str]:
-    """What a question gives, by reference: scenes and a notice.
-
-    Args:
-        source: the split.
-        number: of the question.
-    """
+    """The inputs of the question with this number, by reference: scenes and a notice."""
     notice = draw_document(source.stream("notice", number)).text.english
     return {**_pair(source=source, number=number), NOTICE: notice}
 
 
 def _pair(*, source: Source, number: int) -> Mapping[str, Scene]:
-    """Two scenes, each with a shape that the other lacks, unless one has all of the other's."""
+    """Two scenes with different sets of shapes."""
     first = _scene(source=source, number=number * _PER_QUESTION)
     for place in range(1, _PER_QUESTION):
         second = _scene(source=source, number=number * _PER_QUESTION + place)
@@ -78,9 +69,9 @@ def _notice(source: Source, index: int, attempt: int) -> Drawn:
     first, second = (draw_document_question(document=story, rng=rng).question for _ in range(2))
     while second.text == first.text:
         second = draw_document_question(document=story, rng=rng).question
-    shape = _shape(scene=scene, is_there=bool(rng.random() < 0.5), rng=rng)
-    is_there = shape in _shapes(scene)
-    right = first if is_there else second
+    shapes = _shapes(scene)
+    shape = one_of(rng, sorted(shapes if rng.random() < 0.5 else set(Shape) - shapes))
+    right = first if shape in shapes else second
     asked = f"Is there {english_article(shape)} {shape}?"
     text = (
         f"If there is {english_article(shape)} {shape} in the picture {IMAGE}, answer from the text {NOTICE}: "
@@ -121,11 +112,6 @@ def _two(source: Source, index: int, attempt: int) -> Drawn:
     return Drawn(
         text=text, answer=answer, gold=turns, kind="two pictures", scope=f"scenes {index}", pictures=(IMAGE, OTHER)
     )
-
-
-def _shape(*, scene: Scene, is_there: bool, rng: "np.random.Generator") -> Shape:
-    there = _shapes(scene)
-    return one_of(rng, sorted(there if is_there else set(Shape) - there))
 
 
 _DETAILS: Mapping[str, Callable[[Scene, str], tuple[str, str]]] = {

@@ -1,6 +1,6 @@
-"""A shop with a synthetic catalogue: requests, search, pages, buying, and what a purchase is worth. WebShop-style.
+"""A WebShop-style shop with a synthetic catalogue: requests, search, pages, purchases and their reward.
 
-A page is a text that begins with its address, which determines it: no page has hidden state.
+A page is text that begins with its address, which determines the page: there is no hidden state.
 
 address = "/search?q=" query "&page=" number | "/item/" key [ "?" option "=" value { "&" ... } ] | "/bought/" key [...]
 """
@@ -8,9 +8,8 @@ address = "/search?q=" query "&page=" number | "/item/" key [ "?" option "=" val
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from evaluator.core.transcripts import ActionProblem
@@ -22,15 +21,11 @@ from evaluator.lumos.tasks import GoldTurn, TurnTask
 from evaluator.miniature.seeds import one_of, some_of
 from evaluator.replies.turns.binding import Parameter
 
-if TYPE_CHECKING:
-    import numpy as np
-
-
 SIZE = 240
 """Items of a shop."""
 SHOPS = 6
-"""Of a split."""
-_MOST_FOUND = 50
+"""Shops of a split."""
+_MOST_RESULTS = 50
 _NOUNS: Mapping[str, tuple[str, ...]] = {
     "kitchen": ("kettle", "pan", "bowl", "jug", "knife", "cup"),
     "clothes": ("coat", "shirt", "scarf", "hat", "jacket", "dress"),
@@ -58,30 +53,29 @@ class Item:
     noun: str
     category: str
     features: tuple[str, ...]
-    """Four; the first two stand in the title."""
+    """Four; the first two are part of the title."""
     colours: tuple[str, ...]
     sizes: tuple[str, ...]
     coins: int
 
     def options(self) -> Mapping[str, tuple[str, ...]]:
-        """What can be chosen, by name."""
+        """Values of each option."""
         return {"colour": self.colours, "size": self.sizes}
 
 
 class Shop:
-    """Items with their search."""
+    """A catalogue with search."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items
         self.by_key = {item.key: item for item in items}
 
     def search(self, query: str) -> tuple[Item, ...]:
-        """The items whose title or category has most words of the query first, at most 50; those with none are left
-        out."""
-        wanted = frozenset(words_of(query))
-        shared = [len(wanted & words) for words in self._words]
+        """At most 50 items whose title or category shares words with the query, sorted by their number."""
+        terms = frozenset(words_of(query))
+        shared = [len(terms & words) for words in self._words]
         best = sorted((place for place, count in enumerate(shared) if count), key=lambda place: -shared[place])
-        return tuple(self.items[place] for place in best[:_MOST_FOUND])
+        return tuple(self.items[place] for place in best[:_MOST_RESULTS])
 
     @cached_property
     def _words(self) -> tuple[frozenset[str], ...]:
@@ -115,12 +109,12 @@ _ADDRESS = re.compile(r"(?:Address: )?(/[a-z]+(?:/W\d{3})?(?:\?[^\s]*)?)\s*(?:\n
 
 
 class PageError(ValueError):
-    """There is no such page or element; the message says what there is."""
+    """Unknown page or element; the message lists the existing ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a page is."""
+    """Address of a page."""
 
     kind: str
     """`search`, `item` or `bought`."""
@@ -132,22 +126,22 @@ class Address:
     def __str__(self) -> str:
         if self.kind == "search":
             return f"/search?q={quote_plus(self.query)}&page={self.page}"
-        behind = [("q", self.query), ("page", str(self.page)), *self.chosen] if self.kind == "item" else self.chosen
-        return f"/{self.kind}/{self.item}" + (f"?{urlencode(behind)}" if behind else "")
+        fields = [("q", self.query), ("page", str(self.page)), *self.chosen] if self.kind == "item" else self.chosen
+        return f"/{self.kind}/{self.item}" + (f"?{urlencode(fields)}" if fields else "")
 
 
 def address_of(text: str) -> Address:
-    """The address that a page or its first line is.
+    """Parse the address of a page, from the page or its first line.
 
     Raises:
-        PageError: there is none.
+        PageError: there is no address.
     """
     match = _ADDRESS.match(text[:_MAX_ADDRESS])
     if match is None:
         raise PageError("a page is the result of Search or Click, such as R1")
-    path, _, behind = match[1].partition("?")
+    path, _, fields_text = match[1].partition("?")
     _, kind, *item = path.split("/")
-    fields = dict(parse_qsl(behind))
+    fields = dict(parse_qsl(fields_text))
     number = fields.pop("page", "1")
     query = fields.pop("q", "")
     if (
@@ -165,45 +159,50 @@ def search_page(*, shop: Shop, query: str, page: int = 1) -> str:
     Raises:
         PageError: there is no such page.
     """
-    found = shop.search(query)
-    pages = max(1, -(-len(found) // ON_A_PAGE))
+    results = shop.search(query)
+    pages = max(1, -(-len(results) // ON_A_PAGE))
     if not 1 <= page <= pages:
         raise PageError(f"there is no page {page}; there are {pages}")
     start = (page - 1) * ON_A_PAGE
-    shown = found[start : start + ON_A_PAGE]
+    items = results[start : start + ON_A_PAGE]
     lines = [f"Address: {Address(kind='search', query=query, page=page)}"]
-    lines.append(f"Results {start + 1} to {start + len(shown)} of {len(found)}." if found else "No results.")
-    lines += [f"[{number}] {item.key} {item.title}, {item.coins} coins" for number, item in enumerate(shown, start=1)]
+    lines.append(f"Results {start + 1} to {start + len(items)} of {len(results)}." if results else "No results.")
+    lines += [f"[{number}] {item.key} {item.title}, {item.coins} coins" for number, item in enumerate(items, start=1)]
     lines += [f"[{NEXT}]"] * (page < pages) + [f"[{PREVIOUS}]"] * (page > 1)
     return "\n".join(lines)
 
 
 def click(*, shop: Shop, address: Address, element: str) -> str:
-    """The page behind an element of a page.
+    """The page after clicking an element of a page.
 
     Raises:
-        PageError: the page has no such element; the message says which it has.
+        PageError: the page has no such element; the message lists the elements.
     """
-    wanted = " ".join(element.strip().strip("[]\"'").lower().split())
+    label = " ".join(element.strip().strip("[]\"'").lower().split())
     if address.kind == "search":
-        return _from_results(shop=shop, address=address, wanted=wanted)
+        return _from_results(shop=shop, address=address, label=label)
     if address.kind == "bought":
         raise PageError("the order is complete, and its page has nothing to click")
-    item = _item(shop, address)
-    if wanted == BACK:
+    item = shop.by_key.get(address.item)
+    if item is None:
+        raise PageError(f"there is no item {address.item!r}")
+    bad = [name for name, value in address.chosen if value not in item.options().get(name, ())]
+    if bad:
+        raise PageError(f"the item has no such {bad[0]}")
+    if label == BACK:
         return search_page(shop=shop, query=address.query, page=address.page)
-    if wanted == BUY:
+    if label == BUY:
         return _bought_page(item=item, address=address)
     for name, values in item.options().items():
-        if wanted in {value.lower() for value in values}:
-            chosen = {**dict(address.chosen), name: wanted}
-            return item_page(item=item, address=_with(address, chosen))
-    there = [*(value for values in item.options().values() for value in values), BUY, BACK]
-    raise PageError(f"the page has no element {element.strip()!r}; it has: {', '.join(there)}")
+        if label in {value.lower() for value in values}:
+            chosen = {**dict(address.chosen), name: label}
+            return item_page(item=item, address=replace(address, chosen=tuple(sorted(chosen.items()))))
+    elements = [*(value for values in item.options().values() for value in values), BUY, BACK]
+    raise PageError(f"the page has no element {element.strip()!r}; it has: {', '.join(elements)}")
 
 
 def item_page(*, item: Item, address: Address) -> str:
-    """The page of an item, with what is chosen."""
+    """The page of an item, with the chosen options."""
     chosen = dict(address.chosen)
     lines = [f"Address: {address}", f"{item.key} {item.title}", f"Price: {item.coins} coins"]
     lines.append(f"Category: {item.category}")
@@ -214,19 +213,18 @@ def item_page(*, item: Item, address: Address) -> str:
     return "\n".join([*lines, f"[{BUY}]", f"[{BACK}]"])
 
 
-def _from_results(*, shop: Shop, address: Address, wanted: str) -> str:
-    if wanted in {NEXT, PREVIOUS}:
-        step = 1 if wanted == NEXT else -1
+def _from_results(*, shop: Shop, address: Address, label: str) -> str:
+    if label in {NEXT, PREVIOUS}:
+        step = 1 if label == NEXT else -1
         return search_page(shop=shop, query=address.query, page=address.page + step)
-    found = shop.search(address.query)
     start = (address.page - 1) * ON_A_PAGE
-    shown = found[start : start + ON_A_PAGE]
-    for number, item in enumerate(shown, start=1):
-        if wanted in {str(number), item.key.lower(), f"{item.key} {item.title}".lower()}:
-            behind = Address(kind="item", query=address.query, page=address.page, item=item.key)
-            return item_page(item=item, address=behind)
-    there = ", ".join([*(f"{number} ({item.key})" for number, item in enumerate(shown, start=1)), NEXT])
-    raise PageError(f"the page has no element {wanted!r}; it has: {there}")
+    items = shop.search(address.query)[start : start + ON_A_PAGE]
+    for number, item in enumerate(items, start=1):
+        if label in {str(number), item.key.lower(), f"{item.key} {item.title}".lower()}:
+            target = Address(kind="item", query=address.query, page=address.page, item=item.key)
+            return item_page(item=item, address=target)
+    elements = ", ".join([*(f"{number} ({item.key})" for number, item in enumerate(items, start=1)), NEXT])
+    raise PageError(f"the page has no element {label!r}; it has: {elements}")
 
 
 def _bought_page(*, item: Item, address: Address) -> str:
@@ -234,40 +232,24 @@ def _bought_page(*, item: Item, address: Address) -> str:
     lacking = [name for name in item.options() if name not in chosen]
     if lacking:
         raise PageError(f"the {lacking[0]} is not chosen yet; there are: {', '.join(item.options()[lacking[0]])}")
-    behind = Address(kind="bought", item=item.key, chosen=tuple(chosen.items()))
+    target = Address(kind="bought", item=item.key, chosen=tuple(chosen.items()))
     options = ", ".join(f"{name} {value}" for name, value in chosen.items())
-    return f"Address: {behind}\nBought {item.key} {item.title} for {item.coins} coins: {options}."
-
-
-def _with(address: Address, chosen: Mapping[str, str]) -> Address:
-    return Address(
-        kind="item", query=address.query, page=address.page, item=address.item, chosen=tuple(sorted(chosen.items()))
-    )
-
-
-def _item(shop: Shop, address: Address) -> Item:
-    item = shop.by_key.get(address.item)
-    if item is None:
-        raise PageError(f"there is no item {address.item!r}")
-    bad = [name for name, value in address.chosen if value not in item.options().get(name, ())]
-    if bad:
-        raise PageError(f"the item has no such {bad[0]}")
-    return item
+    return f"Address: {target}\nBought {item.key} {item.title} for {item.coins} coins: {options}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a request wants."""
+    """Goal of a request."""
 
     noun: str
     features: tuple[str, ...]
     colour: str
     size: str
     most: int
-    """Coins; the price is at most that."""
+    """Maximum price in coins."""
 
     def to_text(self) -> str:
-        """As `goal_of` reads it."""
+        """As JSON, the inverse of `goal_of`."""
         return json.dumps(asdict(self))
 
 
@@ -278,7 +260,7 @@ def goal_of(text: str) -> Goal:
 
 
 def reward(*, goal: Goal, item: Item, chosen: dict[str, str]) -> float:
-    """What buying an item with these options is worth; in [0, 1]."""
+    """Reward of buying an item with these options, in [0, 1]."""
     features = sum(feature in item.features for feature in goal.features)
     options = (chosen.get("colour") == goal.colour) + (chosen.get("size") == goal.size)
     met = features + options + (item.coins <= goal.most)
@@ -294,43 +276,35 @@ _FORMS = (
 
 
 def draw_request(*, source: Source, index: int, attempt: int = 0) -> Drawn:
-    """The request with this number; each attempt is another one of the same kind.
+    """Draw the request with this number. Attempts give requests of the same kind.
 
-    A search for its features and noun finds an item that meets it within three pages.
+    A search for its features and noun lists a suitable item on the first three pages.
     """
     rng = source.stream("request", index, attempt)
     number = index % SHOPS + SHOPS * (index // 600)
-    sold = shop(source=source, number=number)
-    wanted = index % len(KINDS) + 1
-    while True:
-        item = one_of(rng, sold.items)
-        goal = _goal(item=item, count=wanted, rng=rng)
-        query = f"{' '.join(goal.features)} {goal.noun}"
-        way = _way(sold=sold, goal=goal, query=query)
-        if way is not None:
-            break
+    catalogue = shop(source=source, number=number)
+    count = index % len(KINDS) + 1
+    turns = None
+    while turns is None:
+        item = one_of(rng, catalogue.items)
+        goal = Goal(
+            features=tuple(some_of(rng, item.features, count=count)), noun=item.noun, colour=one_of(rng, item.colours),
+            size=one_of(rng, item.sizes), most=(item.coins // 10 + 1) * 10,
+        )  # fmt: skip
+        turns = _solution(shop=catalogue, goal=goal, query=f"{' '.join(goal.features)} {goal.noun}")
     features = " and ".join(filter(None, (", ".join(goal.features[:-1]), goal.features[-1])))
     text = one_of(rng, _FORMS).format(
         features=features, noun=goal.noun, colour=goal.colour, size=goal.size, most=goal.most
     )
-    return Drawn(text=text, answer=goal.to_text(), gold=way, kind=KINDS[wanted - 1], scope=f"shop {number}")
+    return Drawn(text=text, answer=goal.to_text(), gold=turns, kind=KINDS[count - 1], scope=f"shop {number}")
 
 
-def _goal(*, item: Item, count: int, rng: "np.random.Generator") -> Goal:
-    features = tuple(some_of(rng, item.features, count=count))
-    return Goal(
-        noun=item.noun, features=features, colour=one_of(rng, item.colours),
-        size=one_of(rng, item.sizes), most=(item.coins // 10 + 1) * 10,
-    )  # fmt: skip
-
-
-def _way(*, sold: Shop, goal: Goal, query: str) -> tuple[GoldTurn, ...] | None:
-    """The way to the first item that meets the goal; None if it is not on the first three pages."""
-    found = sold.search(query)[: 3 * ON_A_PAGE]
+def _solution(*, shop: Shop, goal: Goal, query: str) -> tuple[GoldTurn, ...] | None:
+    """The turns that buy the first item that meets the goal; None if it is not on the first three pages."""
     chosen = {"colour": goal.colour, "size": goal.size}
     fits = [
         place
-        for place, item in enumerate(found)
+        for place, item in enumerate(shop.search(query)[: 3 * ON_A_PAGE])
         if reward(goal=goal, item=item, chosen=chosen) == 1.0
         and goal.colour in item.colours
         and goal.size in item.sizes
@@ -354,25 +328,26 @@ _LONGEST_QUERY = 200
 
 
 def run_search(call: Call, *, source: Source) -> Outcome:
-    """The first page of results."""
-    sold = _shop(call.scope, source=source)
-    if sold is None:
+    """Run `Search`: the first page of results."""
+    catalogue = _shop(call.scope, source=source)
+    if catalogue is None:
         return _no_shop(call)
     try:
         query = bound(call, parameters=(Parameter("query"),))["query"]
-        return Made((search_page(shop=sold, query=query[:_LONGEST_QUERY]),))
+        return Made((search_page(shop=catalogue, query=query[:_LONGEST_QUERY]),))
     except UnboundError as error:
         return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
 
 
 def run_click(call: Call, *, source: Source) -> Outcome:
-    """The page behind an element of a page."""
-    sold = _shop(call.scope, source=source)
-    if sold is None:
+    """Run `Click`: the page after clicking an element."""
+    catalogue = _shop(call.scope, source=source)
+    if catalogue is None:
         return _no_shop(call)
     try:
-        given = bound(call, parameters=(Parameter("page"), Parameter("element")))
-        return Made((click(shop=sold, address=address_of(given["page"]), element=given["element"]),))
+        arguments = bound(call, parameters=(Parameter("page"), Parameter("element")))
+        address = address_of(arguments["page"])
+        return Made((click(shop=catalogue, address=address, element=arguments["element"]),))
     except UnboundError as error:
         return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
     except PageError as error:
@@ -380,23 +355,23 @@ def run_click(call: Call, *, source: Source) -> Outcome:
 
 
 def score_purchase(*, task: TurnTask, answer: str | None, source: Source) -> TurnScore:
-    """Solved where the reward is 1. An answer is the page after `buy now`; anything else is worth nothing."""
-    sold = _shop(task.scope, source=source)
-    assert sold is not None
+    """Solved if the reward is 1. An answer is the page after `buy now`; other answers have the reward 0."""
+    catalogue = _shop(task.scope, source=source)
+    assert catalogue is not None
     goal = goal_of(task.answer)
-    worth = 0.0
+    value = 0.0
     try:
         address = address_of(answer or "")
-        item = sold.by_key.get(address.item)
+        item = catalogue.by_key.get(address.item)
         if address.kind == "bought" and item is not None:
             chosen = dict(address.chosen)
             legal = all(value in item.options().get(name, ()) for name, value in chosen.items())
-            worth = reward(goal=goal, item=item, chosen=chosen) if legal else 0.0
+            value = reward(goal=goal, item=item, chosen=chosen) if legal else 0.0
     except PageError:
         pass
     expected = f"{', '.join(goal.features)} {goal.noun}, {goal.colour}, {goal.size}, at most {goal.most} coins"
     return TurnScore(
-        score=float(worth == 1), indicators={"solved": float(worth == 1), "reward": worth}, expected=expected
+        score=float(value == 1), indicators={"solved": float(value == 1), "reward": value}, expected=expected
     )
 
 

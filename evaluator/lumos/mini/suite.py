@@ -24,7 +24,7 @@ VERSION = "1"
 SPLITS = ("public", "validation", HIDDEN)
 TRAIN = "train"
 _FOR_MAJORITY = 300
-"""Training tasks of each group of which the most frequent answer is taken."""
+"""Number of training tasks of each group that determine the most frequent answer."""
 _HOW = {
     "maths": "the answer is the right number",
     "sql": "the last result has the rows of the gold query, in its order if it has one",
@@ -34,16 +34,15 @@ _HOW = {
 }
 
 
-def _group_column(name: str) -> Column:
-    return Column(
-        key=name, label=GROUPS[name].title, metric=name, interval=IntervalMethod.WILSON,
-        description=f"Share of the {EACH} tasks of this group that are solved: {_HOW[name]}.",
-    )  # fmt: skip
-
-
 COLUMNS = (
     solved("Share of all tasks that are solved, which is the mean of the five groups: each has as many tasks."),
-    *map(_group_column, GROUPS),
+    *(
+        Column(
+            key=name, label=GROUPS[name].title, metric=name, interval=IntervalMethod.WILSON,
+            description=f"Share of the {EACH} tasks of this group that are solved: {_HOW[name]}.",
+        )
+        for name in GROUPS
+    ),
     Column(
         key="reward", label="Web reward", metric="web", indicator=True,
         description="WebShop's reward of what was bought: the share of features, options and price limit that are met, "
@@ -82,7 +81,7 @@ def mini_suite() -> Suite:
 
 
 def environment(setting: Setting) -> MiniEnvironment:
-    """The tools on the setting's split.
+    """The environment of the setting's split.
 
     Raises:
         ValueError: there is no such split, or the hidden one lacks its seed.
@@ -91,7 +90,7 @@ def environment(setting: Setting) -> MiniEnvironment:
 
 
 def source_of(setting: Setting) -> Source:
-    """What the tasks of the setting's split are drawn from."""
+    """The random source of the setting's split."""
     split = setting.split or SPLITS[0]
     if split not in SPLITS:
         raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
@@ -99,7 +98,7 @@ def source_of(setting: Setting) -> Source:
 
 
 def tasks_of(source: Source, *, count: int = EACH) -> tuple[TurnTask, ...]:
-    """So many tasks of each group; their keys and kinds are the same on each split."""
+    """The tasks of each group; keys and kinds are the same on each split."""
     return tuple(
         task_of(drawn, group=group, number=number)
         for group in GROUPS
@@ -108,7 +107,7 @@ def tasks_of(source: Source, *, count: int = EACH) -> tuple[TurnTask, ...]:
 
 
 def task_of(drawn: Drawn, *, group: str, number: int) -> TurnTask:
-    """A drawn task as the suite has it."""
+    """A drawn task as a task of the suite."""
     statement_tool = SQL_TOOL if group == SQL else ""
     kinds = {name: ResourceType.TEXT if name == NOTICE else ResourceType.IMAGE for name in drawn.pictures}
     return TurnTask(
@@ -120,13 +119,12 @@ def task_of(drawn: Drawn, *, group: str, number: int) -> TurnTask:
 
 
 def majority() -> dict[str, str]:
-    """The most frequent right answer among training tasks, by group; groups whose answers are no words have none."""
-    found = {}
+    """The most frequent answer among training tasks, by group, for groups whose answers are words or numbers."""
+    answers = {}
     for group in (MATHS, QA, PICTURES):
         drawn = draw_group(group=group, source=Source(split=Split.TRAIN), count=_FOR_MAJORITY)
-        ((answer, _),) = Counter(one.answer for one in drawn).most_common(1)
-        found[group] = answer
-    return found
+        ((answers[group], _),) = Counter(task.answer for task in drawn).most_common(1)
+    return answers
 
 
 def _reworded(task: Task, rng: random.Random) -> str | None:

@@ -1,1 +1,1 @@
-"""InterCode's SQL tasks (`intercode-sql`): files, databases, execution of a planner's statements, reward."""
+"""InterCode's SQL tasks (`intercode-sql`): files, databases, execution of statements, and the reward."""

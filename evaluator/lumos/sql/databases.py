@@ -4,9 +4,9 @@
         museum_visit.sqlite   one file for each database
         manifest.json         SHA-256 of each file
 
-The digest covers the dump and how files are built from it (`_BUILD`). A folder appears whole: it is built under another
-name and renamed. Other versions of SQLite may write other bytes, so the manifest protects from damage only; what
-identifies the data is the dump's digest.
+The digest covers the dump and the version of the build (`_BUILD`). Folders are created atomically: built under a
+temporary name and renamed. Versions of SQLite may write different bytes, so the manifest only detects damage; the
+dump's digest identifies the data.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ from pathlib import Path
 
 from evaluator.lumos.sql import collation
 from evaluator.lumos.sql.dump import Database, read_dump
-from evaluator.lumos.sql.schema import Kind, Schema, Table
+from evaluator.lumos.sql.schema import Kind, Schema
 
 _BUILD = "intercode-databases/1"
-"""Changes with everything that changes the files' content."""
+"""Version of the build; change it whenever the content of the files changes."""
 _MANIFEST = "manifest.json"
 _TYPES = {
     Kind.INTEGER: "INTEGER",
@@ -41,10 +41,10 @@ class CacheError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Databases:
-    """The databases of the dump, ready to be read."""
+    """The databases of the dump."""
 
     digest: str
-    """SHA-256 over the dump and how it was read."""
+    """SHA-256 over the dump and the version of the build."""
     folder: Path
     schemas: Mapping[str, Schema]
 
@@ -58,7 +58,7 @@ class Databases:
 
 
 def open_databases(*, dump: Path, cache: Path) -> Databases:
-    """The databases of a dump; builds them if the cache does not hold them undamaged. About half a second, else 0.3 s.
+    """The databases of a dump, built unless the cache holds them undamaged. Takes 0.5 s, or 0.3 s from the cache.
 
     Raises:
         DumpError: the dump cannot be read.
@@ -76,12 +76,12 @@ def open_databases(*, dump: Path, cache: Path) -> Databases:
 
 
 def built(*, databases: Mapping[str, Database], digest: str, cache: Path) -> Databases:
-    """Databases as files in a cache; builds them if it does not hold them undamaged.
+    """Databases as files, built unless the cache holds them undamaged.
 
     Args:
         databases: by name.
-        digest: SHA-256 of what they are made of.
-        cache: a folder.
+        digest: SHA-256 that identifies their content.
+        cache: the cache folder.
 
     Raises:
         CacheError: the cache folder cannot be read or written.
@@ -92,7 +92,8 @@ def built(*, databases: Mapping[str, Database], digest: str, cache: Path) -> Dat
             _build(databases=databases, folder=folder)
     except (OSError, sqlite3.Error) as error:
         raise CacheError(f"the databases cannot be built in {cache}: {error}") from None
-    return Databases(digest=digest, folder=folder, schemas={name: one.schema for name, one in databases.items()})
+    schemas = {name: database.schema for name, database in databases.items()}
+    return Databases(digest=digest, folder=folder, schemas=schemas)
 
 
 def _is_undamaged(folder: Path, *, names: tuple[str, ...]) -> bool:
@@ -108,7 +109,7 @@ def _digests(folder: Path, *, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _build(*, databases: Mapping[str, Database], folder: Path) -> None:
-    """Build beside the folder and rename. Whoever is first wins: the others find theirs undamaged."""
+    """Build in a temporary folder and rename it. Of concurrent builds the first wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
@@ -135,17 +136,13 @@ def _write(*, database: Database, path: Path) -> None:
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
         for name, table in database.schema.tables.items():
-            connection.execute(_definition(table))
+            parts = [f"{_quoted(column.name)} {_TYPES[column.kind]}" for column in table.columns]
+            keys = [("PRIMARY KEY", table.primary_key), *(("UNIQUE", key) for key in table.unique_keys)]
+            parts += [f"{kind} ({', '.join(map(_quoted, names))})" for kind, names in keys if names]
+            connection.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(parts)})")
             holes = ", ".join("?" * len(table.columns))
             connection.executemany(f"INSERT INTO {_quoted(name)} VALUES ({holes})", database.rows[name])  # noqa: S608
         connection.execute("COMMIT")
-
-
-def _definition(table: Table) -> str:
-    parts = [f"{_quoted(column.name)} {_TYPES[column.kind]}" for column in table.columns]
-    keys = [("PRIMARY KEY", table.primary_key), *(("UNIQUE", key) for key in table.unique_keys)]
-    parts += [f"{kind} ({', '.join(map(_quoted, names))})" for kind, names in keys if names]
-    return f"CREATE TABLE {_quoted(table.name)} ({', '.join(parts)})"
 
 
 def _quoted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Reading the dump: the statements of `mysqldump` that define databases, tables and rows. All others are passed over.
+"""Parser of the dump: the statements of `mysqldump` that define databases, tables and rows. Others are skipped.
 
 file      := (statement ";")*
 statement := CREATE DATABASE [IF NOT EXISTS] name ... | USE name
@@ -32,14 +32,11 @@ class Database:
 
     schema: Schema
     rows: dict[str, list[Row]]
-    """By table, in the order of the dump, which is that of the primary key."""
+    """By table, in the dump's order, which is by primary key."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
-    """A database that is being read."""
-
-    name: str
+class _PartialDatabase:
     tables: dict[str, Table] = field(default_factory=dict)
     rows: dict[str, list[Row]] = field(default_factory=dict)
 
@@ -47,7 +44,7 @@ class _Open:
 _STRING = r"'(?:[^'\\]|\\.|'')*'"
 _PIECE = re.compile(rf"{_STRING}|`[^`]*`|--[^\n]*|/\*.*?\*/|;|[^'`;/-]+|[/-]", re.DOTALL)
 _NAME = r"`([^`]+)`"
-_PASSED_OVER = re.compile(r"(?:DROP TABLE|LOCK TABLES|UNLOCK TABLES|SET|GRANT|FLUSH|CREATE USER|CREATE DATABASE)\b")
+_SKIPPED = re.compile(r"(?:DROP TABLE|LOCK TABLES|UNLOCK TABLES|SET|GRANT|FLUSH|CREATE USER|CREATE DATABASE)\b")
 _USE = re.compile(rf"USE {_NAME}")
 _CREATE = re.compile(rf"CREATE TABLE {_NAME} \((.*)\)[^)]*", re.DOTALL)
 _INSERT = re.compile(rf"INSERT INTO {_NAME} VALUES\s*")
@@ -66,58 +63,58 @@ def read_dump(text: str) -> dict[str, Database]:
     """The databases of a dump by name, in its order.
 
     Raises:
-        DumpError: a statement is none of those above; a table or a row does not fit.
+        DumpError: an unknown statement, or an invalid table or row.
     """
-    found: dict[str, _Open] = {}
-    current: _Open | None = None
+    databases: dict[str, _PartialDatabase] = {}
+    current: _PartialDatabase | None = None
     for line, statement in _statements(text):
         try:
-            if used := _USE.fullmatch(statement):
-                current = found.setdefault(used[1], _Open(name=used[1]))
-            elif not _PASSED_OVER.match(statement):
+            if use := _USE.fullmatch(statement):
+                current = databases.setdefault(use[1], _PartialDatabase())
+            elif not _SKIPPED.match(statement):
                 _add(statement=statement, to=current)
         except DumpError as error:
             raise DumpError(f"line {line} of the dump: {error}") from None
     return {
-        name: Database(schema=Schema(name=name, tables=one.tables), rows=one.rows) for name, one in found.items()
-    }  # fmt: skip
+        name: Database(schema=Schema(name=name, tables=partial.tables), rows=partial.rows)
+        for name, partial in databases.items()
+    }
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Each statement without its comments and its semicolon, and the line where it begins."""
+    """Each statement without comments and semicolon, with the number of its first line."""
     parts: list[str] = []
     position, line, first = 0, 1, 1
     while position < len(text):
-        piece = _PIECE.match(text, position)
-        if piece is None:
+        match = _PIECE.match(text, position)
+        if match is None:
             raise DumpError(f"line {line} of the dump: a text or a comment that begins here has no end")
-        found = piece[0]
-        if found == ";":
+        piece = match[0]
+        if piece == ";":
             if statement := "".join(parts).strip():
                 yield first, statement
             parts = []
-        elif not found.startswith(("--", "/*")) and (parts or found.strip()):
+        elif not piece.startswith(("--", "/*")) and (parts or piece.strip()):
             if not parts:
-                first = line + found[: len(found) - len(found.lstrip())].count("\n")
-            parts.append(found)
-        line += found.count("\n")
-        position = piece.end()
+                first = line + piece[: len(piece) - len(piece.lstrip())].count("\n")
+            parts.append(piece)
+        line += piece.count("\n")
+        position = match.end()
     if "".join(parts).strip():
         raise DumpError(f"line {first} of the dump: the last statement has no semicolon; the file is cut off")
 
 
-def _add(*, statement: str, to: _Open | None) -> None:
-    """Add the table or the rows of a statement to a database."""
+def _add(*, statement: str, to: _PartialDatabase | None) -> None:
     if to is None:
         raise DumpError("a statement before any USE")
-    if created := _CREATE.fullmatch(statement):
-        to.tables[created[1]] = _table(name=created[1], body=created[2], statement=statement)
-        to.rows[created[1]] = []
-    elif inserted := _INSERT.match(statement):
-        table = to.tables.get(inserted[1])
+    if create := _CREATE.fullmatch(statement):
+        to.tables[create[1]] = _table(name=create[1], body=create[2], statement=statement)
+        to.rows[create[1]] = []
+    elif insert := _INSERT.match(statement):
+        table = to.tables.get(insert[1])
         if table is None:
-            raise DumpError(f"rows of the table {inserted[1]}, which is not defined before")
-        to.rows[table.name] += _rows(table=table, text=statement, position=inserted.end())
+            raise DumpError(f"rows of the table {insert[1]}, which is not defined before")
+        to.rows[table.name] += _rows(table=table, text=statement, position=insert.end())
     else:
         raise DumpError(f"a statement of a kind that is not known: {statement[:60]!r}")
 
@@ -133,42 +130,40 @@ def _table(*, name: str, body: str, statement: str) -> Table:
         elif not item.startswith("CONSTRAINT "):
             raise DumpError(f"table {name}: a definition that is not known: {item!r}")
     return Table(
-        name=name,
-        columns=tuple(columns),
-        primary_key=keys["PRIMARY KEY"][0] if keys["PRIMARY KEY"] else (),
-        unique_keys=tuple(keys["UNIQUE KEY"]),
-        keys=tuple(keys["KEY"]),
-        statement=statement,
-    )
+        name=name, columns=tuple(columns), primary_key=keys["PRIMARY KEY"][0] if keys["PRIMARY KEY"] else (),
+        unique_keys=tuple(keys["UNIQUE KEY"]), keys=tuple(keys["KEY"]), statement=statement,
+    )  # fmt: skip
 
 
-def _column(found: re.Match[str]) -> Column:
-    kind = KINDS.get(found["base"].lower())
+def _column(match: re.Match[str]) -> Column:
+    kind = KINDS.get(match["base"].lower())
     if kind is None:
-        raise DumpError(f"column {found[1]} is of a type that is not known: {found['type']}")
-    default = found["default"]
+        raise DumpError(f"column {match[1]} is of a type that is not known: {match['type']}")
+    default = match["default"]
     return Column(
-        name=found[1],
-        type=found["type"],
-        kind=kind,
-        is_nullable=found["not_null"] is None,
+        name=match[1], type=match["type"], kind=kind, is_nullable=match["not_null"] is None,
         default=None if default in (None, "NULL") else _unquoted(default),
-        extra=(found["extra"] or "").strip().lower(),
-    )
+        extra=(match["extra"] or "").strip().lower(),
+    )  # fmt: skip
 
 
 def _rows(*, table: Table, text: str, position: int) -> Iterator[Row]:
     """The rows from a position on to the end of the statement."""
     while True:
         values: list[Value] = []
-        closed = text[position] == "("
-        while closed:
-            found = _VALUE.match(text, position + 1)
-            if found is None:
+        has_value = text[position] == "("
+        while has_value:
+            match = _VALUE.match(text, position + 1)
+            if match is None:
                 raise DumpError(f"table {table.name}: no value at {text[position + 1 : position + 40]!r}")
-            values.append(_value(found))
-            position = found.end()
-            closed = text[position : position + 1] == ","
+            if match["null"]:
+                values.append(None)
+            elif (number := match["number"]) is not None:
+                values.append(float(number) if re.search(r"[.eE]", number) else int(number))
+            else:
+                values.append(_unquoted(match["text"]))
+            position = match.end()
+            has_value = text[position : position + 1] == ","
         if text[position : position + 1] != ")" or len(values) != len(table.columns):
             raise DumpError(f"table {table.name}: a row has {len(values)} values, not {len(table.columns)}")
         yield tuple(_stored(value, column=column) for value, column in zip(values, table.columns, strict=True))
@@ -179,14 +174,6 @@ def _rows(*, table: Table, text: str, position: int) -> Iterator[Row]:
         if comma is None:
             raise DumpError(f"table {table.name}: {text[position : position + 20]!r} after a row")
         position = comma.end()
-
-
-def _value(found: re.Match[str]) -> Value:
-    if found["null"]:
-        return None
-    if (number := found["number"]) is not None:
-        return float(number) if re.search(r"[.eE]", number) else int(number)
-    return _unquoted(found["text"])
 
 
 def _unquoted(text: str) -> str:

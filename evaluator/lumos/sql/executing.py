@@ -1,10 +1,10 @@
-"""`python -m evaluator.lumos.sql.executing`: executes translated statements on the databases, which nothing can
-change. The statements are hostile.
+"""`python -m evaluator.lumos.sql.executing`: executes translated statements, which are untrusted, on read-only
+databases.
 
-Behind the translation stand two walls: SQLite's authoriser permits only reading the database's own tables and calling
-known functions; the file is opened read-only and immutable. Steps of SQLite's machine, processor time and elapsed time
-are bounded, and so are memory, lengths, rows and characters. Each statement has a connection of its own (half a
-millisecond).
+Two defences back up the translation: SQLite's authoriser permits only reading the database's own tables and calling
+known functions, and the file is opened read-only and immutable. Steps of SQLite's virtual machine, processor time,
+elapsed time, memory, lengths, rows and characters are limited. Each statement has its own connection, which takes half
+a millisecond.
 """
 
 import math
@@ -27,22 +27,22 @@ _STEPS_OF_A_CALL = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one statement may use."""
+    """Resource limits of a statement."""
 
     steps: int = 9_000_000
-    """Instructions of SQLite's machine; a call of a function in Python counts as 50. This bound comes first, since it
-    does not depend on how fast or busy the computer is."""
+    """Instructions of SQLite's virtual machine; a call of a Python function counts as 50. Reached before the limits of
+    time, because it is independent of the computer's speed and load."""
     processor_seconds: float = 1.0
     elapsed_seconds: float = 5.0
     rows: int = 10_000
     characters: int = 1_000_000
     """Of all values of a result together."""
     memory_bytes: int = 64 * 1024**2
-    """Of SQLite, sorted and temporary tables included; and again so much of the values that functions keep."""
+    """Of SQLite, including sorting and temporary tables; the values stored by functions may use the same amount."""
 
 
 class _Clock:
-    """Ends a statement that takes too long."""
+    """Stops a statement that exceeds its limits."""
 
     def __init__(self, *, limits: Limits, session: Session) -> None:
         self._limits, self._session = limits, session
@@ -51,7 +51,7 @@ class _Clock:
         self._end = time.monotonic() + limits.elapsed_seconds
 
     def is_over(self) -> bool:
-        """Called by SQLite after every so many steps."""
+        """Called by SQLite every `_STEPS_BETWEEN_CHECKS` steps."""
         self._steps += _STEPS_BETWEEN_CHECKS
         return (
             self._steps + _STEPS_OF_A_CALL * self._session.calls > self._limits.steps
@@ -64,20 +64,21 @@ def execute(sql: str, *, database: str, path: str, limits: Limits) -> Result:
     """Execute a translated statement.
 
     Args:
-        sql: of SQLite.
-        database: its name.
-        path: of its file.
+        sql: a statement of SQLite.
+        database: name of the database.
+        path: path of its file.
+        limits: resource limits.
 
     Raises:
-        StatementError: it fails, or uses too much.
+        StatementError: the statement fails, or exceeds a limit.
     """
-    session = Session(database=database, most_calls=limits.steps // _STEPS_OF_A_CALL, most_kept=limits.memory_bytes)
+    session = Session(database=database, most_calls=limits.steps // _STEPS_OF_A_CALL, most_bytes=limits.memory_bytes)
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True)) as connection:
-            # Of all connections of the process, of which there is one. Temporary tables are no files, so they count.
+            # The limit applies to the process, which has one connection. Temporary tables in memory count.
             connection.execute(f"PRAGMA hard_heap_limit = {limits.memory_bytes}")
             connection.execute("PRAGMA temp_store = MEMORY")
-            _fence(connection, session=session)
+            restrict(connection, session=session)
             clock = _Clock(limits=limits, session=session)
             connection.set_progress_handler(clock.is_over, _STEPS_BETWEEN_CHECKS)
             with closing(connection.execute(sql)) as cursor:
@@ -92,7 +93,7 @@ def execute(sql: str, *, database: str, path: str, limits: Limits) -> Result:
 
 
 def too_much_memory(limits: Limits) -> StatementError:
-    """What a statement gives that needs more memory than it may use."""
+    """The error of a statement that exceeds the limit of memory."""
     most = f"{limits.memory_bytes // 1024**2} MiB of memory"
     return StatementError(Reason.TOO_LARGE, f"the statement takes more than {most}; select, sort or group less")
 
@@ -112,8 +113,8 @@ def _read(cursor: sqlite3.Cursor, *, limits: Limits) -> Result:
     return Result(columns=columns, rows=tuple(rows))
 
 
-def _fence(connection: sqlite3.Connection, *, session: Session) -> None:
-    """Define the functions, then permit nothing but reading."""
+def restrict(connection: sqlite3.Connection, *, session: Session) -> None:
+    """Define the functions, and permit only reading."""
     connection.text_factory = lambda content: content.decode("utf-8", "replace")
     for limit, most in _MOST.items():
         connection.setlimit(limit, most)
@@ -138,7 +139,7 @@ _MOST = {
 
 
 def _authorise(action: int, first: str | None, second: str | None, database: str | None, _: str | None) -> int:
-    """Permits SELECT, recursion, known functions, and reading columns of tables that are not SQLite's own."""
+    """Permits SELECT, recursion, known functions, and reading columns of tables other than SQLite's own."""
     if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and (second or "").upper() in AUTHORISED:
@@ -159,7 +160,7 @@ def _cell(value: object) -> Cell:
 
 
 def _refusal(error: Exception, *, session: Session, limits: Limits) -> StatementError:
-    """SQLite's error as a failure with a sentence for the planner."""
+    """SQLite's error as a failure with a message for the planner."""
     message = str(error)
     if session.failure is not None:
         return StatementError(session.failure.reason, session.failure.message)
@@ -192,11 +193,11 @@ _SENTENCES = (
     ("not authorized", Reason.UNSUPPORTED, "the statement uses what is not available here"),
     ("access to ", Reason.UNSUPPORTED, "access to {}"),
 )
-"""Beginnings of SQLite's messages; the rest of the message fills the brackets."""
+"""Prefixes of SQLite's messages; the rest of the message replaces the placeholder."""
 
 
 def _answer(request: Any) -> JsonValue:
-    """For `sql`, `database`, `path` and `limits`: `columns`, `rows` and `is_cut`, or `reason` and `message`."""
+    """Answers `sql`, `database`, `path` and `limits` with `columns`, `rows` and `is_cut`, or `reason` and `message`."""
     try:
         result = execute(
             request["sql"], database=request["database"], path=request["path"], limits=Limits(**request["limits"])

@@ -1,4 +1,4 @@
-"""What executing a statement gives: a result, or a failure with a reason."""
+"""Outcome of a statement: a result, or a failure with a reason."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,33 +8,33 @@ Cell = None | int | float | str
 
 
 class Reason(StrEnum):
-    """Why a statement gave no result."""
+    """Why a statement has no result."""
 
     TOO_LONG = "too_long"
-    """Of the statement's text."""
+    """The statement's text is too long."""
     TOO_DEEP = "too_deep"
-    """Nested too deeply, or too intricate to read."""
+    """Nested too deeply, or too complex to parse."""
     SYNTAX = "syntax"
     NOT_ONE_STATEMENT = "not_one_statement"
     NOT_A_QUERY = "not_a_query"
-    """It would change something or do anything else than read."""
+    """The statement does not only read."""
     UNSUPPORTED = "unsupported"
-    """MySQL may have it, this engine does not."""
+    """Not supported by this engine."""
     UNKNOWN_NAME = "unknown_name"
     TOO_SLOW = "too_slow"
     TOO_LARGE = "too_large"
-    """A value or an intermediate text grew too large."""
+    """A value or intermediate result is too large."""
     FAILED = "failed"
     """Any other error of the engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A statement that gave no result."""
+    """A statement without a result."""
 
     reason: Reason
     message: str
-    """One sentence for the planner."""
+    """For the planner, one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Result:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     is_cut: bool = False
-    """Whether there are more rows than were read."""
+    """Whether rows were truncated."""
 
 
 class StatementError(Exception):

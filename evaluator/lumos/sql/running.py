@@ -1,7 +1,6 @@
-"""Executing a planner's statements on the databases: translated here, executed in a process with limits (`executing`).
+"""Runs a planner's statements: translates them here, and executes them in a process with limits (`executing`).
 
-SHOW and DESCRIBE are answered from the dump; tables are named in lower case, as InterCode's server names them. Threads
-share nothing but remembered translations and idle processes.
+SHOW and DESCRIBE are answered from the dump; names of tables are in lower case, as on InterCode's server.
 """
 
 import re
@@ -36,24 +35,29 @@ _DESCRIPTION = ("Field", "Type", "Null", "Key", "Default", "Extra")
 
 
 def show(text: str, *, schema: Schema, databases: Iterable[str]) -> Result | None:
-    """The answer to a statement of this kind, or None if it is of another.
+    """The answer to a SHOW or DESCRIBE statement; None for other statements.
 
     Args:
-        text: without comments before and without a semicolon behind it.
-        schema: of the database in use.
+        text: without leading comments and trailing semicolon.
+        schema: schema of the current database.
         databases: names of all databases.
 
     Raises:
-        StatementError: the statement is not one of those above, or names a table or a database that is not there.
+        StatementError: the statement is not supported, or names an unknown table or database.
     """
     if not _BEGINNING.match(text):
         return None
     for name, pattern in _PATTERNS.items():
-        if found := pattern.fullmatch(text):
-            _check_database(found, schema=schema)
+        if match := pattern.fullmatch(text):
+            groups = match.groupdict()
+            for part in ("database_quoted", "database", "prefix_quoted", "prefix"):
+                other = groups.get(part)
+                if other and other.lower() != schema.name.lower():
+                    message = f"only the database {schema.name} can be read, not {other[:60]}"
+                    raise StatementError(Reason.UNKNOWN_NAME, message)
             if name == "databases":
-                return _listed("Database", (one.lower() for one in databases), found=found)
-            return _ANSWERS[name](found, schema)
+                return _listed("Database", map(str.lower, databases), match=match)
+            return _ANSWERS[name](match, schema)
     raise StatementError(
         Reason.UNSUPPORTED,
         "of this kind there are SHOW TABLES, SHOW DATABASES, SHOW COLUMNS FROM table, SHOW CREATE TABLE table, and "
@@ -61,29 +65,32 @@ def show(text: str, *, schema: Schema, databases: Iterable[str]) -> Result | Non
     )
 
 
-def _tables(found: re.Match[str], schema: Schema) -> Result:
-    listed = _listed(f"Tables_in_{schema.name.lower()}", map(str.lower, schema.tables), found=found)
-    if not found["full"]:
-        return listed
-    rows = tuple((*row, "BASE TABLE") for row in listed.rows)
-    return Result(columns=(*listed.columns, "Table_type"), rows=rows)
+def _tables(match: re.Match[str], schema: Schema) -> Result:
+    tables = _listed(f"Tables_in_{schema.name.lower()}", map(str.lower, schema.tables), match=match)
+    if not match["full"]:
+        return tables
+    rows = tuple((*row, "BASE TABLE") for row in tables.rows)
+    return Result(columns=(*tables.columns, "Table_type"), rows=rows)
 
 
-def _columns(found: re.Match[str], schema: Schema) -> Result:
-    table = _table(found, schema=schema)
-    groups = found.groupdict()
-    wanted = groups.get("column_quoted") or groups.get("column")
-    pattern = groups.get("pattern") if wanted is None else wanted
+def _columns(match: re.Match[str], schema: Schema) -> Result:
+    table = _table(match, schema=schema)
+    groups = match.groupdict()
+    name = groups.get("column_quoted") or groups.get("column")
+    pattern = groups.get("pattern") if name is None else name
     rows: list[tuple[Cell, ...]] = [
-        (one.name, one.type, "YES" if one.is_nullable else "NO", table.key_of(one), one.default, one.extra)
-        for one in table.columns
-        if pattern is None or _is_like(one.name, pattern=pattern)
-    ]
+        (
+            column.name, column.type, "YES" if column.is_nullable else "NO", table.key_of(column), column.default,
+            column.extra,
+        )
+        for column in table.columns
+        if pattern is None or _is_like(column.name, pattern=pattern)
+    ]  # fmt: skip
     return Result(columns=_DESCRIPTION, rows=tuple(rows))
 
 
-def _create(found: re.Match[str], schema: Schema) -> Result:
-    table = _table(found, schema=schema)
+def _create(match: re.Match[str], schema: Schema) -> Result:
+    table = _table(match, schema=schema)
     return Result(columns=("Table", "Create Table"), rows=((table.name.lower(), table.statement),))
 
 
@@ -95,8 +102,8 @@ _ANSWERS: Mapping[str, Callable[[re.Match[str], Schema], Result]] = {
 }
 
 
-def _table(found: re.Match[str], *, schema: Schema) -> Table:
-    name = found["table_quoted"] or found["table"]
+def _table(match: re.Match[str], *, schema: Schema) -> Table:
+    name = match["table_quoted"] or match["table"]
     table = schema.table(name)
     if table is None:
         tables = ", ".join(schema.tables)
@@ -104,23 +111,14 @@ def _table(found: re.Match[str], *, schema: Schema) -> Table:
     return table
 
 
-def _check_database(found: re.Match[str], *, schema: Schema) -> None:
-    groups = found.groupdict()
-    for part in ("database_quoted", "database", "prefix_quoted", "prefix"):
-        name = groups.get(part)
-        if name and name.lower() != schema.name.lower():
-            message = f"only the database {schema.name} can be read, not {name[:60]}"
-            raise StatementError(Reason.UNKNOWN_NAME, message)
-
-
-def _listed(column: str, names: Iterable[str], *, found: re.Match[str]) -> Result:
-    pattern = found["pattern"]
-    kept = sorted(name for name in names if pattern is None or _is_like(name, pattern=pattern))
-    return Result(columns=(column,), rows=tuple((name,) for name in kept))
+def _listed(column: str, names: Iterable[str], *, match: re.Match[str]) -> Result:
+    pattern = match["pattern"]
+    matching = sorted(name for name in names if pattern is None or _is_like(name, pattern=pattern))
+    return Result(columns=(column,), rows=tuple((name,) for name in matching))
 
 
 def _is_like(name: str, *, pattern: str) -> bool:
-    """LIKE of a short name, without backtracking: one row of the table of matching prefixes at a time."""
+    """LIKE, by dynamic programming over the matching prefixes, without backtracking."""
     text, form = collation.key(name), collation.key(pattern + ".")[:-1]
     reached = [True] + [False] * len(text)
     for character in form:
@@ -136,14 +134,13 @@ def _is_like(name: str, *, pattern: str) -> bool:
 
 _MODULE = "evaluator.lumos.sql.executing"
 _PROCESS_BYTES = 256 * 1024**2
-"""Of address space, for what a statement may use and for Python. Reached only by a statement that has broken its other
-bounds."""
+"""Limit of the address space, for a statement and for Python. Reached only if the other limits fail."""
 _SPARE_SECONDS = 30.0
-"""To start the process, on a busy machine."""
+"""Time to start the process on a busy machine."""
 
 
 class Runner:
-    """Executes statements on the databases of a dump; may be used by several threads at once."""
+    """Executes statements on the databases of a dump. Thread-safe."""
 
     def __init__(self, *, databases: Databases, limits: Limits | None = None) -> None:
         # Loads sqlglot, so it is imported only where statements are executed.
@@ -169,35 +166,29 @@ class Runner:
         schema = self._databases.schemas[database]
         try:
             if len(statement) <= MOST_CHARACTERS:
-                shown = show(without_comments(statement), schema=schema, databases=self._databases.schemas)
-                if shown is not None:
-                    return shown
+                answer = show(without_comments(statement), schema=schema, databases=self._databases.schemas)
+                if answer is not None:
+                    return answer
             return self._execute(translator.translate(statement), database=database)
         except StatementError as error:
             return error.failure
 
     def _execute(self, sql: str, *, database: str) -> Result | Failure:
-        """Execute a translated statement."""
         path = str(self._databases.path(database).absolute())
         request: Any = {"sql": sql, "database": database, "path": path, "limits": asdict(self._limits)}
-        server = self._server()
         try:
-            found = server.call(request)
+            server = self._idle.get_nowait()
+        except Empty:
+            seconds = self._limits.elapsed_seconds + _SPARE_SECONDS
+            limits = ProcessLimits(memory_bytes=_PROCESS_BYTES, cpu_seconds=0, wall_seconds=seconds)
+            server = Server(_MODULE, limits=limits)
+        try:
+            answer = server.call(request)
         except LimitExceededError:
             raise too_much_memory(self._limits) from None
         finally:
             self._idle.put(server)
-        if "reason" in found:
-            return Failure(reason=Reason(found["reason"]), message=found["message"])
-        rows = tuple(map(tuple, found["rows"]))
-        return Result(columns=tuple(found["columns"]), rows=rows, is_cut=found["is_cut"])
-
-    def _server(self) -> Server:
-        """An idle process, or another one."""
-        try:
-            return self._idle.get_nowait()
-        except Empty:
-            seconds = self._limits.elapsed_seconds + _SPARE_SECONDS
-            return Server(
-                _MODULE, limits=ProcessLimits(memory_bytes=_PROCESS_BYTES, cpu_seconds=0, wall_seconds=seconds)
-            )
+        if "reason" in answer:
+            return Failure(reason=Reason(answer["reason"]), message=answer["message"])
+        rows = tuple(map(tuple, answer["rows"]))
+        return Result(columns=tuple(answer["columns"]), rows=rows, is_cut=answer["is_cut"])

@@ -1,4 +1,4 @@
-"""What a database of the dump looks like: its tables, their columns and keys."""
+"""Schemas of the dump's databases: tables, columns and keys."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """How values of a column are stored and compared."""
+    """Storage type of a column."""
 
     INTEGER = "integer"
     REAL = "real"
@@ -18,27 +18,19 @@ class Kind(StrEnum):
 
 
 KINDS = {
-    "int": Kind.INTEGER,
-    "float": Kind.REAL,
-    "double": Kind.REAL,
-    "decimal": Kind.REAL,
-    "char": Kind.TEXT,
-    "varchar": Kind.TEXT,
-    "text": Kind.TEXT,
-    "date": Kind.DATE,
-    "datetime": Kind.MOMENT,
-    "timestamp": Kind.MOMENT,
-}
+    "int": Kind.INTEGER, "float": Kind.REAL, "double": Kind.REAL, "decimal": Kind.REAL, "char": Kind.TEXT,
+    "varchar": Kind.TEXT, "text": Kind.TEXT, "date": Kind.DATE, "datetime": Kind.MOMENT, "timestamp": Kind.MOMENT,
+}  # fmt: skip
 """By MySQL's type, without its length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column as `DESCRIBE` shows it."""
+    """A column, as in the result of `DESCRIBE`."""
 
     name: str
     type: str
-    """As MySQL writes it, such as `varchar(255)`."""
+    """MySQL's type, such as `varchar(255)`."""
     kind: Kind
     is_nullable: bool
     default: str | None
@@ -47,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table and the statement that makes it."""
+    """A table and the statement that creates it."""
 
     name: str
     columns: tuple[Column, ...]
@@ -58,7 +50,7 @@ class Table:
     """`CREATE TABLE ...` of the dump, without the semicolon."""
 
     def key_of(self, column: Column) -> str:
-        """The column `Key` of `DESCRIBE`: PRI, UNI, MUL or nothing."""
+        """The column `Key` of `DESCRIBE`: PRI, UNI, MUL or empty."""
         if column.name in self.primary_key:
             return "PRI"
         if (column.name,) in self.unique_keys:
@@ -68,17 +60,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The tables of one database, by name in the order of the dump."""
+    """The tables of a database by name, in the dump's order."""
 
     name: str
     tables: Mapping[str, Table]
 
     def table(self, name: str) -> Table | None:
-        """The table of this name, whatever its case."""
+        """The table of this name, case-insensitive."""
         return next((table for key, table in self.tables.items() if key.lower() == name.lower()), None)
 
     def kind_of(self, column: str, *, tables: Iterable[str]) -> Kind | None:
-        """The kind of the column of this name in some tables, or None if none has it or they differ."""
-        found = [table for table in map(self.table, tables) if table is not None]
-        kinds = {one.kind for table in found for one in table.columns if one.name.lower() == column.lower()}
+        """The kind of the column of this name in some tables; None if no table has it, or the kinds differ."""
+        columns = [each for table in map(self.table, tables) if table is not None for each in table.columns]
+        kinds = {each.kind for each in columns if each.name.lower() == column.lower()}
         return kinds.pop() if len(kinds) == 1 else None

@@ -1,4 +1,4 @@
-"""InterCode's released files: the tasks and the dump of their databases. They are no part of this repository.
+"""InterCode's released files, pinned but not included: the tasks and the dump of their databases.
 
 Both are files of github.com/princeton-nlp/intercode, folder `data/sql/spider`: Spider's development set and its
 databases, converted to MySQL. InterCode is under the MIT licence, Spider under CC BY-SA 4.0.
@@ -18,17 +18,12 @@ RELEASE = Release(
     commit=_COMMIT,
     files=(
         PublicFile(
-            name=TASKS,
-            base=_BASE,
+            name=TASKS, base=_BASE, bytes=1_001_475,
             sha256="68c9ecb0692c80770f46c724cc073ea76be4f301a294caa532c050546948128e",
-            bytes=1_001_475,
         ),
         PublicFile(
-            name=DUMP,
-            base=_BASE,
+            name=DUMP, base=_BASE, bytes=412_090,
             sha256="61f6e8000cb5bb696f123fa55e111acdcd8da7eca64f452a36fd1a6e5fb1781a",
-            bytes=412_090,
         ),
     ),
-)
-"""Whatever an address serves, a file is used only if its SHA-256 is the one given here."""
+)  # fmt: skip

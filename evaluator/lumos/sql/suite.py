@@ -1,10 +1,11 @@
 """The suite `intercode-sql`: questions on 20 databases, answered in turns with SQL.
 
-Boards list where executing on SQLite differs from InterCode's MySQL server.
+`ENGINE_NOTE` describes where SQLite differs from InterCode's MySQL server.
 """
 
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from evaluator.core.canonical_json import digest
 from evaluator.core.suites.base import Column, Conditions, IntervalMethod, Panel, Suite
@@ -15,6 +16,9 @@ from evaluator.lumos.sql.environment import TOOL, SqlEnvironment
 from evaluator.lumos.sql.source import DUMP, RELEASE, TASKS
 from evaluator.lumos.sql.tasks import SqlTask, TaskFileError, read_tasks
 from evaluator.lumos.tasks import EPISODES, GoldTurn, TurnTask, plan_of_turns, share, solved
+
+if TYPE_CHECKING:
+    from evaluator.lumos.sql.running import Runner
 
 ENGINE_NOTE = """\
 Statements are executed on SQLite, translated from MySQL. Of the 1,028 gold queries that MariaDB 10.11 executes, 967
@@ -81,13 +85,13 @@ def intercode_suite() -> Suite:
     """
     _check_fetched()
     try:
-        found = read_tasks(RELEASE.folder / TASKS)
+        tasks = read_tasks(RELEASE.folder / TASKS)
     except TaskFileError as error:
         raise LookupError(str(error)) from error
     return Suite(
         slug=SLUG, version=VERSION, title="InterCode-SQL",
         description="Questions on 20 databases of Spider. The planner explores the database and writes the query.",
-        metrics=COLUMNS, catalogue=TOOLS, tasks=tuple(map(_task, found)),
+        metrics=COLUMNS, catalogue=TOOLS, tasks=tuple(map(_task, tasks)),
         conditions=Conditions(experts=False, samples=False, splits=("dev",)), panels=(Panel.TRANSCRIPT,),
         statement_tool=TOOL,
         scoring=ENGINE_NOTE.partition("\n\n")[0].replace("\n", " "),
@@ -100,22 +104,21 @@ def intercode_suite() -> Suite:
 
 @cache
 def environment(_: Setting) -> SqlEnvironment:
-    """The databases of the fetched files.
+    """The environment of the fetched databases.
 
     Raises:
-        LookupError: they were not fetched.
+        LookupError: the files were not fetched.
     """
     _check_fetched()
 
-    def opened() -> "object":
+    def open_runner() -> "Runner":
         from evaluator.lumos.sql.databases import open_databases
         from evaluator.lumos.sql.running import Runner
 
         folder = RELEASE.folder
         return Runner(databases=open_databases(dump=folder / DUMP, cache=folder / "databases"))
 
-    files = digest({file.name: file.sha256 for file in RELEASE.files})
-    return SqlEnvironment(opened, data=files)  # type: ignore[arg-type]
+    return SqlEnvironment(open_runner, data=digest({file.name: file.sha256 for file in RELEASE.files}))
 
 
 def _check_fetched() -> None:
@@ -130,7 +133,7 @@ def _task(task: SqlTask) -> TurnTask:
         key=task.key, text=task.request, structure="linear", metric="solved", resources=MappingProxyType({}),
         expects=ResourceType.TEXT, gold=plan_of_turns(gold, catalogue=TOOLS, statement_tool=TOOL), answer=task.gold,
         facts=MappingProxyType(
-            {"hardness": str(task.hardness), "database": task.database, "flags": [str(one) for one in task.defects]}
+            {"hardness": str(task.hardness), "database": task.database, "flags": list(map(str, task.defects))}
         ),
         scope=task.database,
     )  # fmt: skip

@@ -12,13 +12,13 @@ class Defect(StrEnum):
     """A kind of defect of a task's gold query."""
 
     REFUSED = "refused"
-    """MySQL 8 cannot read it: a table named by the reserved word SHOW, a derived table without a name, `COUNT (*)`."""
+    """Rejected by MySQL 8: a table named by the reserved word SHOW, a derived table without a name, `COUNT (*)`."""
     REFUSED_STRICT = "refused_strict"
-    """MySQL refuses it by its default ONLY_FULL_GROUP_BY: it selects or orders by what the groups do not determine."""
+    """Rejected by MySQL's default ONLY_FULL_GROUP_BY: it selects or orders by columns not determined by the groups."""
     ARBITRARY = "arbitrary"
     """Its rows depend on the engine: ties at a LIMIT, or a column that the groups do not determine."""
     EMPTY = "empty"
-    """It has no rows, so every statement without rows has the full reward. Most are on tables without rows."""
+    """Its result is empty, so any statement without rows has the full reward. Most read empty tables."""
 
 
 DEFECTS: Mapping[Defect, frozenset[int]] = {
@@ -38,7 +38,7 @@ DEFECTS: Mapping[Defect, frozenset[int]] = {
         }
     ),
 }  # fmt: skip
-"""Found by executing all gold queries on MariaDB 10.11 and here; `REFUSED_STRICT` from the keys of the tables."""
+"""Determined by executing all gold queries on MariaDB 10.11 and here; `REFUSED_STRICT` by the keys of the tables."""
 
 
 def defects_of(index: int) -> tuple[Defect, ...]:
@@ -50,7 +50,7 @@ _NOT_IN_THE_DUMP = "sqlite_sequence"
 
 
 class Hardness(StrEnum):
-    """Spider's four levels, by the parts of the gold query."""
+    """Spider's four levels, by the components of the gold query."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -67,15 +67,15 @@ class SqlTask:
     database: str
     request: str
     gold: str
-    """A query of MySQL. Planners never see it."""
+    """MySQL query, hidden from planners."""
     hardness: Hardness
     tables: Mapping[str, tuple[str, ...]]
-    """The database's tables and their columns, as released; without a table of SQLite's own that the dump has not."""
+    """The database's tables and columns as released, except SQLite's internal table, which the dump lacks."""
     defects: tuple[Defect, ...]
 
 
 class TaskFileError(ValueError):
-    """The file is not what it should be; the message names the file, the place and what would be right."""
+    """Invalid file; the message names the file, the place and the expected form."""
 
 
 def read_tasks(path: Path) -> tuple[SqlTask, ...]:
@@ -103,15 +103,17 @@ def _task(*, path: Path, index: int, row: Any) -> SqlTask:
         hardness = Hardness(str(row.get("hardness")))
     except ValueError:
         raise TaskFileError(f'{place}: "hardness" must be one of {", ".join(Hardness)}') from None
+    tables = row.get("db_tables")
+    if not isinstance(tables, dict) or not all(
+        isinstance(columns, list) and all(isinstance(column, str) for column in columns) for columns in tables.values()
+    ):
+        raise TaskFileError(f'{place}: "db_tables" must be an object of lists of columns')
     return SqlTask(
-        key=f"intercode/{index}",
-        database=_text(row, field="db", place=place),
-        request=_text(row, field="query", place=place),
-        gold=_text(row, field="gold", place=place),
-        hardness=hardness,
-        tables=_tables(row.get("db_tables"), place=place),
+        key=f"intercode/{index}", database=_text(row, field="db", place=place),
+        request=_text(row, field="query", place=place), gold=_text(row, field="gold", place=place), hardness=hardness,
+        tables={name: tuple(columns) for name, columns in tables.items() if name != _NOT_IN_THE_DUMP},
         defects=defects_of(index),
-    )
+    )  # fmt: skip
 
 
 def _text(row: Mapping[str, Any], *, field: str, place: str) -> str:
@@ -119,11 +121,3 @@ def _text(row: Mapping[str, Any], *, field: str, place: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise TaskFileError(f'{place}: "{field}" must be a text that is not empty')
     return value
-
-
-def _tables(value: Any, *, place: str) -> dict[str, tuple[str, ...]]:
-    if not isinstance(value, dict) or not all(
-        isinstance(columns, list) and all(isinstance(column, str) for column in columns) for columns in value.values()
-    ):
-        raise TaskFileError(f'{place}: "db_tables" must be an object of lists of columns')
-    return {name: tuple(columns) for name, columns in value.items() if name != _NOT_IN_THE_DUMP}

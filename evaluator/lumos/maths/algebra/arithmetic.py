@@ -336,10 +336,6 @@ def _root(values: Sequence[Rational], state: Exactness) -> Rational:
     return power(values[0], Fraction(1, degree), state=state) if degree > 1 else values[0]
 
 
-def _log(value: Rational, base: Rational | None = None, *, state: Exactness) -> Rational:
-    return natural_logarithm(value, state=state) if base is None else logarithm_of(value, base, state=state)
-
-
 def _choose(values: Sequence[Rational], *, ordered: bool) -> Rational:
     """Number of combinations of k out of n, or of permutations if the order matters."""
     n, k = (whole(value, what="a number of choices") for value in values)

@@ -1,6 +1,6 @@
-"""MySQL's functions of dates, for SQLite. Dates are text; a text that is no date gives NULL.
+"""MySQL's functions of dates, for SQLite. Dates are text; functions of other texts are NULL.
 
-The current time is fixed: it is that of the dump, so that a statement gives the same result whenever it runs.
+The current time is fixed to the time of the dump, so that results are deterministic.
 """
 
 import calendar
@@ -43,11 +43,11 @@ _FORMATS: Mapping[str, Callable[[datetime], str]] = {
 
 
 def moment_of(value: Cell) -> datetime | None:
-    """The date and time that a value names, or None."""
-    found = _DATE.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    """The date and time in a value; None for other values."""
+    match = _DATE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups())
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
     try:
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
@@ -55,7 +55,7 @@ def moment_of(value: Cell) -> datetime | None:
 
 
 def standard(text: str, *, with_time: bool) -> str | None:
-    """A date in the form of the databases: `2018-3-9` is `2018-03-09`, or `2018-03-09 00:00:00` with time."""
+    """A date in the databases' format: `2018-3-9` is `2018-03-09`, or `2018-03-09 00:00:00` with time."""
     moment = moment_of(text)
     return None if moment is None else _text(moment, with_time=with_time)
 
@@ -66,15 +66,15 @@ def date_format(value: Cell, pattern: Cell) -> Cell:
     if moment is None or not isinstance(pattern, str):
         return None
 
-    def formatted(found: re.Match[str]) -> str:
-        write = _FORMATS.get(found[1])
-        return found[1] if write is None else write(moment)
+    def formatted(match: re.Match[str]) -> str:
+        write = _FORMATS.get(match[1])
+        return match[1] if write is None else write(moment)
 
     return re.sub("%(.)", formatted, pattern, flags=re.DOTALL)
 
 
 def shifted(value: Cell, number: Cell, unit: Cell) -> Cell:
-    """A date plus a number of units; keeps the form of the date unless hours or less are added."""
+    """A date plus a number of units; without time unless the date has one, or the unit is at most an hour."""
     moment = moment_of(value)
     if moment is None or not isinstance(value, str) or not isinstance(number, int | float | str):
         return None
@@ -82,7 +82,10 @@ def shifted(value: Cell, number: Cell, unit: Cell) -> Cell:
         count, name = round(float(number)), str(unit).upper()
         with_time = len(value.strip()) > 10 or name in ("SECOND", "MINUTE", "HOUR")
         if name in _MONTHS:
-            return _text(_months_later(moment, months=count * _MONTHS[name]), with_time=with_time)
+            year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[name], 12)
+            last = calendar.monthrange(year, month + 1)[1] if 1 <= year <= 9999 else 1
+            later = moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+            return _text(later, with_time=with_time)
         return _text(moment + timedelta(seconds=count * _UNITS[name]), with_time=with_time)
     except (ValueError, OverflowError, KeyError):
         return None
@@ -110,18 +113,12 @@ def days_between(first: Cell, second: Cell) -> Cell:
     return None if start is None or end is None else (end.date() - start.date()).days
 
 
-def _months_later(moment: datetime, *, months: int) -> datetime:
-    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
-    last = calendar.monthrange(year, month + 1)[1] if 1 <= year <= 9999 else 1
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
-
-
 def _text(moment: datetime, *, with_time: bool) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S" if with_time else "%Y-%m-%d").rjust(19 if with_time else 10, "0")
 
 
 def _as_number(value: Cell) -> Cell:
-    """A date as MySQL counts with it: 20180319, or 20180319153929 with time."""
+    """A date in numeric context, as in MySQL: 20180319, or 20180319153929 with time."""
     moment = moment_of(value)
     if moment is None or not isinstance(value, str):
         return None
@@ -136,10 +133,6 @@ def _part(read: Callable[[datetime], Cell]) -> Callable[[Cell], Cell]:
         return None if moment is None else read(moment)
 
     return of
-
-
-def _to_days(moment: datetime) -> int:
-    return moment.toordinal() + 365
 
 
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., Cell]]] = {
@@ -164,7 +157,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Cell]]] = {
         1,
         _part(lambda moment: str(date(moment.year, moment.month, calendar.monthrange(moment.year, moment.month)[1]))),
     ),
-    "TO_DAYS": (1, _part(_to_days)),
+    "TO_DAYS": (1, _part(lambda moment: moment.toordinal() + 365)),
     "UNIX_TIMESTAMP": (1, _part(lambda moment: int(moment.timestamp()))),
     "DATE_FORMAT": (2, date_format),
     "DATEDIFF": (2, days_between),
@@ -175,4 +168,4 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Cell]]] = {
     "MY_TODAY": (0, lambda: NOW[:10]),
     "MY_TIME": (0, lambda: NOW[11:]),
 }
-"""By name: how many arguments they take, and what they do."""
+"""Number of arguments and implementation, by name."""

@@ -1,7 +1,7 @@
-"""MySQL's functions that SQLite lacks or has with another meaning.
+"""MySQL's functions that SQLite lacks or defines differently.
 
-Names with `MY_` are what `dialect` writes for syntax of its own, such as CAST. Texts that a function would make longer
-than a value may be are refused before they are made.
+Names with `MY_` are written by the translation for special syntax, such as CAST. The length of a result is checked
+before the result is built.
 """
 
 import math
@@ -14,7 +14,7 @@ from evaluator.lumos.sql.functions import dates
 from evaluator.lumos.sql.outcome import Cell, Reason, StatementError
 
 LONGEST_VALUE = 200_000
-"""Bytes of a value at most. A statement whose value grows beyond fails."""
+"""Maximum size of a value in bytes. A statement with a larger value fails."""
 BUILT_IN = frozenset(
     {
         "ABS", "AVG", "COALESCE", "COUNT", "CUME_DIST", "DENSE_RANK", "FIRST_VALUE", "IFNULL", "IIF", "LAG",
@@ -22,13 +22,13 @@ BUILT_IN = frozenset(
         "ROW_NUMBER", "SUM",
     }
 )  # fmt: skip
-"""Functions of SQLite that may be used as they are."""
+"""SQLite's functions that need no replacement."""
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _MOST_DIGITS = 30
 
 
 def text_of(value: Cell | bytes) -> str:
-    """A value as MySQL writes it where a text is wanted."""
+    """A value in text context, as in MySQL."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -37,13 +37,13 @@ def text_of(value: Cell | bytes) -> str:
 
 
 def number_of(value: Cell | bytes) -> int | float:
-    """A value as a number: of a text, the number it begins with, else 0."""
+    """A value in numeric context: the leading number of a text, or 0."""
     if isinstance(value, int | float):
         return value
-    found = _NUMBER.match(text_of(value)[:400])
-    if found is None:
+    match = _NUMBER.match(text_of(value)[:400])
+    if match is None:
         return 0
-    number = float(found[0])
+    number = float(match[0])
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
@@ -74,10 +74,6 @@ def _whole_number(rounding: Callable[[float], int]) -> Callable[[Cell], Cell]:
     return of
 
 
-def _compared(first: Cell, second: Cell) -> int:
-    return compare(text_of(first), text_of(second))
-
-
 def _concat_ws(separator: Cell, *values: Cell) -> Cell:
     if separator is None:
         return None
@@ -100,26 +96,26 @@ def _substring_index(value: Cell, delimiter: Cell, count: Cell) -> str:
     return by.join(parts[:number] if number > 0 else parts[number:])
 
 
-def _locate(wanted: Cell, value: Cell, start: Cell = 1) -> int:
+def _locate(part: Cell, value: Cell, start: Cell = 1) -> int:
     begin = _whole(start)
-    return key(text_of(value) + ".").find(key(text_of(wanted) + ".")[:-1], begin - 1) + 1 if begin > 0 else 0
+    return key(text_of(value) + ".").find(key(text_of(part) + ".")[:-1], begin - 1) + 1 if begin > 0 else 0
 
 
 def _replace(value: Cell, old: Cell, new: Cell) -> str:
-    text, found, other = text_of(value), text_of(old), text_of(new)
-    if not found:
+    text, pattern, other = text_of(value), text_of(old), text_of(new)
+    if not pattern:
         return text
-    _small(len(text) + text.count(found) * (len(other) - len(found)))
-    return text.replace(found, other)
+    _small(len(text) + text.count(pattern) * (len(other) - len(pattern)))
+    return text.replace(pattern, other)
 
 
 def _padded(value: Cell, length: Cell, filling: Cell, *, left: bool) -> Cell:
-    text, fill, wanted = text_of(value), text_of(filling), _small(number_of(length))
-    if wanted <= len(text):
-        return text[:wanted]
+    text, fill, width = text_of(value), text_of(filling), _small(number_of(length))
+    if width <= len(text):
+        return text[:width]
     if not fill:
         return None
-    padding = (fill * (wanted // len(fill) + 1))[: wanted - len(text)]
+    padding = (fill * (width // len(fill) + 1))[: width - len(text)]
     return padding + text if left else text + padding
 
 
@@ -163,14 +159,14 @@ def _mod(value: Cell, by: Cell) -> Cell:
 
 
 def _real(function: Callable[..., float]) -> Callable[..., Cell]:
-    """A function of real numbers: NULL where it is not defined."""
+    """A function of real numbers; NULL where it is undefined."""
 
     def of(*values: Cell) -> Cell:
         try:
-            found = function(*(float(number_of(value)) for value in values))
+            result = function(*(float(number_of(value)) for value in values))
         except (ValueError, OverflowError, ZeroDivisionError):
             return None
-        return found if math.isfinite(found) else None
+        return result if math.isfinite(result) else None
 
     return of
 
@@ -179,23 +175,15 @@ def _log(base: float, value: float | None = None) -> float:
     return math.log(base) if value is None else math.log(value) / math.log(base)
 
 
-def _largest(*values: Cell) -> Cell:
-    return max(values, key=_order(values))
-
-
-def _smallest(*values: Cell) -> Cell:
-    return min(values, key=_order(values))
-
-
 def _order(values: tuple[Cell, ...]) -> Callable[[Cell], int | float | str]:
     if all(isinstance(value, int | float) for value in values):
         return number_of
     return lambda value: key(text_of(value))
 
 
-def _field(wanted: Cell, *values: Cell) -> int:
-    same = [number for number, value in enumerate(values, start=1) if value is not None and _equal(wanted, value)]
-    return same[0] if wanted is not None and same else 0
+def _field(item: Cell, *values: Cell) -> int:
+    same = [number for number, value in enumerate(values, start=1) if value is not None and _equal(item, value)]
+    return same[0] if item is not None and same else 0
 
 
 def _equal(first: Cell, second: Cell) -> bool:
@@ -225,7 +213,7 @@ STRICT: Mapping[str, tuple[int, Callable[..., Cell]]] = {
     "MID": (3, _substring),
     "SUBSTRING_INDEX": (3, _substring_index),
     "LOCATE": (-1, _locate),
-    "INSTR": (2, lambda value, wanted: _locate(wanted, value)),
+    "INSTR": (2, lambda value, part: _locate(part, value)),
     "REPLACE": (3, _replace),
     "REVERSE": (1, lambda value: text_of(value)[::-1]),
     "REPEAT": (2, _repeated),
@@ -237,8 +225,8 @@ STRICT: Mapping[str, tuple[int, Callable[..., Cell]]] = {
     "MY_TRIM": (3, _trimmed),
     "ASCII": (1, lambda value: (text_of(value).encode() or b"\0")[0]),
     "FORMAT": (2, _formatted),
-    "FIND_IN_SET": (2, lambda wanted, values: _field(wanted, *text_of(values).split(","))),
-    "STRCMP": (2, _compared),
+    "FIND_IN_SET": (2, lambda item, values: _field(item, *text_of(values).split(","))),
+    "STRCMP": (2, lambda first, second: compare(text_of(first), text_of(second))),
     "ROUND": (-1, _rounded),
     "TRUNCATE": (2, lambda value, digits: _rounded(value, digits, ROUND_DOWN)),
     "CEIL": (1, _whole_number(math.ceil)),
@@ -260,8 +248,8 @@ STRICT: Mapping[str, tuple[int, Callable[..., Cell]]] = {
     "RADIANS": (1, _real(math.radians)),
     "DEGREES": (1, _real(math.degrees)),
     "PI": (0, lambda: math.pi),
-    "GREATEST": (-1, _largest),
-    "LEAST": (-1, _smallest),
+    "GREATEST": (-1, lambda *values: max(values, key=_order(values))),
+    "LEAST": (-1, lambda *values: min(values, key=_order(values))),
     "MY_TUPLE": (-1, lambda *values: "\x1f".join(key(text_of(value)) for value in values)),
     "ANY_VALUE": (1, lambda value: value),
     "MY_SIGNED": (1, _signed),
@@ -274,4 +262,4 @@ LENIENT: Mapping[str, tuple[int, Callable[..., Cell]]] = {
     "ISNULL": (1, lambda value: int(value is None)),
     "FIELD": (-1, _field),
 }
-"""Functions that take NULL as a value; the others give NULL for it."""
+"""Functions that accept NULL; the others return NULL for it."""

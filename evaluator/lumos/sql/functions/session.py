@@ -1,4 +1,4 @@
-"""The functions of one connection to SQLite, and MySQL's aggregate functions that SQLite lacks, in bounded memory."""
+"""The functions of a connection to SQLite, and MySQL's aggregate functions that SQLite lacks, with bounded memory."""
 
 import math
 import random
@@ -11,18 +11,18 @@ from evaluator.lumos.sql.functions.scalars import BUILT_IN, LENIENT, STRICT, tex
 from evaluator.lumos.sql.outcome import Cell, Failure, Reason, StatementError
 
 LONGEST_GROUP_CONCAT = 1024
-"""Characters of GROUP_CONCAT, as with MySQL's default of `group_concat_max_len`; the rest is cut off."""
+"""Maximum length of GROUP_CONCAT in characters, MySQL's default of `group_concat_max_len`; the rest is truncated."""
 _BYTES_OF_A_VALUE = 100
 
 
 class Aggregate(Protocol):
-    """What SQLite calls for each row of a group, and at its end."""
+    """The interface of SQLite's aggregate functions."""
 
-    kept: int
-    """Bytes of the values that it keeps, about."""
+    stored: int
+    """Approximate size of the stored values, in bytes."""
 
     def step(self, *values: Any) -> None:
-        """One row."""
+        """Add a row."""
         ...
 
     def finalize(self) -> Cell:
@@ -31,14 +31,13 @@ class Aggregate(Protocol):
 
 
 class _Variance:
-    """Welford's algorithm; NULLs and texts that are no numbers do not count."""
+    """Population variance, by Welford's algorithm. Ignores NULL."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
-        self.kept = 0
+        self.stored = 0
 
     def step(self, *values: Any) -> None:
-        """One row."""
         (value,) = values
         try:
             number = float(value) if value is not None else math.nan
@@ -51,25 +50,21 @@ class _Variance:
             self.squares += difference * (number - self.mean)
 
     def finalize(self) -> Cell:
-        """Of the population."""
         return self.squares / self.count if self.count else None
 
 
 class _SampleVariance(_Variance):
     def finalize(self) -> Cell:
-        """Of the sample."""
         return self.squares / (self.count - 1) if self.count > 1 else None
 
 
 class _Deviation(_Variance):
     def finalize(self) -> Cell:
-        """Of the population."""
         return math.sqrt(self.squares / self.count) if self.count else None
 
 
 class _SampleDeviation(_Variance):
     def finalize(self) -> Cell:
-        """Of the sample."""
         return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
 
 
@@ -79,37 +74,33 @@ class _GroupConcat:
     def __init__(self) -> None:
         self.items: list[tuple[str, tuple[Cell, ...]]] = []
         self.seen: set[str] = set()
-        self.kept = 0
+        self.stored = 0
         self.separator = ","
         self.descending: tuple[bool, ...] = ()
 
     def step(self, *values: Any) -> None:
-        """One row."""
         distinct, separator, value, *order = values
         if value is None:
             return
         self.separator, self.descending = str(separator), tuple(map(bool, order[1::2]))
-        text = (
-            str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
-        )[:LONGEST_GROUP_CONCAT]
+        text = text_of(value)[:LONGEST_GROUP_CONCAT]
         key = collation.key(text)
         if distinct and key in self.seen:
             return
         if distinct:
             self.seen.add(key)
-            self.kept += _size(key)
+            self.stored += _size(key)
         if order or len(self.items) < LONGEST_GROUP_CONCAT:
             item = (text, tuple(order[0::2]))
             self.items.append(item)
-            self.kept += _item_size(item)
+            self.stored += _item_size(item)
         if len(self.items) > 4 * LONGEST_GROUP_CONCAT:
-            # Whatever sorts behind so many is cut off anyway.
+            # Items beyond the maximum length would be truncated anyway.
             self.items = self._sorted()[:LONGEST_GROUP_CONCAT]
             self.seen = {collation.key(text) for text, _ in self.items} if distinct else set()
-            self.kept = sum(map(_item_size, self.items)) + sum(map(_size, self.seen))
+            self.stored = sum(map(_item_size, self.items)) + sum(map(_size, self.seen))
 
     def finalize(self) -> Cell:
-        """NULL for no rows."""
         if not self.items:
             return None
         return self.separator.join(text for text, _ in self._sorted())[:LONGEST_GROUP_CONCAT]
@@ -122,12 +113,12 @@ class _GroupConcat:
 
 
 def _size(value: Cell) -> int:
-    """Bytes of a value in memory, at most."""
+    """Upper bound of a value's size in memory, in bytes."""
     return 4 * len(value) + _BYTES_OF_A_VALUE if isinstance(value, str) else _BYTES_OF_A_VALUE
 
 
 def _item_size(item: tuple[str, tuple[Cell, ...]]) -> int:
-    """Bytes of an item, and of the keys that sort it by its values."""
+    """Size of an item and of its sort keys, in bytes."""
     text, order = item
     return _size(text) + 2 * sum(map(_size, order))
 
@@ -149,7 +140,7 @@ AGGREGATES: Mapping[str, tuple[int, type[Aggregate]]] = {
     "STDDEV_SAMP": (1, _SampleDeviation),
     "MY_GROUP_CONCAT": (-1, _GroupConcat),
 }
-"""By name: how many arguments they take, and their class."""
+"""Number of arguments and class, by name."""
 
 
 _OF_SESSION = frozenset({"RAND", "DATABASE", "SCHEMA", "VERSION"})
@@ -158,9 +149,9 @@ AUTHORISED = BUILT_IN | set(STRICT) | set(LENIENT) | set(AGGREGATES) | _OF_SESSI
 CALLABLE = frozenset(name for name in AUTHORISED if not name.startswith("MY_")) - {"LIKE"} | {
     "MY_NOW", "MY_TODAY", "MY_TIME",
 }  # fmt: skip
-"""Functions that a statement may name, or that a name in it stands for."""
+"""Functions that a statement may call, directly or by a synonym."""
 _CHARACTERS_OF_A_CALL = 1_000
-"""Characters that take as long as a call without any."""
+"""Number of characters whose processing costs as much as a call."""
 
 
 def _strict(function: Callable[..., Cell]) -> Callable[..., Cell]:
@@ -173,25 +164,25 @@ def _strict(function: Callable[..., Cell]) -> Callable[..., Cell]:
 
 
 class Session:
-    """What functions of one connection remember: why one of them failed, and the state of RAND."""
+    """State of a connection's functions: limits, the reason of a failure, and the generator of RAND."""
 
-    def __init__(self, *, database: str, most_calls: int, most_kept: int) -> None:
+    def __init__(self, *, database: str, most_calls: int, most_bytes: int) -> None:
         """Args:
-        database: its name.
-        most_calls: of functions in Python.
-        most_kept: bytes of the values that aggregate functions were given, as far as they may keep them.
+        database: name of the database.
+        most_calls: maximum number of calls of Python functions.
+        most_bytes: maximum size of the values stored by aggregate functions.
         """
         self.database = database
-        self._most_calls, self._most_kept = most_calls, most_kept
-        self._kept = 0
+        self._most_calls, self._most_bytes = most_calls, most_bytes
+        self._stored = 0
         self.failure: Failure | None = None
         self.calls = 0
-        """Of functions in Python: they take far longer than a step of SQLite's machine."""
+        """Calls of Python functions, which take far longer than a step of SQLite's virtual machine."""
         self._random = random.Random(0)  # noqa: S311
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether more functions were called than the statement may. What it returns from then on is not its result."""
+        """Whether the statement exceeded the number of calls. Its result is then invalid."""
         return self.calls > self._most_calls
 
     def install(self, connection: sqlite3.Connection) -> None:
@@ -210,7 +201,7 @@ class Session:
 
     def _compare(self, left: str, right: str) -> int:
         self.calls += 1
-        # SQLite sorts within one step, so nothing can stop it there; comparing nothing ends the sort soon.
+        # SQLite sorts in a single step, which cannot be interrupted; constant comparisons end the sort soon.
         return 0 if self.is_exhausted else collation.compare(left, right)
 
     def _counted(self, aggregate: type[Aggregate]) -> Callable[[], Any]:
@@ -220,48 +211,48 @@ class Session:
         class Counted(aggregate):  # type: ignore[valid-type, misc]
             def step(self, *values: Cell) -> None:
                 session.calls += 1
-                before = self.kept
+                before = self.stored
                 super().step(*values)
-                session.keep(self.kept - before)
+                session.count_bytes(self.stored - before)
 
             def finalize(self) -> Cell:
-                found: Cell = super().finalize()
-                session.keep(-self.kept)
-                return found
+                value: Cell = super().finalize()
+                session.count_bytes(-self.stored)
+                return value
 
         return Counted
 
-    def keep(self, count: int) -> None:
-        """Count bytes that an aggregate function keeps.
+    def count_bytes(self, count: int) -> None:
+        """Count bytes that an aggregate function stores.
 
         Raises:
-            StatementError: too many.
+            StatementError: the limit is exceeded.
         """
-        self._kept += count
-        if self._kept > self._most_kept:
-            most = f"{self._most_kept // 1024**2} MiB of memory"
+        self._stored += count
+        if self._stored > self._most_bytes:
+            most = f"{self._most_bytes // 1024**2} MiB of memory"
             error = StatementError(Reason.TOO_LARGE, f"the values of a group take more than {most}; group less")
             self.failure = error.failure
             raise error
 
     def _guarded(self, name: str, function: Callable[..., Cell]) -> Callable[..., Cell]:
-        """SQLite says only that a function failed, so the reason is kept here."""
+        """Wraps a function to record why it failed, which SQLite does not report."""
 
         def call(*values: Cell) -> Cell:
             self.calls += 1 + sum(len(value) for value in values if isinstance(value, str)) // _CHARACTERS_OF_A_CALL
             try:
-                found = function(*values)
+                result = function(*values)
             except StatementError as error:
                 self.failure = error.failure
                 raise
             except (TypeError, ValueError, ArithmeticError) as error:
                 self.failure = Failure(reason=Reason.FAILED, message=f"{name} cannot take these arguments: {error}")
                 raise
-            self.calls += len(found) // _CHARACTERS_OF_A_CALL if isinstance(found, str) else 0
-            return found
+            self.calls += len(result) // _CHARACTERS_OF_A_CALL if isinstance(result, str) else 0
+            return result
 
         return call
 
     def _rand(self, *seed: Cell) -> float:
-        """The same numbers in every session, so that a statement always gives the same result."""
+        """Deterministic: the same numbers in every session."""
         return self._random.random() if not seed else random.Random(text_of(seed[0])).random()  # noqa: S311

@@ -1,1 +1,1 @@
-"""From MySQL to the SQL of SQLite; loads sqlglot."""
+"""Translation from MySQL to SQLite, with sqlglot."""

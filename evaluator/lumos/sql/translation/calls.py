@@ -1,4 +1,4 @@
-"""Calls of MySQL's functions, conversions and windows in the SQL of SQLite."""
+"""Translation of calls of MySQL's functions, conversions and windows."""
 
 import re
 
@@ -18,15 +18,9 @@ _INTEGERS = frozenset(
 _TEXTS = frozenset({exp.DType.CHAR, exp.DType.NCHAR, exp.DType.VARCHAR, exp.DType.TEXT})
 _ADDITIONS = {"DATE_ADD": 1, "ADDDATE": 1, "DATE_SUB": -1, "SUBDATE": -1}
 _SYNONYMS = {
-    "NOW": "MY_NOW",
-    "CURDATE": "MY_TODAY",
-    "CURTIME": "MY_TIME",
-    "CURRENT_TIMESTAMP": "MY_NOW",
-    "LOCALTIME": "MY_NOW",
-    "LOCALTIMESTAMP": "MY_NOW",
-    "SYSDATE": "MY_NOW",
-    "SUBSTRING": "SUBSTR",
-}
+    "NOW": "MY_NOW", "CURDATE": "MY_TODAY", "CURTIME": "MY_TIME", "CURRENT_TIMESTAMP": "MY_NOW", "LOCALTIME": "MY_NOW",
+    "LOCALTIMESTAMP": "MY_NOW", "SYSDATE": "MY_NOW", "SUBSTRING": "SUBSTR",
+}  # fmt: skip
 
 
 def with_interval(date: exp.Expr, *, interval: exp.Expr, sign: int, writer: Writer) -> str:
@@ -53,9 +47,8 @@ def function(node: exp.Anonymous, writer: Writer) -> str:
         raise StatementError(Reason.UNSUPPORTED, f"the function {node.name[:60]} is not available here")
     if name in ("MAX", "MIN") and len(arguments) != 1:
         raise StatementError(Reason.SYNTAX, f"{name} takes one argument; GREATEST and LEAST take several")
-    if name in ("SUM", "AVG") and [
-        (writer.kind_of(one) if isinstance(one, exp.Column) else None) for one in arguments
-    ] in ([Kind.DATE], [Kind.MOMENT]):
+    kinds = [writer.kind_of(argument) if isinstance(argument, exp.Column) else None for argument in arguments]
+    if name in ("SUM", "AVG") and kinds in ([Kind.DATE], [Kind.MOMENT]):
         return f"{name}(MY_DATE_NUMBER({writer.expression(arguments[0])}))"
     if name == "TIMESTAMPDIFF" and arguments and isinstance(arguments[0], exp.Column):
         arguments = [exp.Literal.string(arguments[0].name), *arguments[1:]]
@@ -92,8 +85,8 @@ def group_concat(node: exp.GroupConcat, writer: Writer) -> str:
     only(node, "this", "separator")
     inner, order = node.this, ""
     if isinstance(inner, exp.Order):
-        for one in inner.expressions:
-            order += f", {writer.expression(one.this)}, {int(bool(one.args.get('desc')))}"
+        for term in inner.expressions:
+            order += f", {writer.expression(term.this)}, {int(bool(term.args.get('desc')))}"
         inner = inner.this
     is_distinct = isinstance(inner, exp.Distinct)
     values = inner.expressions if is_distinct else [inner]
@@ -130,15 +123,14 @@ def collate(node: exp.Collate, writer: Writer) -> str:
     return f"({writer.expression(node.this)} COLLATE {'BINARY' if is_binary else collation.NAME})"
 
 
-def _ordered(node: exp.Ordered, writer: Writer) -> str:
-    only(node, "this", "desc", "nulls_first")
-    return f"{writer.expression(node.this)} {'DESC' if node.args.get('desc') else 'ASC'}"
-
-
 def order_by(node: exp.Order, writer: Writer) -> str:
     """ORDER BY with its terms."""
     only(node, "expressions")
-    return f"ORDER BY {', '.join(_ordered(one, writer) for one in node.expressions)}"
+    terms = []
+    for term in node.expressions:
+        only(term, "this", "desc", "nulls_first")
+        terms.append(f"{writer.expression(term.this)} {'DESC' if term.args.get('desc') else 'ASC'}")
+    return f"ORDER BY {', '.join(terms)}"
 
 
 def window(node: exp.Window, writer: Writer) -> str:

@@ -1,13 +1,13 @@
-"""Expressions of MySQL in the SQL of SQLite. What has no writer here is refused by name.
+"""Translation of expressions from MySQL to SQLite. Expressions without a writer are unsupported.
 
-Comparisons are MySQL's, where SQLite would compare texts with numbers by their type:
+Comparisons follow MySQL, where SQLite would compare texts with numbers by their storage types:
 
-    text column or expression  with number   ->  as numbers: `x + 0` takes the number that a text begins with
+    text column or expression  with number   ->  as numbers: `x + 0` is the leading number of a text
     number                     with 'text'   ->  as numbers
-    date column                with 'text'   ->  the text in the form of the column: '2018-3-9' is '2018-03-09'
+    date column                with 'text'   ->  the text in the format of the column: '2018-3-9' is '2018-03-09'
     expression                 with 'text'   ->  as texts, by the collation of the columns
 
-What an operand is, is read off the statement: literals, functions that give numbers, and columns by their type.
+The kind of an operand is determined statically: by literals, functions with numeric results, and types of columns.
 """
 
 import re
@@ -25,7 +25,7 @@ from evaluator.lumos.sql.translation import calls
 from evaluator.lumos.sql.translation.parsing import Writer, only, quoted, refuse, text
 
 KindOf = Callable[[exp.Column], Kind | None]
-"""The kind of a column of a statement, or None if it is not known."""
+"""The kind of a column of a statement; None if it is unknown."""
 _NUMERIC_FUNCTIONS = frozenset(
     {
         "ABS", "ASCII", "AVG", "CEIL", "CEILING", "CHAR_LENGTH", "CHARACTER_LENGTH", "COUNT", "CUME_DIST",
@@ -43,16 +43,16 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg,
 
 
 class Operand(Enum):
-    """What is known of one side of a comparison."""
+    """Kind of an operand of a comparison."""
 
     NUMBER = auto()
-    """A number with or without a type in SQLite."""
+    """A numeric expression."""
     NUMBER_COLUMN = auto()
     TEXT_COLUMN = auto()
     DATE_COLUMN = auto()
     MOMENT_COLUMN = auto()
     STRING = auto()
-    """A text in the statement itself."""
+    """A string literal."""
     UNKNOWN = auto()
 
 
@@ -64,7 +64,7 @@ _OF_KIND = {
     Kind.MOMENT: Operand.MOMENT_COLUMN,
 }
 _TEXTS = (Operand.STRING, Operand.UNKNOWN)
-"""Without a collation in SQLite."""
+"""Operands without a collation in SQLite."""
 _NUMBERS = (Operand.NUMBER, Operand.NUMBER_COLUMN)
 
 
@@ -78,14 +78,10 @@ def operand_of(node: exp.Expr, *, kind_of: KindOf) -> Operand:
         kind = kind_of(node)
         return Operand.UNKNOWN if kind is None else _OF_KIND[kind]
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
-        found = operand_of(node.this.expressions[0].unalias(), kind_of=kind_of)
-        return found if found is not Operand.STRING else Operand.UNKNOWN
+        operand = operand_of(node.this.expressions[0].unalias(), kind_of=kind_of)
+        return operand if operand is not Operand.STRING else Operand.UNKNOWN
     if isinstance(node, exp.Window):
         return operand_of(node.this, kind_of=kind_of)
-    return _of_expression(node, kind_of=kind_of)
-
-
-def _of_expression(node: exp.Expr, *, kind_of: KindOf) -> Operand:
     if isinstance(node, (*_ARITHMETIC, exp.Boolean)):
         return Operand.NUMBER
     if isinstance(node, exp.Anonymous):
@@ -93,66 +89,58 @@ def _of_expression(node: exp.Expr, *, kind_of: KindOf) -> Operand:
         if name in _NUMERIC_FUNCTIONS:
             return Operand.NUMBER
         if name in _OF_THEIR_ARGUMENT and node.expressions:
-            found = operand_of(node.expressions[0], kind_of=kind_of)
-            return Operand.NUMBER if found in _NUMBERS else found
+            operand = operand_of(node.expressions[0], kind_of=kind_of)
+            return Operand.NUMBER if operand in _NUMBERS else operand
     return Operand.UNKNOWN
 
 
 def adapted(written: str, *, node: exp.Expr, others: Sequence[exp.Expr], kind_of: KindOf) -> str:
-    """One side of a comparison, so that SQLite compares it with the other sides as MySQL does.
+    """An operand of a comparison, adapted so that SQLite compares it like MySQL.
 
     Args:
-        written: the side in SQLite's SQL.
-        node: the same in the statement.
-        others: what it is compared with: one, two of BETWEEN, or all of a list.
-        kind_of: the kind of a column, or None if it is not known.
+        written: the translated operand.
+        node: the operand in the statement.
+        others: the other operands: one, two of BETWEEN, or all of a list.
+        kind_of: the kind of a column; None if it is unknown.
     """
     this = operand_of(node, kind_of=kind_of)
     kinds = [operand_of(other, kind_of=kind_of) for other in others]
-    if any(isinstance(one, exp.Collate | exp.Cast) for one in (node, *others)):
-        # They say themselves how to compare.
+    if any(isinstance(operand, exp.Collate | exp.Cast) for operand in (node, *others)):
+        # The comparison is explicit.
         return written
     if this is Operand.STRING and Operand.STRING not in kinds:
-        return _string(written, text=_text(node), others=kinds)
+        if kinds and all(kind in _NUMBERS for kind in kinds):
+            return f"({written} + 0)"
+        while isinstance(node, exp.Paren):
+            node = node.this
+        for kind, with_time in ((Operand.DATE_COLUMN, False), (Operand.MOMENT_COLUMN, True)):
+            if kind in kinds and (date := standard(str(node.this), with_time=with_time)) is not None:
+                return f"'{date}'"
+        return written
     if this not in _NUMBERS and kinds and all(kind in _NUMBERS for kind in kinds):
-        columns_only = all(kind is Operand.NUMBER_COLUMN for kind in kinds) and not any(
-            not isinstance(node, exp.Column) for node in others
+        columns_only = all(kind is Operand.NUMBER_COLUMN for kind in kinds) and all(
+            isinstance(other, exp.Column) for other in others
         )
-        # SQLite itself takes the text for a number where the other side is a column of numbers.
+        # SQLite itself converts the text if the other operand is a numeric column.
         return written if columns_only and this is Operand.TEXT_COLUMN else f"({written} + 0)"
     if this in _TEXTS and kinds and all(kind in _TEXTS for kind in kinds):
         return f"({written} COLLATE {collation.NAME})"
     return written
 
 
-def _string(written: str, *, text: str, others: Sequence[Operand]) -> str:
-    if others and all(kind in _NUMBERS for kind in others):
-        return f"({written} + 0)"
-    for kind, with_time in ((Operand.DATE_COLUMN, False), (Operand.MOMENT_COLUMN, True)):
-        if kind in others and (date := standard(text, with_time=with_time)) is not None:
-            return f"'{date}'"
-    return written
-
-
-def _text(node: exp.Expr) -> str:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return str(node.this)
-
-
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 _ROW_NUMBERS = frozenset({"rowid", "oid", "_rowid_"})
-"""Columns that SQLite has in every table, and MySQL has not."""
+"""Implicit columns of SQLite's tables, which MySQL lacks."""
 _Write = Callable[[Any, Writer], str]
 
 
 def write_expression(node: exp.Expr, writer: Writer) -> str:
-    """An expression in the SQL of SQLite.
+    """Translate an expression.
 
     Raises:
-        StatementError: something in it has no writer.
+        StatementError: a part of it is unsupported.
     """
     write = _WRITERS.get(type(node))
     if write is None:
@@ -203,7 +191,7 @@ def _shift(operator: str, sign: int) -> _Write:
 
 
 def _chain(operator: str) -> _Write:
-    """AND and OR, written flat: they may be long without being deep."""
+    """AND and OR, flattened: long chains need not be deep."""
 
     def write(node: exp.Connector, writer: Writer) -> str:
         parts = [writer.expression(part) for part in node.flatten(unnest=False)]
@@ -227,7 +215,7 @@ def _comparison(operator: str) -> _Write:
 
 
 def _quantified(node: exp.Binary, *, operator: str, writer: Writer) -> str:
-    """A comparison with ANY or ALL: there is a row of which it is true, or none of which it is not."""
+    """A comparison with ANY or ALL, as EXISTS or NOT EXISTS."""
     subquery = node.expression.this
     query = subquery.this if isinstance(subquery, exp.Subquery) else subquery
     if not isinstance(query, exp.Select | exp.SetOperation):
@@ -243,10 +231,6 @@ def _quantified(node: exp.Binary, *, operator: str, writer: Writer) -> str:
 
 def _divided(node: exp.Binary, writer: Writer) -> str:
     return f"(CAST({writer.expression(node.this)} AS REAL) / {writer.expression(node.expression)})"
-
-
-def _xor(node: exp.Binary, writer: Writer) -> str:
-    return f"((NOT {writer.expression(node.this)}) <> (NOT {writer.expression(node.expression)}))"
 
 
 def _is(node: exp.Is, writer: Writer) -> str:
@@ -274,7 +258,9 @@ def _in(node: exp.In, writer: Writer) -> str:
         return f"({left} IN ({writer.query(query)}))"
     values = node.expressions
     left = adapted(left, node=node.this, others=values, kind_of=writer.kind_of)
-    parts = [adapted(writer.expression(one), node=one, others=[node.this], kind_of=writer.kind_of) for one in values]
+    parts = [
+        adapted(writer.expression(value), node=value, others=[node.this], kind_of=writer.kind_of) for value in values
+    ]
     return f"({left} IN ({', '.join(parts)}))"
 
 
@@ -289,8 +275,8 @@ def _between(node: exp.Between, writer: Writer) -> str:
 def _case(node: exp.Case, writer: Writer) -> str:
     only(node, "this", "ifs", "default")
     parts = ["CASE"] + ([writer.expression(node.this)] if node.this else [])
-    for one in node.args["ifs"]:
-        parts += ["WHEN", writer.expression(one.this), "THEN", writer.expression(one.args["true"])]
+    for branch in node.args["ifs"]:
+        parts += ["WHEN", writer.expression(branch.this), "THEN", writer.expression(branch.args["true"])]
     if node.args.get("default") is not None:
         parts += ["ELSE", writer.expression(node.args["default"])]
     return " ".join([*parts, "END"])
@@ -299,12 +285,12 @@ def _case(node: exp.Case, writer: Writer) -> str:
 def _if(node: exp.If, writer: Writer) -> str:
     if node.args.get("false") is None:
         raise StatementError(Reason.SYNTAX, "IF takes three arguments")
-    parts = (writer.expression(one) for one in (node.this, node.args["true"], node.args["false"]))
+    parts = map(writer.expression, (node.this, node.args["true"], node.args["false"]))
     return "CASE WHEN {} THEN {} ELSE {} END".format(*parts)
 
 
 def _adjacent(node: exp.Concat, _: Writer) -> str:
-    """Texts side by side are one text."""
+    """Adjacent string literals are concatenated."""
     if not all(isinstance(part, exp.Literal) and part.is_string for part in node.expressions):
         raise refuse(node)
     return text("".join(str(part.this) for part in node.expressions))
@@ -322,14 +308,6 @@ def _rounded(name: str) -> _Write:
 
 def _subquery(node: exp.Expr, writer: Writer) -> str:
     return f"({writer.query(node)})"
-
-
-def _exists(node: exp.Exists, writer: Writer) -> str:
-    return f"EXISTS ({writer.query(node.this)})"
-
-
-def _tuple(node: exp.Tuple, writer: Writer) -> str:
-    return f"({', '.join(map(writer.expression, node.expressions))})"
 
 
 def _constant(name: str) -> _Write:
@@ -357,7 +335,9 @@ _WRITERS: Mapping[type, _Write] = {
     exp.BitwiseOr: _binary("|"),
     exp.And: _chain("AND"),
     exp.Or: _chain("OR"),
-    exp.Xor: _xor,
+    exp.Xor: lambda node, writer: (
+        f"((NOT {writer.expression(node.this)}) <> (NOT {writer.expression(node.expression)}))"
+    ),
     exp.EQ: _comparison("="),
     exp.NEQ: _comparison("<>"),
     exp.LT: _comparison("<"),
@@ -374,8 +354,8 @@ _WRITERS: Mapping[type, _Write] = {
     exp.If: _if,
     exp.Subquery: _subquery,
     exp.Select: _subquery,
-    exp.Exists: _exists,
-    exp.Tuple: _tuple,
+    exp.Exists: lambda node, writer: f"EXISTS ({writer.query(node.this)})",
+    exp.Tuple: lambda node, writer: f"({', '.join(map(writer.expression, node.expressions))})",
     exp.Distinct: calls.distinct,
     exp.Anonymous: calls.function,
     exp.CurrentDate: _constant("MY_TODAY"),

@@ -1,8 +1,7 @@
-"""Reading a planner's statement as MySQL, within bounds: the text is hostile.
+"""Parses a planner's statement as MySQL, within limits, because the text is untrusted.
 
-The parser of sqlglot is recursive and backtracks, so both the depth of brackets
-and the number of its steps are bounded. Functions are kept as they are written: their MySQL meaning is that of
-`functions`, not what sqlglot makes of them.
+The parser of sqlglot is recursive and backtracks, so both the depth of brackets and the number of its steps are
+limited. Calls of functions stay anonymous: `functions` implements their MySQL meaning, rather than sqlglot.
 """
 
 import logging
@@ -19,13 +18,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 from evaluator.lumos.sql.outcome import Reason, StatementError
 from evaluator.lumos.sql.schema import Kind, Schema
 
-# Its warnings repeat pieces of hostile texts, and their reader is the planner, who gets a failure.
+# Its warnings quote untrusted texts; the planner receives a failure instead.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 MOST_CHARACTERS = 4_000
 MOST_DEPTH = 12
 MOST_OPERATORS = 200
-"""A chain of operators is a tree as deep as it is long. AND and OR are not counted."""
+"""A chain of operators is a tree of the same depth. AND and OR are not counted."""
 _MOST_STEPS = 60_000
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
@@ -75,7 +74,7 @@ def parse(text: str) -> exp.Expr:
     try:
         tokens = dialect.tokenize(text)
         _check_depth(tokens)
-        found = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
+        nodes = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
     except ParseError as error:
         raise StatementError(Reason.SYNTAX, _syntax_message(error=error, text=text)) from None
     except TokenError:
@@ -83,9 +82,9 @@ def parse(text: str) -> exp.Expr:
     except (_TooIntricateError, RecursionError):
         raise StatementError(Reason.TOO_DEEP, "the statement is too intricate to read; write it more simply") from None
     except (SqlglotError, ValueError, TypeError, AttributeError, LookupError, AssertionError):
-        # What sqlglot raises on texts that it does not expect is no promise of its own.
+        # sqlglot does not document the exceptions that it raises on unexpected text.
         raise StatementError(Reason.SYNTAX, "the statement is no MySQL that can be read here") from None
-    statements = [one for one in found if one is not None and not isinstance(one, exp.Semicolon)]
+    statements = [node for node in nodes if node is not None and not isinstance(node, exp.Semicolon)]
     if len(statements) != 1:
         count = "no statement" if not statements else f"{len(statements)} statements"
         raise StatementError(Reason.NOT_ONE_STATEMENT, f"the text has {count}; it must be one")
@@ -93,7 +92,7 @@ def parse(text: str) -> exp.Expr:
 
 
 def without_comments(text: str) -> str:
-    """A text without the comments before its first word and without a semicolon at its end."""
+    """A text without leading comments and trailing semicolon."""
     return _COMMENTS.sub("", text).strip().rstrip(";").rstrip()
 
 
@@ -130,12 +129,12 @@ def _syntax_message(*, error: ParseError, text: str) -> str:
 
 
 class Writer(Protocol):
-    """Writes the parts of a statement."""
+    """Translates the parts of a statement."""
 
     schema: Schema
 
     def kind_of(self, column: exp.Column) -> Kind | None:
-        """The kind of a column, or None if it is not known."""
+        """The kind of a column; None if it is unknown."""
         ...
 
     def query(self, node: exp.Expr) -> str:
@@ -148,27 +147,27 @@ class Writer(Protocol):
 
 
 def refuse(node: exp.Expr, *, what: str = "") -> StatementError:
-    """The error that something in a statement is not supported."""
+    """The error for an unsupported part of a statement."""
     name = what or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
     return StatementError(Reason.UNSUPPORTED, f"{name} is not available here")
 
 
 def only(node: exp.Expr, *names: str) -> None:
-    """Raises if a node has parts besides these, which a writer would lose."""
+    """Raises if a node has other parts, which a writer would drop."""
     for name, value in node.args.items():
         if value and name not in names:
             raise refuse(node, what=f"{name.strip('_').replace('_', ' ').upper()} in {type(node).__name__.upper()}")
 
 
 def quoted(name: str) -> str:
-    """A name of a table or a column, in backticks: SQLite takes an unknown name in double quotes for a text."""
+    """A name of a table or column in backticks. In double quotes SQLite would treat an unknown name as a string."""
     if "\0" in name:
         raise StatementError(Reason.SYNTAX, "a name has a character with code 0")
     return "`" + name.replace("`", "``") + "`"
 
 
 def text(value: str) -> str:
-    """A text as a literal."""
+    """A string literal."""
     if "\0" in value:
         raise StatementError(Reason.UNSUPPORTED, "texts with a character of code 0 are not available here")
     return "'" + value.replace("'", "''") + "'"

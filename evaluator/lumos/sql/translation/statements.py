@@ -1,6 +1,6 @@
-"""From MySQL to the SQL of SQLite, for statements that only read: SELECT, set operations, common tables, joins.
+"""Translation of read-only statements from MySQL to SQLite: SELECT, set operations, common tables, joins.
 
-Only what is known to mean the same in SQLite, or is rewritten to, passes; anything else is refused by name.
+Only constructs with the same meaning in SQLite, or with a translation, are allowed.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from evaluator.lumos.sql.translation.expressions import write_expression
 from evaluator.lumos.sql.translation.parsing import only, parse, quoted, refuse
 
 MOST_TABLES = 40
-"""Tables that a statement reads at most, where each use of a common table expression counts with all that it reads."""
+"""Maximum number of tables that a statement reads. Each use of a common table expression counts with its tables."""
 _OPERATORS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 _JOINS = frozenset({"", "INNER", "CROSS", "OUTER", "STRAIGHT_JOIN"})
 
 
 class StatementWriter:
-    """Writes one statement on one database."""
+    """Translates a statement on a database."""
 
     def __init__(self, *, schema: Schema, statement: exp.Expr) -> None:
         self.schema = schema
@@ -36,10 +36,10 @@ class StatementWriter:
             self._common[cte.alias.lower()] = cte.this
 
     def statement(self, node: exp.Expr) -> str:
-        """A whole statement.
+        """Translate a whole statement.
 
         Raises:
-            StatementError: it does anything but read, reads too many tables, or something in it has no writer.
+            StatementError: the statement does not only read, reads too many tables, or is unsupported.
         """
         if not isinstance(node, exp.Select | exp.SetOperation | exp.Subquery):
             name = type(node).__name__.upper() if not isinstance(node, exp.Command) else str(node.this).upper()[:40]
@@ -66,7 +66,7 @@ class StatementWriter:
         raise refuse(node)
 
     def _reads(self, node: exp.Expr, *, within: frozenset[str]) -> Iterator[exp.Table]:
-        """The tables that a query reads; ends early beyond the limit, since common tables may double at each step."""
+        """The tables that a query reads. Stops beyond the limit, because common tables may grow exponentially."""
         count = 0
         for table in node.find_all(exp.Table):
             if _is_inside_common_table(table, root=node):
@@ -74,14 +74,14 @@ class StatementWriter:
             name = table.name.lower()
             inner = self._common.get(name)
             expanded = () if inner is None or name in within else self._reads(inner, within=within | {name})
-            for one in chain([table], expanded):
-                yield one
+            for read in chain([table], expanded):
+                yield read
                 count += 1
                 if count > MOST_TABLES:
                     return
 
     def _bracketed(self, node: exp.Subquery) -> str:
-        """A query in brackets: as it is, or with an order or a limit of its own behind the brackets."""
+        """A query in brackets, optionally followed by an order or a limit."""
         only(node, "this", "with_", "order", "limit", "offset")
         tail = self._tail(node)
         inner = self.query(node.this)
@@ -98,7 +98,7 @@ class StatementWriter:
         return f"{self._with(node)}{left} {operator} {right}{self._tail(node)}"
 
     def _operand(self, node: exp.Expr, *, is_left: bool) -> str:
-        """SQLite takes no brackets here, and reads from left to right."""
+        """An operand of a set operation. SQLite allows no brackets here, and is left-associative."""
         inner = node
         while isinstance(inner, exp.Subquery) and not _has_tail(inner):
             inner = inner.this
@@ -115,7 +115,13 @@ class StatementWriter:
         if distinct is not None and (distinct.args.get("on") or distinct.expressions):
             raise refuse(distinct, what="DISTINCT ON")
         parts = ["SELECT DISTINCT" if distinct is not None else "SELECT"]
-        parts.append(", ".join(map(self._projection, node.expressions)))
+        columns = [
+            f"{self.expression(column.this)} AS {quoted(column.alias)}"
+            if isinstance(column, exp.Alias)
+            else self.expression(column)
+            for column in node.expressions
+        ]
+        parts.append(", ".join(columns))
         parts += self._sources(node)
         for name, words in (("where", "WHERE"), ("having", "HAVING")):
             if name == "having" and node.args.get("group"):
@@ -124,11 +130,6 @@ class StatementWriter:
             if node.args.get(name):
                 parts.append(f"{words} {self.expression(node.args[name].this)}")
         return f"{self._with(node)}{' '.join(parts)}{self._tail(node)}"
-
-    def _projection(self, node: exp.Expr) -> str:
-        if isinstance(node, exp.Alias):
-            return f"{self.expression(node.this)} AS {quoted(node.alias)}"
-        return self.expression(node)
 
     def _sources(self, node: exp.Select) -> list[str]:
         source = node.args.get("from_")
@@ -179,7 +180,7 @@ class StatementWriter:
         if node.args.get("on"):
             return f"{written} ON {self.expression(node.args['on'])}"
         if node.args.get("using"):
-            return f"{written} USING ({', '.join(quoted(one.name) for one in node.args['using'])})"
+            return f"{written} USING ({', '.join(quoted(column.name) for column in node.args['using'])})"
         return written
 
     def _with(self, node: exp.Expr) -> str:
@@ -196,7 +197,7 @@ class StatementWriter:
         return f"WITH {'RECURSIVE ' if clause.args.get('recursive') else ''}{', '.join(tables)} "
 
     def _tail(self, node: exp.Expr) -> str:
-        """ORDER BY and LIMIT, with a space before each."""
+        """ORDER BY and LIMIT, each preceded by a space."""
         written = f" {order_by(node.args['order'], self)}" if node.args.get("order") else ""
         for name in ("limit", "offset"):
             clause = node.args.get(name)
@@ -230,26 +231,26 @@ def _is_inside_common_table(node: exp.Expr, *, root: exp.Expr) -> bool:
     return False
 
 
-_LONGEST_REMEMBERED = 1_000
+_LONGEST_CACHED = 1_000
 
 
 class Translator:
-    """Translates statements on one database, and remembers the last ones."""
+    """Translates statements on a database, with an LRU cache."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._remembered = lru_cache(maxsize=256)(self._translate)
+        self._cached = lru_cache(maxsize=256)(self._translate)
 
     def translate(self, text: str) -> str:
-        """A statement of MySQL in the SQL of SQLite.
+        """Translate a statement from MySQL to SQLite.
 
         Raises:
-            StatementError: it cannot be read, is not supported, or does not only read.
+            StatementError: the statement cannot be parsed, is not supported, or does not only read.
         """
-        found = self._remembered(text) if len(text) <= _LONGEST_REMEMBERED else self._translate(text)
-        if isinstance(found, Failure):
-            raise StatementError(found.reason, found.message)
-        return found
+        translation = self._cached(text) if len(text) <= _LONGEST_CACHED else self._translate(text)
+        if isinstance(translation, Failure):
+            raise StatementError(translation.reason, translation.message)
+        return translation
 
     def _translate(self, text: str) -> str | Failure:
         try:

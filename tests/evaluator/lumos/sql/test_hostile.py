@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evaluator.lumos.sql.executing import Limits, _fence
+from evaluator.lumos.sql.executing import Limits, restrict
 from evaluator.lumos.sql.functions.session import Session
 from evaluator.lumos.sql.outcome import Failure, Reason, Result
 from evaluator.lumos.sql.running import Runner
@@ -239,7 +239,7 @@ def test_whatever_does_not_only_read_the_database_is_refused(refusal, query, sub
 def test_the_second_wall_holds_without_the_first(small, sql):
     """What the translation would let through by mistake, SQLite's authoriser and the read-only file refuse."""
     connection = sqlite3.connect(f"file:{small.path('Zoo')}?mode=ro&immutable=1", uri=True)
-    _fence(connection, session=Session(database="Zoo", most_calls=1, most_kept=1))
+    restrict(connection, session=Session(database="Zoo", most_calls=1, most_bytes=1))
     with pytest.raises(sqlite3.Error):
         connection.execute(sql).fetchall()
     assert connection.execute("SELECT COUNT(*) FROM keeper").fetchall() == [(5,)]
