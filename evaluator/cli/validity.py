@@ -95,7 +95,7 @@ def _compare_executed(
         evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
         tasks=keys,
         samples=settings.samples,
-        seen=images.add,
+        on_record=images.add,
     )
     compared = measure_images(images=images, profile=prepared.profile)
     floors = measure_floors(

@@ -1,1 +1,1 @@
-"""Benchmarks of the library: always as ratios against a baseline in the same process."""
+"""Benchmarks of the library, reported as ratios to a baseline in the same process."""

@@ -1,6 +1,6 @@
-"""ControlLLM's chain with corrections at run time against the same plans as they are, on a suite that executes plans.
+"""ControlLLM's chain with and without corrections at run time, on a suite that executes plans.
 
-Both are scored as the suite scores: a plan whose answers are not those that the request expects scores 0.
+Both are scored like the suite: a plan whose answers are not those that the request expects scores 0.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from evaluator.controlllm.chain.running import ChainRunner, chain_planner
 from evaluator.controlllm.chain.state import Entry
 from evaluator.core.language_model import LanguageModelError
 from evaluator.core.plans.checks import check_plan
-from evaluator.core.plans.model import PlanContext, PlanSyntaxError
+from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.provenance import provenance
 from evaluator.episodes.executed import Prepared
 from evaluator.episodes.parts import not_run_reasons
@@ -30,35 +30,35 @@ from evaluator.scoring.metrics.statistics import cluster_bootstrap
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """One way to run the requests. Shares and scores are over requests and samples."""
+    """The requests run with or without corrections. Shares and scores are over requests and samples."""
 
     every_subtask_made: float
-    """Share in which every subtask made its result."""
+    """Share in which every subtask produced its result."""
     answers_as_expected: float
-    """Share in which the results are of the types that the request expects."""
+    """Share in which the results have the types that the request expects."""
     score: float
     low: float | None
     high: float | None
     """95 % interval of the score over requests."""
     seconds: float
     calls: int
-    """Calls of experts that this way needed; the first way fills the store."""
+    """Expert calls; the run without corrections fills the store."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ChainReport:
-    """Both ways, and what the corrections were."""
+    """Both runs, and the corrections."""
 
     conditions: dict[str, Any]
     ways: dict[str, Way] = field(default_factory=dict)
     corrections: dict[str, int] = field(default_factory=dict)
-    """By problem and outcome."""
+    """Number by problem and outcome."""
     better: tuple[str, ...] = ()
-    """Requests with a higher score by corrections."""
+    """Requests whose score is higher with corrections."""
     worse: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON."""
+        """The report as a JSON object."""
         return {"version": "bench-chain/1", **asdict(self)}
 
 
@@ -67,8 +67,8 @@ def measure_chain(*, prepared: Prepared, planner: str, tasks: Sequence[str]) -> 
 
     Args:
         prepared: suite, profile, samples and store.
-        planner: `controlllm/adaptive` or another of its strategies, with a language model or without.
-        tasks: their keys; those that cannot run are left out.
+        planner: `controlllm/adaptive` or another of its strategies, with or without a language model.
+        tasks: keys; tasks that cannot run are left out.
 
     Raises:
         LookupError: see `chain_planner` and `request_of_task`.
@@ -101,22 +101,26 @@ class _Bench:
         self._scorers: dict[str, Scorer] = {}
 
     def run(self, report: ChainReport, *, name: str, correcting: bool) -> dict[str, float]:
-        """Run one way and give each request's score."""
+        """Run the requests and return the score of each."""
         requests = [request_of_task(prepared=self._prepared, key=key, sample=sample) for key, sample in self._cases]
         calls, started = self._engine.calls.total(), perf_counter()
         ends = self._runner.run_all(requests, correcting=correcting, declining=False)
         seconds = perf_counter() - started
-        finished = [_finished(end) for end in ends]
-        answers = [self._answers(key=key, one=one) for (key, _), one in zip(self._cases, finished, strict=True)]
+        finished: list[Finished] = []
+        for end in ends:
+            if isinstance(end, LanguageModelError):
+                raise end
+            finished.append(end)
+        answers = [self._answers(key=key, run=run) for (key, _), run in zip(self._cases, finished, strict=True)]
         scores = self._scores(answers)
         by_task: dict[str, list[float]] = {}
         for (key, _), score in zip(self._cases, scores, strict=True):
             by_task.setdefault(key, []).append(score)
-        means = {key: fmean(found) for key, found in by_task.items()}
+        means = {key: fmean(values) for key, values in by_task.items()}
         interval = cluster_bootstrap(list(means.values()))
         report.ways[name] = Way(
-            every_subtask_made=fmean(one.is_complete for one in finished),
-            answers_as_expected=fmean(bool(one) for one in answers),
+            every_subtask_made=fmean(run.is_complete for run in finished),
+            answers_as_expected=fmean(bool(entries) for entries in answers),
             score=interval.mean,
             low=interval.low,
             high=interval.high,
@@ -124,27 +128,35 @@ class _Bench:
             calls=self._engine.calls.total() - calls,
         )
         if correcting:
-            report.corrections = dict(_corrections(finished).most_common())
+            counts = Counter(
+                f"{correction.problem}, {correction.kind}"
+                + (
+                    ""
+                    if correction.kind is CorrectionKind.BACK
+                    else f": {'helped' if correction.helped else 'did not help'}"
+                )
+                for run in finished
+                for correction in run.corrections
+            )
+            report.corrections = dict(counts.most_common())
         return means
 
-    def _answers(self, *, key: str, one: Finished) -> tuple[Entry, ...]:
-        """The results in the order of the plan's answers; none if they are not those that the request expects."""
+    def _answers(self, *, key: str, run: Finished) -> tuple[Entry, ...]:
+        """The results in the order of the plan's answers; empty if they are not those that the request expects."""
         task = self._prepared.suite.task(key)
-        context: PlanContext = self._prepared.suite.context(
-            task=task, offered=frozenset(self._prepared.profile.experts)
-        )
+        context = self._prepared.suite.context(task=task, offered=frozenset(self._prepared.profile.experts))
         try:
-            plan = read_plan(value=one.plan, context=context).plan
+            plan = read_plan(value=run.plan, context=context).plan
         except PlanSyntaxError:
             return ()
-        found = [one.state.get(reference) for reference in plan.answers]
-        if check_plan(plan=plan, context=context) or not found or any(entry is None for entry in found):
+        entries = [entry for reference in plan.answers if (entry := run.state.get(reference)) is not None]
+        if check_plan(plan=plan, context=context) or len(entries) < len(plan.answers):
             return ()
-        return tuple(entry for entry in found if entry is not None)
+        return tuple(entries)
 
     def _scores(self, answers: Sequence[tuple[Entry, ...]]) -> list[float]:
-        """For each case the mean of its answers' scores."""
-        found: list[list[float]] = [[] for _ in answers]
+        """The mean score of the answers of each case."""
+        by_case: list[list[float]] = [[] for _ in answers]
         by_metric: dict[str, list[tuple[int, Any, Any]]] = {}
         for number, ((key, sample), entries) in enumerate(zip(self._cases, answers, strict=True)):
             parts = self._prepared.suite.task(key).answers
@@ -160,22 +172,5 @@ class _Bench:
             outputs, references = [value for _, value, _ in cases], [reference for _, _, reference in cases]
             scores = self._scorers[metric].score(outputs=outputs, references=references)
             for (number, _, _), score in zip(cases, scores, strict=True):
-                found[number].append(float(score))
-        return [fmean(one) if one else 0.0 for one in found]
-
-
-def _finished(end: Finished | LanguageModelError) -> Finished:
-    if isinstance(end, LanguageModelError):
-        raise end
-    return end
-
-
-def _corrections(finished: Sequence[Finished]) -> Counter[str]:
-    counted: Counter[str] = Counter()
-    for one in finished:
-        for correction in one.corrections:
-            helped = ": helped" if correction.helped else ": did not help"
-            counted[
-                f"{correction.problem}, {correction.kind}{'' if correction.kind is CorrectionKind.BACK else helped}"
-            ] += 1
-    return counted
+                by_case[number].append(float(score))
+        return [fmean(values) if values else 0.0 for values in by_case]

@@ -1,6 +1,6 @@
-"""Throughput of many concurrent calls of a chat endpoint, relative to the shortest possible time.
+"""Duration of many concurrent calls of a chat endpoint, relative to the shortest possible one.
 
-The ideal is count / capacity * latency, with every place of the endpoint always taken. The endpoint is its own process.
+The ideal is count / capacity * latency, with the endpoint always at capacity. The endpoint is a separate process.
 """
 
 import time
@@ -17,21 +17,21 @@ from evaluator.planners.language_models.chat.trial_server import ServerSettings,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReport:
-    """What was measured."""
+    """The result of the benchmark."""
 
     count: int
     seconds: float
     ideal_seconds: float
     cpu_seconds: float
-    """Of this process: where it comes near the seconds, the machine is the bound and not the endpoint."""
+    """CPU time of this process; if close to `seconds`, the machine is the bottleneck and not the endpoint."""
     failed: int
     progress: dict[str, Any]
-    """Of the model: `retried`, `highest_limit`, and so on."""
+    """Counters of the model: `retried`, `highest_limit`, and others."""
     server: dict[str, Any]
 
     @property
     def ratio(self) -> float:
-        """Measured by ideal time."""
+        """Measured time divided by ideal time."""
         return self.seconds / self.ideal_seconds
 
     def to_json(self) -> dict[str, Any]:
@@ -44,25 +44,29 @@ class _AskOnce:
     needs = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """One call."""
         (answer,) = yield [GenerateCall(messages=(Message(role="user", content=request.task.request),), max_tokens=16)]
         assert isinstance(answer, Completion)
         return Draft(plan=answer.text)
 
 
 def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatReport:
-    """Ask a local endpoint for so many plans through the driver of strategies.
+    """Request plans from a local endpoint through the driver of strategies.
 
     Args:
-        count: of requests, with one call each.
-        server: how the endpoint behaves.
-        highest: calls at once that the client allows itself.
+        count: number of requests, with one call each.
+        server: behaviour of the endpoint.
+        highest: most concurrent calls of the client.
     """
+
+    def request(number: int) -> PlannerRequest:
+        task = RequestedTask(id=str(number), request=f"request {number}", resources={})
+        return PlannerRequest(suite="benchmark", task=task, expects=Expected(type="text"), tools=[])
+
     with serving(server) as url:
         model = ChatModel(ChatSettings(url=url, model="fixed", allow_private=True, highest=highest))
         planner = StrategyPlanner(strategy=_AskOnce(), model=model)
         started, used = time.monotonic(), time.process_time()
-        failed = sum(isinstance(end, PlannerError) for _, end in planner.plan_all(map(_request, range(count))))
+        failed = sum(isinstance(end, PlannerError) for _, end in planner.plan_all(map(request, range(count))))
         seconds, used = time.monotonic() - started, time.process_time() - used
         progress = dict(model.progress())
         planner.close()
@@ -75,8 +79,3 @@ def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatRep
         progress=progress,
         server=asdict(server),
     )
-
-
-def _request(number: int) -> PlannerRequest:
-    task = RequestedTask(id=str(number), request=f"request {number}", resources={})
-    return PlannerRequest(suite="benchmark", task=task, expects=Expected(type="text"), tools=[])

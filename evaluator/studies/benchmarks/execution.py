@@ -1,8 +1,8 @@
-"""Measuring the execution of plans: the released structure, this engine cold, and a second planner.
+"""Benchmark of the execution of plans: this engine with an empty store, a second planner, and the released structure.
 
-All with the same experts, samples and machine, and all but the phase `process` in one process. The engine runs first,
-so that the baseline has the warmer caches and imported modules, and the peak memory after the cold run is the engine's
-own.
+All phases use the same experts, samples and machine, and all but `process` run in one process. The engine runs first,
+so that the baseline benefits from warm caches and imported modules, and the peak memory after the cold run is that of
+the engine.
 """
 
 import os
@@ -34,20 +34,18 @@ from evaluator.studies.benchmarks.released import SequentialStructure, released_
 def distinct_calls(
     *, records: Iterable[ResultRecord], plans: dict[str, Plan], sampling: Collection[str]
 ) -> Counter[str]:
-    """Distinct (tool, inputs) of all plans on all samples, by tool.
-
-    A pure walk: it follows each plan through the digests that the record names.
+    """Number of distinct (tool, inputs) of all plans on all samples, by tool, from the digests in the records.
 
     Args:
         records: results whose steps all succeeded.
         plans: the plan of each task.
-        sampling: tools whose experts sample, so that a call belongs to its sample.
+        sampling: tools whose experts sample; their calls are distinct for each sample.
     """
     calls: set[tuple[str, tuple[tuple[str, str], ...], int | None]] = set()
     for task, sample in ((record.task, sample) for record in records for sample in record.samples):
         steps = plans[task].steps
         runs = {run.step: run for run in sample.steps}
-        # A plan may name a file of the request without "$".
+        # A plan may reference a file of the request without "$".
         digests = {key: reference.digest for name, reference in sample.inputs.items() for key in (f"${name}", name)}
         for step in steps:
             outputs = runs[step.id].outputs
@@ -60,11 +58,11 @@ def distinct_calls(
 
 PHASES = ("cold", "second", "process", "again", "released")
 CHANGED = 10
-"""The second planner answers every tenth task differently."""
+"""The second planner answers one in this many tasks differently."""
 
 
 class SecondPlanner:
-    """A planner with a mistake in every tenth plan: the gold plans, these without a step that can be left out."""
+    """The gold plans, but every tenth lacks a step that can be left out."""
 
     name = f"gold, every {CHANGED}th plan without one of its steps"
 
@@ -73,7 +71,7 @@ class SecondPlanner:
         self._changed: dict[str, Plan] = {}
         for task in suite.tasks[::CHANGED]:
             gold = task.gold or Plan(steps=(), answers=())
-            # The first step that can be left out, so that most of what follows is new.
+            # The first step that can be left out, so that most later calls are new.
             for step in gold.steps:
                 shorter = without_step(plan=gold, step=step.id, catalogue=suite.catalogue, resources=task.resources)
                 if shorter is not None:
@@ -89,7 +87,7 @@ class SecondPlanner:
 
 @dataclass(slots=True)
 class Phase:
-    """One way to evaluate all tasks. Seconds; `cpu` is of all threads of the process."""
+    """An evaluation of all tasks. Times in seconds; `cpu` is of all threads of the process."""
 
     name: str
     what: str
@@ -99,60 +97,60 @@ class Phase:
     experts: float = 0.0
     scoring: float = 0.0
     tasks: int = 0
-    """The baseline may be measured on some of the tasks only; ratios are per task."""
+    """Number of tasks; the baseline may be measured on fewer, and ratios are per task."""
     measured_cpu: float = 0.0
     """CPU time of loading, experts and scoring together."""
     loads: int = 0
     calls: dict[str, int] = field(default_factory=dict)
     peak_rss_bytes: int = 0
-    """Of the process so far."""
+    """Peak of the process up to the end of the phase."""
     scored: int = 0
     start: float = 0.0
-    """Of the first phase: from the start of the process to the phase. `wall` and `cpu` do not contain it."""
+    """First phase only: time from the start of the process to the phase, not included in `wall` and `cpu`."""
     start_cpu: float = 0.0
 
     @property
     def whole_overhead_share(self) -> float:
-        """`overhead_share` with the start of the process, and with it the imports of this repository, as overhead."""
+        """`overhead_share` with the start of the process, including imports, as overhead."""
         whole = self.wall + self.start
         return (whole - self.loading - self.experts - self.scoring) / whole if whole else 0.0
 
     @property
     def whole_overhead_cpu_share(self) -> float:
-        """The same by CPU time."""
+        """`whole_overhead_share` by CPU time."""
         whole = self.cpu + self.start_cpu
         return (whole - self.measured_cpu) / whole if whole else 0.0
 
     @property
     def overhead_share(self) -> float:
-        """What is neither loading, experts nor scoring, as a share of the wall time: (wall - those) / wall."""
+        """Share of the wall time that is not loading, experts or scoring."""
         return (self.wall - self.loading - self.experts - self.scoring) / self.wall if self.wall else 0.0
 
     @property
     def overhead_cpu_share(self) -> float:
-        """The same by CPU time, for machines that others use too."""
+        """`overhead_share` by CPU time, for shared machines."""
         return (self.cpu - self.measured_cpu) / self.cpu if self.cpu else 0.0
 
 
 @dataclass(slots=True)
 class ExecutionReport:
-    """What was measured, with what it was measured on."""
+    """The results of all phases, and the conditions."""
 
     conditions: dict[str, Any]
     phases: dict[str, Phase] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     """Distinct calls that the cold run needs, counted without the engine."""
     same_scores: bool | None = None
-    """Whether baseline and engine gave every task the same score."""
+    """Whether the scores of baseline and engine are equal."""
     same_results: bool | None = None
-    """Whether running again gave byte-equal results, timings aside."""
+    """Whether the results of a repeated run are byte-equal except for timings."""
     same_in_process: bool | None = None
-    """Whether a new process gave the second planner's results, byte for byte, timings aside."""
+    """Whether the results of the second planner in a new process are byte-equal except for timings."""
 
     def ratio(self, phase: str, *, clock: str = "wall") -> float | None:
-        """How many times faster per task than the baseline a phase is, by `wall` or by `cpu`.
+        """Speedup of a phase per task relative to the baseline, by `wall` or `cpu`.
 
-        The baseline shares nothing between tasks, so that what it takes for some tells what it takes for all.
+        The baseline shares nothing between tasks, so its time per task does not depend on their number.
         """
         if phase not in self.phases or "released" not in self.phases:
             return None
@@ -167,7 +165,7 @@ class ExecutionReport:
 
     @property
     def claims(self) -> dict[str, bool | None]:
-        """What the benchmark says of the engine, and whether it held; None where no phase measured it."""
+        """Whether each claim about the engine holds; None if no phase measured it."""
         return {
             "the cold run makes each distinct call once": self.calls_are_distinct_nodes,
             "scores are those of the released structure": self.same_scores,
@@ -176,7 +174,7 @@ class ExecutionReport:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Ratios first."""
+        """The report as a JSON object, ratios first."""
         return {
             "version": "bench-execution/1",
             "ratios": {
@@ -216,13 +214,13 @@ def measure_execution(
 
     Args:
         prepared: suite, profile, samples; its store is not used.
-        tasks: their keys; those that cannot run are left out of every phase.
-        only: the phases wanted; all but `released` need `cold`, and `process` needs `second`.
-        baseline_tasks: the baseline is measured on so many of the tasks, evenly spread; 0: on all.
-        second: the planner of the phase `second`; None: `SecondPlanner`.
+        tasks: keys; tasks that cannot run are left out of every phase.
+        only: phases to run; all but `released` need `cold`, and `process` needs `second`.
+        baseline_tasks: number of tasks that the baseline is measured on, evenly spread; 0 for all.
+        second: the planner of the phase `second`; None for `SecondPlanner`.
         say: prints progress.
-        save: is given the report after every phase.
-        folder: where the engine's store is made; a temporary one by default.
+        save: called with the report after every phase.
+        folder: parent folder of the engine's store; the system's temporary folder by default.
     """
     report = ExecutionReport(conditions=_conditions(prepared))
     with tempfile.TemporaryDirectory(prefix="planarena-bench-", dir=folder) as store:
@@ -271,30 +269,30 @@ class _Bench:
         self._report.distinct = dict(sorted(distinct_calls(records=complete, plans=plans, sampling=sampling).items()))
 
     def second(self, planner: Planner) -> None:
-        """Another planner on the same evaluator, as a worker runs it."""
+        """Another planner on the same evaluator, as in a worker."""
         phase = Phase(name="second", what=f"this engine, store and experts as they are now: {planner.name}")
         self._second = self._run(phase=phase, planner=planner, evaluator=self._evaluator)
 
     def process(self, store: Path) -> None:
-        """The second planner once more in a new process, from its start to its end; everything is in the store."""
+        """The second planner in a new process, timed from start to end; everything is in the store."""
         phase = Phase(name="process", what="this engine in a new process, imports counted, full store: second planner")
         with_plan = {key: record for key, record in self._second.items() if record.plan is not None}
         run = run_in_new_process(prepared=self._prepared, records=with_plan.values(), store=store)
-        found = {record.task: record for record in map(ResultRecord.model_validate, run.document["results"])}
-        phase.wall, phase.cpu, phase.tasks = run.wall, run.cpu, len(found)
-        phase.scored = sum(record.outcome is Outcome.SCORED for record in found.values())
+        records = {record.task: record for record in map(ResultRecord.model_validate, run.document["results"])}
+        phase.wall, phase.cpu, phase.tasks = run.wall, run.cpu, len(records)
+        phase.scored = sum(record.outcome is Outcome.SCORED for record in records.values())
         self._close(phase=phase, calls=Counter(run.document["expert_calls"]))
         phase.peak_rss_bytes = _bytes(run.peak_rss)
-        self._report.same_in_process = _executed(found) == _executed(with_plan)
+        self._report.same_in_process = _executed(records) == _executed(with_plan)
 
     def again(self) -> None:
-        """The first planner once more, with experts and scores forgotten: everything comes from the store."""
+        """The first planner again, with no experts loaded and no scores cached: everything comes from the store."""
         phase = Phase(name="again", what="this engine, full store, nothing loaded: the same planner once more")
-        found = self._run(phase=phase, planner=GoldPlanner(self._prepared.suite), evaluator=self._prepared.evaluator())
-        self._report.same_results = _comparable(found) == _comparable(self._cold)
+        planner, evaluator = GoldPlanner(self._prepared.suite), self._prepared.evaluator()
+        records = self._run(phase=phase, planner=planner, evaluator=evaluator)
+        self._report.same_results = _comparable(records) == _comparable(self._cold)
 
     def released(self, *, count: int) -> None:
-        """The baseline."""
         tasks = evenly(self._tasks, count=count)
         prepared = self._prepared
         baseline = released_structure(
@@ -329,16 +327,16 @@ class _Bench:
         before = [replace(watch) for watch in spent]
         watch = Stopwatch()
         with watch.running():
-            found = {record.task: record for record in evaluator.run(planner=planner, tasks=self._tasks)}
+            records = {record.task: record for record in evaluator.run(planner=planner, tasks=self._tasks)}
         phase.wall, phase.cpu = watch.wall, watch.cpu
         phase.loading, phase.experts, phase.scoring = (
             part.wall - earlier.wall for part, earlier in zip(spent, before, strict=True)
         )
         phase.measured_cpu = sum(part.cpu - earlier.cpu for part, earlier in zip(spent, before, strict=True))
         phase.loads, phase.tasks = loads.total() - loaded, len(self._tasks)
-        phase.scored = sum(record.outcome is Outcome.SCORED for record in found.values())
+        phase.scored = sum(record.outcome is Outcome.SCORED for record in records.values())
         self._close(phase=phase, calls=evaluator.engine.calls - calls)
-        return found
+        return records
 
     def _close(self, *, phase: Phase, calls: Counter[str]) -> None:
         phase.calls = dict(sorted(calls.items()))
@@ -354,7 +352,7 @@ class _Bench:
 
 
 def evenly(items: Sequence[str], *, count: int) -> list[str]:
-    """So many of the items, evenly spread; all for 0."""
+    """`count` of the items, evenly spread; all for 0."""
     if not 0 < count < len(items):
         return list(items)
     return [items[position * len(items) // count] for position in range(count)]
@@ -365,7 +363,7 @@ def _comparable(records: dict[str, ResultRecord]) -> list[str]:
 
 
 def _executed(records: dict[str, ResultRecord]) -> dict[str, object]:
-    """Scores and results of every step; how the planner was asked is left out."""
+    """Scores and results of every step, without the calls of the planner."""
     return {
         key: (record.outcome, record.score, [sample.model_dump() for sample in without_timings(record).samples])
         for key, record in records.items()
@@ -385,14 +383,14 @@ def _conditions(prepared: Prepared) -> dict[str, Any]:
         "samples": prepared.count,
         "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load_average": os.getloadavg()[0],
-        # Where it is not kept, every new process compiles this repository again.
+        # Without bytecode, every new process compiles this repository again.
         "keeps_bytecode": not sys.dont_write_bytecode,
         "provenance": provenance(device=prepared.device),
     }
 
 
 def _threads() -> int:
-    """Of torch, which is imported here at the latest: the phases, not their description, are to pay for it."""
+    """Threads of torch, imported lazily so that its import counts in the phases and not before them."""
     import torch
 
     return torch.get_num_threads()

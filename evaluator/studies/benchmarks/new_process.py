@@ -1,4 +1,4 @@
-"""An evaluation in a process of its own, from its start to its end: imports, reading the suite, and reports count."""
+"""An evaluation in a new process, timed from start to end, including imports, reading the suite and the report."""
 
 import json
 import os
@@ -19,16 +19,16 @@ from evaluator.episodes.executed import Prepared
 
 
 class ProcessFailedError(RuntimeError):
-    """The process did not end as it should; the message is what it wrote to standard error."""
+    """The process failed; the message is its standard error."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessRun:
-    """What a process took, and the document that it wrote (`evaluation/1`)."""
+    """The resource usage of a process, and the document that it wrote (`evaluation/1`)."""
 
     wall: float
     cpu: float
-    """Of all its threads, system time included."""
+    """User and system time of all threads."""
     peak_rss: int
     """As `resource` reports it: kibibytes on Linux, bytes on macOS."""
     document: dict[str, Any]
@@ -39,7 +39,7 @@ def run_in_new_process(*, prepared: Prepared, records: Iterable[ResultRecord], s
 
     Args:
         prepared: suite, profile and number of samples.
-        records: one for each task; their plans are executed, and none may be missing.
+        records: one for each task, all with a plan.
         store: folder of the store.
 
     Raises:
@@ -47,37 +47,39 @@ def run_in_new_process(*, prepared: Prepared, records: Iterable[ResultRecord], s
     """
     plans = {record.task: record.plan for record in records}
     with tempfile.TemporaryDirectory(prefix="planarena-bench-") as folder:
-        given, written, said = (Path(folder) / name for name in ("plans.json", "evaluation.json", "errors"))
-        given.write_text(json.dumps(plans), encoding="utf-8")
+        input_path, output_path, error_path = (
+            Path(folder) / name for name in ("plans.json", "evaluation.json", "errors")
+        )
+        input_path.write_text(json.dumps(plans), encoding="utf-8")
         options = {
             "suite": prepared.suite.slug,
-            "planner": f"plans:{given}",
+            "planner": f"plans:{input_path}",
             "profile": prepared.profile.name,
             "split": prepared.split,
             "samples": str(prepared.count),
             "device": prepared.device,
             "tasks": ",".join(plans),
             "store": str(store),
-            "output": str(written),
+            "output": str(output_path),
         }
-        given_options = [f"--{name}={value}" for name, value in options.items()]
-        command = [sys.executable, "-m", "evaluator", "evaluate", *given_options]
+        arguments = [f"--{name}={value}" for name, value in options.items()]
+        command = [sys.executable, "-m", "evaluator", "evaluate", *arguments]
         before = time.perf_counter()
-        with said.open("wb") as errors:
+        with error_path.open("wb") as errors:
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)  # noqa: S603 - this program
             _, status, usage = os.wait4(process.pid, 0)
         wall, process.returncode = time.perf_counter() - before, os.waitstatus_to_exitcode(status)
-        # A planner without a usable plan was measured too.
+        # A run whose planner returned no usable plan counts too.
         if process.returncode not in {ExitCode.PASSED, ExitCode.PLANNER_FAULT}:
-            raise ProcessFailedError(said.read_text(encoding="utf-8", errors="replace")[-2000:])
+            raise ProcessFailedError(error_path.read_text(encoding="utf-8", errors="replace")[-2000:])
         return ProcessRun(
             wall=wall,
             cpu=usage.ru_utime + usage.ru_stime,
             peak_rss=usage.ru_maxrss,
-            document=json.loads(written.read_bytes()),
+            document=json.loads(output_path.read_bytes()),
         )
 
 
 def seconds_since_start() -> tuple[float, float]:
-    """Seconds since this process was started, by the clock and of the processor."""
+    """Wall and CPU seconds since the start of this process."""
     return max(time.time() - psutil.Process().create_time(), 0.0), time.process_time()

@@ -1,19 +1,17 @@
-"""The structures of the released codes, as baselines: task by task, nothing shared and nothing kept.
+"""The structures of the released codes, as baselines: task by task, with nothing shared or cached.
 
-OpenAGI's (`ReleasedStructure`): for each task the experts of its plan are made from their weights, the samples go
-through them batch by batch and step after step, the answers are scored, and the experts are dropped. Experts, samples
-and scorers are those of the profile, so that only the structure differs. Two things favour the baseline: scorers are
-loaded once for all tasks, and weights come from the page cache.
+OpenAGI (`ReleasedStructure`): for each task, load the experts of the plan from their weights, run the samples through
+them batch by batch and step by step, score the answers, and drop the experts. Experts, samples and scorers are those of
+the profile, so that only the structure differs. Two points favour the baseline: scorers are loaded once for all tasks,
+and weights come from the page cache.
 
-ControlLLM's (`SequentialStructure`): for each sample the steps of a plan run one after the other, each as a call for
-one item; models are loaded when they are first called, and stay loaded. This baseline is favoured more: calls are
-function calls and no HTTP requests with whole pictures, no model is moved to its device again for each call, and all
-models fit into memory.
+ControlLLM (`SequentialStructure`): for each sample, run the steps of a plan one by one, each as a call for one item;
+models are loaded on first use and stay loaded. More points favour this baseline: calls are function calls and not HTTP
+requests with whole pictures, models are not moved to the device for each call, and all models fit in memory.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import cast
 
 from evaluator.core.expert import Expert, SamplingExpert
@@ -32,7 +30,7 @@ from evaluator.scoring.metrics.scorers.loading import load_scorer
 
 
 class ReleasedStructure:
-    """Evaluates tasks one after the other."""
+    """Evaluates tasks one by one, as the code of OpenAGI does."""
 
     def __init__(self, *, suite: Suite, profile: Profile, samples: SampleSource, count: int, device: str) -> None:
         self._suite = suite
@@ -40,10 +38,10 @@ class ReleasedStructure:
         self._samples = samples
         self._count = count
         self._device = device
-        self._make_scorer = partial(load_scorer, profile=profile, device=device)
+
         self._scorers: dict[str, Scorer] = {}
         self.calls: Counter[str] = Counter()
-        """Items that experts worked on, by tool."""
+        """Number of items processed by experts, by tool."""
         self.loads = 0
         self.loading, self.experts, self.scoring = Stopwatch(), Stopwatch(), Stopwatch()
 
@@ -62,10 +60,13 @@ class ReleasedStructure:
         del experts
         release_memory(self._device)
         with self.scoring.running():
-            if task.metric not in self._scorers:
-                self._scorers[task.metric] = self._make_scorer(name=task.metric)
-            scores = rounded(self._scorers[task.metric].score(outputs=answers, references=references))
+            scores = self._scores(metric=task.metric, outputs=answers, references=references)
         return sum(scores) / len(scores)
+
+    def _scores(self, *, metric: str, outputs: Sequence[Value], references: Sequence[Value]) -> Sequence[float]:
+        if metric not in self._scorers:
+            self._scorers[metric] = load_scorer(name=metric, profile=self._profile, device=self._device)
+        return rounded(self._scorers[metric].score(outputs=outputs, references=references))
 
     def _batch(
         self, *, task: Task, plan: Plan, experts: Mapping[str, Expert], indices: Sequence[int]
@@ -101,7 +102,7 @@ class ReleasedStructure:
 
 
 class SequentialStructure(ReleasedStructure):
-    """Evaluates tasks one after the other, and their steps one call after the other."""
+    """Evaluates tasks one by one, and their steps call by call, as the code of ControlLLM does."""
 
     def __init__(self, *, suite: Suite, profile: Profile, samples: SampleSource, count: int, device: str) -> None:
         super().__init__(suite=suite, profile=profile, samples=samples, count=count, device=device)
@@ -114,10 +115,8 @@ class SequentialStructure(ReleasedStructure):
         with self.scoring.running():
             for number, part in enumerate(task.answers):
                 references = [self._samples.reference(task=part, index=index) for index in range(self._count)]
-                if part.metric not in self._scorers:
-                    self._scorers[part.metric] = self._make_scorer(name=part.metric)
                 outputs = [row[number] for row in rows]
-                scores += rounded(self._scorers[part.metric].score(outputs=outputs, references=references))
+                scores += self._scores(metric=part.metric, outputs=outputs, references=references)
         return sum(scores) / len(scores)
 
     def _answers(self, *, task: Task, plan: Plan, index: int) -> list[Value]:
@@ -126,24 +125,21 @@ class SequentialStructure(ReleasedStructure):
         have = {key: value for name, value in files.items() for key in (f"${name}", name)}
         for step in execution_order(plan):
             item = {name: have.get(value, value) for name, value in step.inputs.items()}
-            expert = self._expert(step.tool)
+            if step.tool not in self._loaded:
+                with self.loading.running():
+                    self._loaded[step.tool] = load_expert(spec=self._profile.experts[step.tool], device=self._device)
+                self.loads += 1
+            expert = self._loaded[step.tool]
             with self.experts.running():
                 (output,) = self._call(step=step, expert=expert, batch=[item], indices=[index])
             self.calls[step.tool] += 1
             have.update({reference: output[name] for name, reference in step.outputs.items()})
         return [have[answer] for answer in plan.answers]
 
-    def _expert(self, tool: str) -> Expert:
-        if tool not in self._loaded:
-            with self.loading.running():
-                self._loaded[tool] = load_expert(spec=self._profile.experts[tool], device=self._device)
-            self.loads += 1
-        return self._loaded[tool]
-
 
 def released_structure(
     *, suite: Suite, profile: Profile, samples: SampleSource, count: int, device: str
 ) -> ReleasedStructure:
-    """The structure of the code that was released with the tools of a suite."""
+    """The structure of the code released with the tools of a suite."""
     structure = SequentialStructure if suite.catalogue.name == CONTROLLLM.name else ReleasedStructure
     return structure(suite=suite, profile=profile, samples=samples, count=count, device=device)

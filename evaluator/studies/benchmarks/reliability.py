@@ -1,4 +1,4 @@
-"""The cost of a reliability profile as a multiple of one evaluation, the planner's own calls aside."""
+"""The cost of a reliability profile as a multiple of one evaluation, without the calls of the planner."""
 
 import tempfile
 import threading
@@ -14,41 +14,41 @@ from evaluator.episodes.executed import Prepared
 from evaluator.execution.engine.store import LocalStore
 from evaluator.reliability.study import RUNS, Study, reliability
 
-WANTED = 2.5
-"""Evaluations that a profile may cost."""
+TARGET = 2.5
+"""Highest cost of a profile, in evaluations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What was spent."""
+    """The resources used by one or more evaluations."""
 
     cpu: float
-    """Seconds of this process, all threads together, without the planner's."""
+    """CPU seconds of all threads of this process, without those of the planner."""
     planner_cpu: float
-    """Seconds of the planner."""
+    """CPU seconds of the planner."""
     calls: int
-    """Of experts."""
+    """Expert calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityReport:
-    """What was measured."""
+    """The result of the benchmark."""
 
     evaluation: Cost
-    """The first run, from an empty store, experts and scorers loaded on the way."""
+    """The first run, with an empty store; experts and scorers are loaded on the way."""
     profile: Cost
-    """All runs of the profile, the first one included."""
+    """All runs of the profile, including the first."""
     conditions: dict[str, Any]
 
     @property
     def ratio(self) -> float:
-        """The profile over the evaluation, by processor time: what the machine does besides hardly changes it."""
+        """Profile relative to evaluation, by CPU time, which other load on the machine hardly changes."""
         return self.profile.cpu / self.evaluation.cpu
 
     @property
     def claims(self) -> dict[str, bool | None]:
-        """What is wanted, and whether it holds."""
-        return {f"a profile costs at most {WANTED} evaluations": self.ratio <= WANTED}
+        """The target, and whether it is met."""
+        return {f"a profile costs at most {TARGET} evaluations": self.ratio <= TARGET}
 
     def to_json(self) -> dict[str, Any]:
         """The report with its ratio and claims."""
@@ -58,14 +58,14 @@ class ReliabilityReport:
 def measure_reliability(
     *, prepared: Prepared, episode: Episode, planner: Planner, tasks: Sequence[str], runs: int = RUNS
 ) -> ReliabilityReport:
-    """Make the reliability profile of a planner.
+    """Measure the reliability profile of a planner.
 
     Args:
-        prepared: suite, experts and data. Its store is not used: the first run begins with an empty one.
+        prepared: suite, experts and data. Its store is not used: the first run starts with an empty one.
         episode: of the suite.
         planner: any planner of whole plans.
         tasks: keys.
-        runs: on the requests as they are.
+        runs: on the unchanged requests.
     """
     clock = _Clock()
     timed = _timed(planner, clock=clock)
@@ -93,7 +93,7 @@ def measure_reliability(
 
 
 class _Clock:
-    """Adds up what the planner takes, from several threads."""
+    """Adds up the time of the planner from several threads."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -106,7 +106,7 @@ class _Clock:
 
 @dataclass(slots=True)
 class _Timed:
-    """A planner that is asked for one plan after the other, each in a thread of its own."""
+    """A planner of single plans, each called in a thread of its own."""
 
     planner: Planner
     clock: _Clock
@@ -125,7 +125,7 @@ class _Timed:
 
 @dataclass(slots=True)
 class _TimedTogether(_Timed):
-    """A planner that is asked for many plans, during which nothing else runs."""
+    """A planner of batches, during which nothing else runs."""
 
     planner: BatchPlanner
 
@@ -133,11 +133,11 @@ class _TimedTogether(_Timed):
         ends = self.planner.plan_all(requests)
         while True:
             started = time.process_time()
-            found = next(ends, None)
+            end = next(ends, None)
             self.clock.add(time.process_time() - started)
-            if found is None:
+            if end is None:
                 return
-            yield found
+            yield end
 
 
 def _timed(planner: Planner, *, clock: _Clock) -> Planner:

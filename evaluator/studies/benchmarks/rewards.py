@@ -1,4 +1,4 @@
-"""Throughput of rewards: how many plans a second are scored, from nothing stored to everything remembered."""
+"""Throughput of rewards in plans per second, from an empty store to everything cached."""
 
 import json
 import tempfile
@@ -15,20 +15,20 @@ from evaluator.execution.engine.store import LocalStore
 from evaluator.planners.ablations import without_step
 from evaluator.rewards import ExecutedRewards, Proposal
 
-WANTED = 200.0
-"""Plans a second, warm."""
+TARGET = 200.0
+"""Least number of plans per second when warm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardPhase:
-    """One pass over all plans."""
+    """A pass over all plans."""
 
     what: str
     plans: int
     wall: float
     """Seconds."""
     cpu: float
-    """Seconds of this process, all threads together."""
+    """CPU seconds of all threads of this process."""
 
     @property
     def rate(self) -> float:
@@ -37,21 +37,21 @@ class RewardPhase:
 
     @property
     def cpu_rate(self) -> float:
-        """Plans per second of processor time: what the machine does besides hardly changes it."""
+        """Plans per second of CPU time, which other load on the machine hardly changes."""
         return self.plans / self.cpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardReport:
-    """What was measured."""
+    """The result of the benchmark."""
 
     phases: dict[str, RewardPhase]
     conditions: dict[str, Any]
 
     @property
     def claims(self) -> dict[str, bool | None]:
-        """What is wanted, and whether it holds."""
-        return {f"at least {WANTED:.0f} plans a second warm": self.phases["warm"].rate >= WANTED}
+        """The target, and whether it is met."""
+        return {f"at least {TARGET:.0f} plans a second warm": self.phases["warm"].rate >= TARGET}
 
     def to_json(self) -> dict[str, Any]:
         """The report with its rates and claims."""
@@ -63,10 +63,10 @@ class RewardReport:
 
 
 def measure_rewards(*, prepared: Prepared, tasks: Sequence[str]) -> RewardReport:
-    """Score the gold plans of tasks and all variants of them that lack one step, four times.
+    """Score the gold plans of tasks, and all their variants that lack a step, four times.
 
     Args:
-        prepared: suite, experts and data. Its store is not used: each report begins with an empty one.
+        prepared: suite, experts and data. Its store is not used: each report starts with an empty one.
         tasks: keys.
     """
     proposals = list(plans_of(suite=prepared.suite, tasks=tasks))
@@ -89,7 +89,7 @@ def measure_rewards(*, prepared: Prepared, tasks: Sequence[str]) -> RewardReport
 
 
 def plans_of(*, suite: Suite, tasks: Sequence[str]) -> Iterator[Proposal]:
-    """The gold plan of each task as text, and each that is left when one of its steps is left out."""
+    """The gold plan of each task as text, and each valid plan without one of its steps."""
     for key in tasks:
         task = suite.task(key)
         if task.gold is None:
@@ -104,7 +104,7 @@ def plans_of(*, suite: Suite, tasks: Sequence[str]) -> Iterator[Proposal]:
 
 def _phase(what: str, rewards: ExecutedRewards, proposals: Sequence[Proposal]) -> RewardPhase:
     wall, cpu = time.perf_counter(), time.process_time()
-    found = rewards.of(proposals)
-    if None in found:
-        raise RuntimeError(f"{found.count(None)} of {len(found)} plans could not be executed")
+    scores = rewards.of(proposals)
+    if None in scores:
+        raise RuntimeError(f"{scores.count(None)} of {len(scores)} plans could not be executed")
     return RewardPhase(what=what, plans=len(proposals), wall=time.perf_counter() - wall, cpu=time.process_time() - cpu)

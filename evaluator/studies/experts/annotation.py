@@ -1,6 +1,6 @@
-"""Training of one T5 that says four things about a short text: its title, tags, names and place.
+"""Training of one T5 that extracts the title, tags, names and place of a short text.
 
-As T5's own tasks are, each is called by a prefix (Raffel et al., 2020, section 2.4).
+A prefix selects the task, as in T5 (Raffel et al., 2020, section 2.4).
 """
 
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
-from transformers import T5Config, T5ForConditionalGeneration
 
 from evaluator.execution.experts.language import SEPARATOR
 from evaluator.miniature import annotations
@@ -21,13 +20,13 @@ from evaluator.miniature.seeds import Split
 from evaluator.miniature.signs import draw_words
 from evaluator.miniature.tableaux.clips import draw_clip
 from evaluator.studies.experts.data.corpus import random_scene, stream
-from evaluator.studies.experts.data.tokenizers import END_ID, PAD_ID, SPECIAL, encode
-from evaluator.studies.experts.language_models import Ids, SequenceObjective, draw_examples, write_language_model
+from evaluator.studies.experts.data.tokenizers import END_ID, SPECIAL, encode
+from evaluator.studies.experts.language_models import SequenceObjective, small_t5, write_language_model
 
 NAME = "text-annotation"
 PREFIXES = ("title: ", "tags: ", "names: ", "place: ")
 _WORDS, _CHARACTERS = -5.0, -20.0
-"""Scores of pieces: any known word is likelier than its spelling."""
+"""Scores of pieces: a known word is more likely than its spelling."""
 _READ = 6000
 _CLIPS = 12_000
 _KINDS: tuple[tuple[float, Callable[[np.random.Generator], Annotated]], ...] = (
@@ -37,19 +36,19 @@ _KINDS: tuple[tuple[float, Callable[[np.random.Generator], Annotated]], ...] = (
     (0.06, lambda rng: annotations.of_caption(random_scene(rng))),
     (0.10, lambda rng: annotations.of_full_caption(random_scene(rng))),
     (0.10, lambda rng: annotations.of_clip(draw_clip(split=Split.TRAIN, index=int(rng.integers(_CLIPS))))),
-    # Words held out from the training of readers need not be held out here: this model is given them as text.
+    # Words held out from the training of readers need not be held out here: this model reads them as text.
     (0.24, lambda rng: annotations.of_words(draw_words(split=Split.PUBLIC, rng=rng))),
 )
 
 
 def draw_annotated(rng: np.random.Generator) -> Annotated:
-    """A text of any kind with what is right to say about it."""
+    """A text of any kind with its annotations."""
     weights = np.asarray([weight for weight, _ in _KINDS])
     return _KINDS[rng.choice(len(_KINDS), p=weights / weights.sum())][1](rng)
 
 
 def answers_of(annotated: Annotated) -> dict[str, str]:
-    """What the model is to write, by prefix; what makes no sense for a text is left out."""
+    """The expected outputs by prefix; prefixes that do not apply to the text are left out."""
     answers = {"tags: ": SEPARATOR.join(annotated.tags), "names: ": SEPARATOR.join(annotated.names)}
     if annotated.title:
         answers["title: "] = annotated.title
@@ -60,66 +59,45 @@ def answers_of(annotated: Annotated) -> dict[str, str]:
 
 @cache
 def tokenizer() -> Tokenizer:
-    """One piece for each word of the texts, and one for each character, as SentencePiece's unigram models have."""
-    drawn = [draw_annotated(stream(index=index, purpose="annotated words")) for index in range(_READ)]
-    texts = [text for one in drawn for text in (one.text, *answers_of(one).values())]
-    splitting = _splitting()
-    said = {word for text in (*texts, *PREFIXES) for word, _ in splitting.pre_tokenize_str(text)}
-    words = sorted(word for word in said if not word.removeprefix("▁").isdigit())
+    """One piece for each word of the texts and one for each character, as in SentencePiece's unigram models."""
+    samples = [draw_annotated(stream(index=index, purpose="annotated words")) for index in range(_READ)]
+    texts = [text for sample in samples for text in (sample.text, *answers_of(sample).values())]
+    splitter = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    vocabulary = {word for text in (*texts, *PREFIXES) for word, _ in splitter.pre_tokenize_str(text)}
+    words = sorted(word for word in vocabulary if not word.removeprefix("▁").isdigit())
     characters = [character for character in ("▁", *map(chr, range(33, 127))) if character not in words]
     pieces = [
         *((special, 0.0) for special in SPECIAL),
         *((word, _WORDS) for word in words),
         *((character, _CHARACTERS) for character in characters),
     ]
-    made = Tokenizer(models.Unigram(pieces, unk_id=SPECIAL.index("<unk>"), byte_fallback=False))
-    made.pre_tokenizer = splitting
-    made.decoder = decoders.Metaspace()
-    made.add_special_tokens(list(SPECIAL))
-    return made
-
-
-def _splitting() -> pre_tokenizers.PreTokenizer:
-    return pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    unigram = Tokenizer(models.Unigram(pieces, unk_id=SPECIAL.index("<unk>"), byte_fallback=False))
+    unigram.pre_tokenizer = splitter
+    unigram.decoder = decoders.Metaspace()
+    unigram.add_special_tokens(list(SPECIAL))
+    return unigram
 
 
 def build() -> nn.Module:
-    """A T5 of two layers on each side."""
-    model: nn.Module = T5ForConditionalGeneration(
-        T5Config(
-            vocab_size=tokenizer().get_vocab_size(),
-            d_model=64,
-            d_kv=16,
-            d_ff=128,
-            num_layers=2,
-            num_decoder_layers=2,
-            num_heads=4,
-            relative_attention_num_buckets=64,
-            relative_attention_max_distance=64,
-            dropout_rate=0.0,
-            pad_token_id=PAD_ID,
-            eos_token_id=END_ID,
-            decoder_start_token_id=PAD_ID,
-        )
-    )
-    return model
+    """A small T5."""
+    return small_t5(words=tokenizer().get_vocab_size(), width=64, inner=128)
 
 
 def annotation_objective(*, texts: int) -> SequenceObjective:
     """Text and prefix to answer."""
-
-    def make(rng: np.random.Generator) -> tuple[Ids, Ids]:
+    examples = []
+    for index in range(texts):
+        rng = stream(index=index, purpose="annotation")
         annotated = draw_annotated(rng)
         answers = answers_of(annotated)
         prefix = sorted(answers)[rng.integers(len(answers))]
         source, target = (
             encode(tokenizer=tokenizer(), text=text) for text in (prefix + annotated.text, answers[prefix])
         )
-        return [*source, END_ID], [*target, END_ID]
-
-    return SequenceObjective(draw_examples(purpose="annotation", make=make, count=texts))
+        examples.append(([*source, END_ID], [*target, END_ID]))
+    return SequenceObjective(examples)
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write the model with its pieces."""
+    """Write the model with its tokenizer."""
     write_language_model(model=model, tokenizer=tokenizer(), folder=folder, begins=False)

@@ -14,27 +14,27 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from evaluator.studies.experts.data.corpus import draw_anything, draw_english, stream
-from evaluator.training.export import write_config, write_weights
+from evaluator.training.export import export_transformers
 
 MAX_TOKENS = 128
 _MASKED = 0.2
-_KEPT = 0.3
-"""Share of the tokens to guess that are left as they are: they keep token vectors from forgetting their own word."""
+_UNCHANGED = 0.3
+"""Share of the tokens to predict that are not masked, so that token vectors still encode their own word."""
 _TEXTS = 24_000
 _ENGLISH_ONLY = 0.2
 
 
 @cache
 def texts() -> tuple[str, ...]:
-    """What the model reads: single sentences mostly, as the scorer sees them, in either language."""
-    return tuple(_text(stream(index=index, purpose="bert")) for index in range(_TEXTS))
+    """The training texts: mostly single sentences in either language, as the scorer sees them."""
 
+    def text(rng: np.random.Generator) -> str:
+        if rng.random() < _ENGLISH_ONLY:
+            return draw_english(rng)
+        bilingual = draw_anything(rng)
+        return bilingual.english if rng.random() < 0.5 else bilingual.german
 
-def _text(rng: np.random.Generator) -> str:
-    if rng.random() < _ENGLISH_ONLY:
-        return draw_english(rng)
-    said = draw_anything(rng)
-    return said.english if rng.random() < 0.5 else said.german
+    return tuple(text(stream(index=index, purpose="bert")) for index in range(_TEXTS))
 
 
 @cache
@@ -79,37 +79,28 @@ def build() -> nn.Module:
 
 @dataclass(frozen=True, slots=True)
 class MaskedLanguageObjective:
-    """Guess masked tokens of a text."""
+    """Predict masked tokens of a text."""
 
     batch: int = 48
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        tokens = self._tokens(rng=rng)
+        batch = [texts()[i] for i in rng.integers(_TEXTS, size=self.batch)]
+        tokens: Tensor = tokenizer()(batch, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")[
+            "input_ids"
+        ]
         special = tokens < 5
         masked = torch.from_numpy(rng.random(tuple(tokens.shape)) < _MASKED) & ~special
-        kept = torch.from_numpy(rng.random(tuple(tokens.shape)) < _KEPT)
-        inputs = torch.where(masked & ~kept, torch.tensor(4), tokens)
+        unchanged = torch.from_numpy(rng.random(tuple(tokens.shape)) < _UNCHANGED)
+        inputs = torch.where(masked & ~unchanged, torch.tensor(4), tokens)
         logits: Tensor = model(input_ids=inputs, attention_mask=(tokens != 0).long()).logits
         return F.cross_entropy(logits[masked], tokens[masked])
-
-    def _tokens(self, *, rng: np.random.Generator) -> Tensor:
-        chosen = [texts()[i] for i in rng.integers(_TEXTS, size=self.batch)]
-        encoded = tokenizer()(chosen, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
-        tokens: Tensor = encoded["input_ids"]
-        return tokens
 
 
 def export(model: nn.Module, folder: Path) -> None:
     """Write the encoder with its vocabulary."""
     assert isinstance(model, BertForMaskedLM)
-    config = {k: v for k, v in model.config.to_dict().items() if k != "transformers_version"}
-    write_config(config={**config, "dtype": "float32", "architectures": ["BertModel"]}, folder=folder)
-    write_weights(model=model.bert, folder=folder)
-    _write_tokenizer(pieces=vocabulary(), folder=folder)
-
-
-def _write_tokenizer(*, pieces: Sequence[str], folder: Path) -> None:
-    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    export_transformers(model.bert, folder)
+    (folder / "vocab.txt").write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
     settings = {
         "tokenizer_class": "BertTokenizer",
         "do_lower_case": True,

@@ -1,4 +1,4 @@
-"""Training of Image Captioning: the encoder of clean scenes with a small GPT-2 that attends to it."""
+"""Training of Image Captioning: the encoder of clean scenes and a small GPT-2 that attends to it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ from transformers import (
 from evaluator.miniature.grammar.captions import main_caption
 from evaluator.miniature.scenes import draw_scene
 from evaluator.miniature.seeds import Split
-from evaluator.studies.experts.data.bank import Bank, Rows, normalised
+from evaluator.studies.experts.data.bank import Bank, normalised, rows_of
 from evaluator.studies.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
-from evaluator.training.export import write_config, write_weights
+from evaluator.training.export import export_transformers
 
 LENGTH = 24
-"""Most tokens of a caption with its beginning and end."""
+"""Most tokens of a caption, begin and end included."""
 _PAD, _BEGIN, _END, _UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _VOCABULARY_SCENES = 3000
 _PATCHES = 0.5
-"""Weight of going on to tell what lies in each patch."""
+"""Weight of the auxiliary loss of the patches."""
 
 
 @cache
 def tokenizer() -> PreTrainedTokenizerFast:
-    """For the captions of scenes."""
+    """The tokenizer of captions of scenes."""
     return word_tokenizer(_caption(split=Split.TRAIN, index=index) for index in range(_VOCABULARY_SCENES))
 
 
 def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Words with the space before them, so that decoding gives the very text."""
+    """One token per word, with the space before it, so that decoding restores the text."""
     pieces = pre_tokenizers.Split(Regex(r" ?\w+|[^\w\s]"), behavior="isolated")
     words = sorted({word for text in texts for word, _ in pieces.pre_tokenize_str(text)})
     vocabulary = {word: index for index, word in enumerate([_PAD, _BEGIN, _END, _UNKNOWN, *words])}
@@ -57,25 +57,19 @@ def _caption(*, split: Split, index: int) -> str:
     return main_caption(draw_scene(split=split, index=index)).english
 
 
-@cache
-def _caption_rows(*, split: Split, count: int) -> Rows:
-    """Token ids of the captions, filled up to 24."""
-    return Rows(count=count, compute=lambda new: np.stack([_caption_ids(split=split, index=int(i)) for i in new]))
-
-
-def _caption_ids(*, split: Split, index: int) -> np.ndarray:
+def _caption_row(*, split: Split, index: int) -> np.ndarray:
     return token_ids(words=tokenizer(), text=_caption(split=split, index=index))
 
 
 def token_ids(*, words: PreTrainedTokenizerFast, text: str) -> np.ndarray:
-    """Beginning, words and end of a caption, filled up to 24."""
+    """Begin, words and end of a caption, padded to 24."""
     pieces: list[int] = words(text)["input_ids"]
     ids = [words.bos_token_id, *pieces, words.eos_token_id]
     return np.asarray(ids + [words.pad_token_id] * (LENGTH - len(ids)), dtype=np.int64)
 
 
 class CaptioningModel(nn.Module):
-    """The captioner with the heads that keep its encoder's patches telling; only the captioner is kept."""
+    """The captioner with auxiliary heads on its encoder's patches, which are not exported."""
 
     def __init__(self, captioner: VisionEncoderDecoderModel) -> None:
         super().__init__()
@@ -84,7 +78,7 @@ class CaptioningModel(nn.Module):
 
 
 def decoder_config(words: PreTrainedTokenizerFast, *, inner: int | None = None) -> GPT2Config:
-    """A GPT-2 of two layers that attends to an encoder; `inner` is the width within a layer, 384 unless given."""
+    """A GPT-2 of two layers that attends to an encoder; `inner` is the width within a layer, 384 by default."""
     return GPT2Config(
         vocab_size=len(words),
         n_positions=LENGTH,
@@ -132,30 +126,21 @@ class CaptioningObjective:
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         assert isinstance(model, CaptioningModel)
         indices = np.sort(rng.integers(len(self.bank), size=self.batch))
-        tokens = torch.from_numpy(_caption_rows(split=self.bank.split, count=len(self.bank)).take(indices))
-        tokens = tokens[:, : int((tokens != tokenizer().pad_token_id).sum(dim=1).max())]
+        tokens = torch.from_numpy(rows_of(_caption_row, split=self.bank.split, count=len(self.bank)).take(indices))
+        pad = int(tokenizer().pad_token_id)
+        tokens = tokens[:, : int((tokens != pad).sum(dim=1).max())]
         output = model.captioner(
             pixel_values=normalised(np.asarray(self.bank.pixels[indices])), decoder_input_ids=tokens[:, :-1]
         )
-        pad = int(tokenizer().pad_token_id)
         words = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
-        wanted = batch_of_patch_labels(bank=self.bank, indices=indices)
-        patches = model.patches.loss(patches=output.encoder_last_hidden_state[:, 1:], wanted=wanted)
-        # A caption has nine words of which four say something about the picture.
+        labels = batch_of_patch_labels(bank=self.bank, indices=indices)
+        patches = model.patches.loss(patches=output.encoder_last_hidden_state[:, 1:], labels=labels)
+        # Four of the nine words of a caption carry information about the picture.
         return 4 * words + _PATCHES * patches
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write the captioner with its words."""
+    """Write the captioner with its tokenizer."""
     assert isinstance(model, CaptioningModel)
-    write_captioner(captioner=model.captioner, words=tokenizer(), folder=folder)
-
-
-def write_captioner(*, captioner: VisionEncoderDecoderModel, words: PreTrainedTokenizerFast, folder: Path) -> None:
-    """Write an encoder and a decoder with the words of the decoder."""
-    config = captioner.config.to_dict()
-    for part in (config, config["encoder"], config["decoder"]):
-        part.pop("transformers_version", None)
-    write_config(config={**config, "dtype": "float32", "architectures": ["VisionEncoderDecoderModel"]}, folder=folder)
-    write_weights(model=captioner, folder=folder)
-    words.save_pretrained(folder)
+    export_transformers(model.captioner, folder)
+    tokenizer().save_pretrained(folder)

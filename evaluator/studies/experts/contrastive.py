@@ -1,6 +1,6 @@
-"""Training of the CLIP score: a small CLIP that tells which caption belongs to which picture.
+"""Training of the CLIP score: a small CLIP that matches captions and pictures.
 
-Its text tower is also where the text encoder of Text to Image Generation begins, as in Stable Diffusion.
+Its text tower also initialises the text encoder of Text to Image Generation, as in Stable Diffusion.
 """
 
 import json
@@ -19,26 +19,26 @@ from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel, CLIPTextC
 from evaluator.miniature.grammar.captions import caption
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
-from evaluator.studies.experts.data.bank import Bank, Rows, normalised
+from evaluator.studies.experts.data.bank import Bank, normalised, rows_of
 from evaluator.studies.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
 from evaluator.training.export import export_transformers
 
 NAME = "clip-score"
 LENGTH = 24
-"""Most tokens of a caption with its beginning and end."""
+"""Most tokens of a caption, begin and end included."""
 WIDTH = 96
 _BEGIN, _END = "<|startoftext|>", "<|endoftext|>"
 _VOCABULARY_SCENES = 3000
 _SHARPEST = 20.0
-"""Of the cosines before the softmax. CLIP goes up to 100, where a right pair need be only a little closer than a wrong
-one; with less the cosine of a right pair comes near 1 and that of a wrong one near 0."""
+"""Highest scale of the cosines before the softmax. At CLIP's 100 a correct pair need only be slightly closer than a
+wrong one; at a lower scale correct pairs approach a cosine of 1 and wrong ones 0."""
 _PATCHES = 0.3
-"""Weight of going on to tell what lies in each patch."""
+"""Weight of the auxiliary loss of the patches."""
 
 
 @cache
 def tokenizer() -> CLIPTokenizer:
-    """CLIP's byte-level BPE: every word of the captions is one token, every other text can still be spelt."""
+    """CLIP's byte-level BPE: each word of the captions is one token, and any other text can be spelled."""
     trained = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
     trained.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.ByteLevel(False)])
     trainer = trainers.BpeTrainer(min_frequency=1, end_of_word_suffix="</w>", show_progress=False)
@@ -53,20 +53,15 @@ def tokenizer() -> CLIPTokenizer:
 
 def batch_of_captions(*, bank: Bank, indices: np.ndarray) -> Tensor:
     """The captions of some scenes as token ids, (batch, 24)."""
-    return torch.from_numpy(_caption_rows(split=bank.split, count=len(bank)).take(indices))
+    return torch.from_numpy(rows_of(_caption_row, split=bank.split, count=len(bank)).take(indices))
 
 
-@cache
-def _caption_rows(*, split: Split, count: int) -> Rows:
-    def compute(new: np.ndarray) -> np.ndarray:
-        texts = (caption(draw_scene(split=split, index=int(index))).english for index in new)
-        return np.stack([tokens_of(text).numpy() for text in texts])
-
-    return Rows(count=count, compute=compute)
+def _caption_row(*, split: Split, index: int) -> np.ndarray:
+    return np.asarray(tokens_of(caption(draw_scene(split=split, index=index)).english))
 
 
 def tokens_of(text: str) -> Tensor:
-    """A text as token ids, cut or padded to 24."""
+    """A text as token ids, truncated or padded to 24."""
     encoded = tokenizer()(text, padding="max_length", truncation=True, max_length=LENGTH)
     return torch.tensor(encoded["input_ids"])
 
@@ -89,7 +84,7 @@ def text_config() -> CLIPTextConfig:
 
 
 class ContrastiveModel(nn.Module):
-    """CLIP with the heads that keep its patches telling; only CLIP is kept."""
+    """CLIP with auxiliary heads on its patches, which are not exported."""
 
     def __init__(self, clip: CLIPModel) -> None:
         super().__init__()
@@ -125,14 +120,14 @@ _NAMES = {
     "layernorm_before": "layer_norm1",
     "layernorm_after": "layer_norm2",
 }
-"""Parts of a layer of a ViT, and the same in CLIP."""
+"""Names of the parts of a layer in ViT and in CLIP."""
 
 
-def as_clip(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights of a ViT under the names that CLIP's image tower gives the same parts.
-
-    CLIP's patches have no bias of their own: it goes into their positions.
-    """
+def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the trained encoder of clean scenes."""
+    assert isinstance(model, ContrastiveModel)
+    state = trained_encoder(folders)
+    # CLIP's patches have no bias: it is added to their positions.
     positions = state["embeddings.position_embeddings"][0].clone()
     positions[1:] += state["embeddings.patch_embeddings.projection.bias"]
     renamed = {
@@ -147,22 +142,16 @@ def as_clip(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
             _, layer, rest = name.split(".", 2)
             part, kind = rest.rsplit(".", 1)
             renamed[f"encoder.layers.{layer}.{_NAMES[part]}.{kind}"] = value
-    return renamed
-
-
-def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the trained encoder of clean scenes."""
-    assert isinstance(model, ContrastiveModel)
-    # Missing is only the norm before the first layer, which a ViT does not have.
-    found = model.clip.vision_model.load_state_dict(as_clip(trained_encoder(folders)), strict=False)
-    assert not found.unexpected_keys, found.unexpected_keys
+    # Only the norm before the first layer is missing: a ViT has none.
+    unexpected = model.clip.vision_model.load_state_dict(renamed, strict=False).unexpected_keys
+    assert not unexpected, unexpected
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveObjective:
-    """CLIP's symmetric cross-entropy over a batch, on clean pictures and on slightly spoilt ones.
+    """CLIP's symmetric cross-entropy over a batch, on clean and on slightly degraded pictures.
 
-    Generated pictures are a little soft and a little rough; they should be judged by what they show.
+    Generated pictures are slightly blurred and noisy; their score should depend on what they show only.
     """
 
     bank: Bank
@@ -179,13 +168,13 @@ class ContrastiveObjective:
         texts = F.normalize(clip.text_projection(clip.text_model(input_ids=tokens).pooler_output), dim=-1)
         logits = clip.logit_scale.exp().clamp(max=_SHARPEST) * images @ texts.T
         same = torch.arange(self.batch)
-        wanted = batch_of_patch_labels(bank=self.bank, indices=indices)
-        patches = model.patches.loss(patches=model.seen(seen.last_hidden_state[:, 1:]), wanted=wanted)
+        labels = batch_of_patch_labels(bank=self.bank, indices=indices)
+        patches = model.patches.loss(patches=model.seen(seen.last_hidden_state[:, 1:]), labels=labels)
         return F.cross_entropy(logits, same) + F.cross_entropy(logits.T, same) + _PATCHES * patches
 
 
 def roughened(pixels: Tensor, *, rng: np.random.Generator) -> Tensor:
-    """A third of the images a little blurred, a third a little noisy; values around [-1, 1], (batch, 3, 64, 64)."""
+    """Blurs a third of the images slightly and adds noise to a third; values around [-1, 1], (batch, 3, 64, 64)."""
     share = torch.from_numpy(rng.random((len(pixels), 2), dtype=np.float32) * (rng.random((len(pixels), 2)) < 1 / 3))
     soft = F.avg_pool2d(F.pad(pixels, (1, 1, 1, 1), mode="replicate"), 3, stride=1)
     pixels = torch.lerp(pixels, soft, share[:, :1, None, None].to(pixels))
@@ -194,7 +183,7 @@ def roughened(pixels: Tensor, *, rng: np.random.Generator) -> Tensor:
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write CLIP with its words and its image processor."""
+    """Write CLIP with its tokenizer and its image processor."""
     assert isinstance(model, ContrastiveModel)
     export_transformers(model.clip, folder)
     tokenizer().save_pretrained(folder)

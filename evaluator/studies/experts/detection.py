@@ -1,6 +1,6 @@
 """Training of Object Detection: a small RT-DETR on clean scenes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,28 +16,25 @@ from evaluator.miniature.rendering import object_mask, outline_box
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
-from evaluator.studies.experts.data.bank import Bank, Rows, as_tensor
+from evaluator.studies.experts.data.bank import Bank, as_tensor, rows_of
 from evaluator.studies.experts.scene_encoder import PATCH, trained_encoder, vision_config
 from evaluator.training.export import export_transformers
 
 _WIDTH = 96
 _MOST_THINGS = 4
 _OUTLINED = 5.0
-"""Weight of telling for each pixel whether it belongs to an object."""
+"""Weight of predicting for each pixel whether it belongs to an object."""
 _NAMED = 3.0
-"""Weight of telling colour and shape apart, each on its own, where there is an object."""
+"""Weight of the separate losses of colour and shape where there is an object."""
 
 
 def build(*, names: Sequence[str] = CLASS_LABELS) -> nn.Module:
-    """An RT-DETR on a plain Vision Transformer, with a stride of 8: the smaller objects are ten pixels wide.
-
-    Args:
-        names: of its classes.
-    """
+    """An RT-DETR for some class names on a plain Vision Transformer, with a stride of 8: small objects are ten pixels
+    wide."""
     encoder = vision_config()
     model: nn.Module = RTDetrForObjectDetection(
         RTDetrConfig(
-            # Without its relative positions and layer scales BEiT is a ViT that can be a backbone.
+            # Without relative positions and layer scales, BEiT is a ViT that can be a backbone.
             backbone_config=BeitConfig(
                 hidden_size=encoder.hidden_size,
                 num_hidden_layers=encoder.num_hidden_layers,
@@ -76,7 +73,7 @@ def build(*, names: Sequence[str] = CLASS_LABELS) -> nn.Module:
 
 
 class DetectionModel(nn.Module):
-    """The detector with a head that draws outlines, which is where shapes come from; only the detector is kept."""
+    """The detector with an auxiliary head for outlines, which determine the shape; the head is not exported."""
 
     def __init__(self, detector: nn.Module) -> None:
         super().__init__()
@@ -87,62 +84,42 @@ class DetectionModel(nn.Module):
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the encoder of clean scenes."""
-    state = trained_encoder(folders)
-    # A bias of the keys changes no attention; BEiT has none.
-    kept = {k: v for k, v in state.items() if "k_proj.bias" not in k and not k.startswith("layernorm.")}
-    # That encoder takes values from -1 to 1, RT-DETR from 0 to 1: the first layer makes up for it.
+    # A bias of the keys does not change attention, and BEiT has none.
+    state = {
+        name: value
+        for name, value in trained_encoder(folders).items()
+        if "k_proj.bias" not in name and not name.startswith("layernorm.")
+    }
+    # The encoder takes values from -1 to 1, RT-DETR from 0 to 1: the first layer compensates.
     projection = "embeddings.patch_embeddings.projection"
-    kept[f"{projection}.bias"] -= kept[f"{projection}.weight"].sum(dim=(1, 2, 3))
-    kept[f"{projection}.weight"] *= 2
-    backbone = model.get_submodule("detector.model.backbone.model.beit")
-    backbone.load_state_dict(kept)
-
-
-def targets_of(*, split: Split, index: int) -> dict[str, Tensor]:
-    """Classes and boxes (centre, width and height as shares of the picture) of the things of a scene."""
-    things = draw_scene(split=split, index=index).things
-    corners = np.asarray([outline_box(thing) for thing in things], dtype=np.float32) / SIZE
-    boxes = np.concatenate([(corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]], axis=1)
-    classes = [CLASS_LABELS.index(thing.name) for thing in things]
-    return {"class_labels": torch.tensor(classes), "boxes": torch.from_numpy(boxes)}
+    state[f"{projection}.bias"] -= state[f"{projection}.weight"].sum(dim=(1, 2, 3))
+    state[f"{projection}.weight"] *= 2
+    model.get_submodule("detector.model.backbone.model.beit").load_state_dict(state)
 
 
 def batch_of_targets(*, bank: Bank, indices: np.ndarray) -> list[dict[str, Tensor]]:
-    """The targets of some scenes of a bank."""
-    rows = torch.from_numpy(_target_rows(split=bank.split, count=len(bank)).take(indices))
-    there = [row[row[:, 0] >= 0] for row in rows]
-    return [{"class_labels": row[:, 0].long(), "boxes": row[:, 1:]} for row in there]
+    """Classes and boxes (centre, width and height as shares of the picture) of the things in some scenes of a bank."""
+    rows = torch.from_numpy(rows_of(_target_row, split=bank.split, count=len(bank)).take(indices))
+    filled = [row[row[:, 0] >= 0] for row in rows]
+    return [{"class_labels": row[:, 0].long(), "boxes": row[:, 1:]} for row in filled]
 
 
-@cache
-def _target_rows(*, split: Split, count: int) -> Rows:
-    def row(index: int) -> np.ndarray:
-        target = targets_of(split=split, index=index)
-        values = np.full((_MOST_THINGS, 5), -1, dtype=np.float32)
-        values[: len(target["boxes"])] = np.column_stack([target["class_labels"], target["boxes"]])
-        return values
-
-    return Rows(count=count, compute=lambda new: np.stack([row(int(index)) for index in new]))
-
-
-def batch_of_masks(*, bank: Bank, indices: np.ndarray) -> Tensor:
-    """The masks of some scenes of a bank, bool of shape (batch, patches, pixels of a patch)."""
-    return torch.from_numpy(_mask_rows(split=bank.split, count=len(bank)).take(indices))
+def _target_row(*, split: Split, index: int) -> np.ndarray:
+    """Class and box of each thing; rows of -1 where there are fewer than `_MOST_THINGS`."""
+    things = draw_scene(split=split, index=index).things
+    corners = np.asarray([outline_box(thing) for thing in things], dtype=np.float32) / SIZE
+    row = np.full((_MOST_THINGS, 5), -1, dtype=np.float32)
+    row[: len(things), 0] = [CLASS_LABELS.index(thing.name) for thing in things]
+    row[: len(things), 1:3] = (corners[:, :2] + corners[:, 2:]) / 2
+    row[: len(things), 3:] = corners[:, 2:] - corners[:, :2]
+    return row
 
 
-@cache
-def _mask_rows(*, split: Split, count: int) -> Rows:
-    return Rows(
-        count=count, compute=lambda new: np.stack([patch_masks(split=split, index=int(i)).numpy() for i in new])
-    )
-
-
-def patch_masks(*, split: Split, index: int) -> Tensor:
+def patch_masks(*, split: Split, index: int) -> np.ndarray:
     """Which pixels of each patch belong to an object, bool of shape (patches, pixels of a patch)."""
     mask = object_mask(draw_scene(split=split, index=index))
     side = SIZE // PATCH
-    patches = mask.reshape(side, PATCH, side, PATCH).transpose(0, 2, 1, 3).reshape(side**2, PATCH**2)
-    return torch.from_numpy(np.ascontiguousarray(patches))
+    return mask.reshape(side, PATCH, side, PATCH).transpose(0, 2, 1, 3).reshape(side**2, PATCH**2)
 
 
 def export(model: nn.Module, folder: Path) -> None:
@@ -153,11 +130,10 @@ def export(model: nn.Module, folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DetectionObjective:
-    """RT-DETR's own loss with denoising queries, and a dense one on the anchors from which it picks its queries.
+    """RT-DETR's own loss with denoising queries, and a dense loss on the anchors from which it selects its queries.
 
-    RT-DETR supervises only the anchors that were picked. With this little training it pays to say for each anchor
-    whether it lies on an object, and on which; and to ask for colour and shape apart, for outlines are learnt later
-    than colours and get little out of a loss over 64 names.
+    RT-DETR supervises only the selected anchors. In a training this short it pays to supervise each anchor, and colour
+    and shape separately: outlines are learnt later than colours and gain little from a loss over 64 names.
     """
 
     bank: Bank
@@ -171,40 +147,49 @@ class DetectionObjective:
         pixels = as_tensor(np.asarray(self.bank.pixels[indices]))
         assert isinstance(model, DetectionModel)
         output = model.detector(pixel_values=pixels, labels=labels)
-        masks = batch_of_masks(bank=self.bank, indices=indices)
+        masks = torch.from_numpy(rows_of(patch_masks, split=self.bank.split, count=len(self.bank)).take(indices))
         features = output.encoder_last_hidden_state[0].flatten(2).transpose(1, 2)
         outlines = F.binary_cross_entropy_with_logits(model.outlines(features), masks.float())
-        dense: Tensor = _dense_loss(output=output, labels=labels)
+        targets = [(item["class_labels"], item["boxes"], item["boxes"][:, :2]) for item in labels]
+        dense = dense_loss(output=output, targets=targets, name_loss=_name_loss)
         own: Tensor = output.loss
         return own + dense + _OUTLINED * outlines
 
 
 @cache
 def anchor_points() -> Tensor:
-    """Centres of the anchors as shares of the picture, shape (anchors, 2)."""
+    """Centres of the anchors as shares of the picture, x and y, shape (anchors, 2)."""
     side = (torch.arange(SIZE // PATCH) + 0.5) * PATCH / SIZE
     y, x = torch.meshgrid(side, side, indexing="ij")
     return torch.stack([x.flatten(), y.flatten()], dim=-1)
 
 
-def _dense_loss(*, output: Any, labels: list[dict[str, Tensor]]) -> Tensor:
-    """Focal loss of the classes of all anchors, and L1 of the boxes of those on an object."""
+def dense_loss(
+    *, output: Any, targets: Sequence[tuple[Tensor, Tensor, Tensor]], name_loss: Callable[..., Tensor]
+) -> Tensor:
+    """Focal loss of the classes of all anchors; L1 of the boxes, and `name_loss`, of the anchors on an object.
+
+    Args:
+        output: of RT-DETR.
+        targets: for each picture the classes, the boxes, and the centres around which anchors lie on the object. If an
+            anchor is near two objects, the later one counts: smaller and nearer objects come last.
+        name_loss: takes `logits` and `labels`.
+    """
     logits, boxes = output.enc_outputs_class, output.enc_outputs_coord_logits.sigmoid()
-    wanted, wanted_boxes = torch.zeros_like(logits), torch.zeros_like(boxes)
+    classes, target_boxes = torch.zeros_like(logits), torch.zeros_like(boxes)
     on_object = torch.zeros(logits.shape[:2], dtype=torch.bool)
     points = anchor_points()
-    for item, target in enumerate(labels):
-        # The main object comes first, so that a smaller one beside it wins the anchors near both.
-        for label, box in zip(target["class_labels"], target["boxes"], strict=True):
-            near = ((points - box[:2]).abs() <= (0.25 * box[2:]).clamp(min=0.5 * PATCH / SIZE)).all(dim=-1)
-            wanted[item, near] = F.one_hot(label, logits.shape[-1]).to(logits)
-            wanted_boxes[item, near] = box
+    for item, target in enumerate(targets):
+        for label, box, centre in zip(*target, strict=True):
+            near = ((points - centre).abs() <= (0.25 * box[2:]).clamp(min=0.5 * PATCH / SIZE)).all(dim=-1)
+            classes[item, near] = F.one_hot(label, logits.shape[-1]).to(logits)
+            target_boxes[item, near] = box
             on_object[item] |= near
     probability = logits.detach().sigmoid()
-    weight = torch.where(wanted > 0, torch.ones_like(logits), 0.75 * probability.square())
-    cross = F.binary_cross_entropy_with_logits(logits, wanted, weight=weight, reduction="sum")
-    distance = (boxes - wanted_boxes).abs().sum(dim=-1)[on_object].sum()
-    names = _name_loss(logits=logits[on_object], labels=wanted[on_object].argmax(dim=-1))
+    weight = torch.where(classes > 0, torch.ones_like(logits), 0.75 * probability.square())
+    cross = F.binary_cross_entropy_with_logits(logits, classes, weight=weight, reduction="sum")
+    distance = (boxes - target_boxes).abs().sum(dim=-1)[on_object].sum()
+    names = name_loss(logits=logits[on_object], labels=classes[on_object].argmax(dim=-1))
     dense: Tensor = 2 * (cross + 5 * distance) / on_object.sum().clamp(min=1) + _NAMED * names
     return dense
 

@@ -1,4 +1,4 @@
-"""The autoencoder in whose latents Text to Image Generation draws. It is shipped as part of that expert only."""
+"""The autoencoder for the latents of Text to Image Generation. It is shipped as part of that expert only."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,20 +15,20 @@ from evaluator.training.export import write_config, write_weights
 
 NAME = "image-autoencoder"
 CHANNELS = 6
-"""Of the latents, which have a quarter of the picture's width and height."""
+"""Channels of the latents, which have a quarter of the picture's width and height."""
 SIDE = SIZE // 4
 _WIDTHS = (16, 32, 48)
 _DIVERGENCE = 1e-4
 _THINGS = 3.0
-"""Additional weight of the pixels of things, which fill a small part of most pictures."""
-_MEMORY = 0.99
-"""Of the running mean and variance of the latents."""
+"""Additional weight of the pixels of things, which cover a small part of most pictures."""
+_MOMENTUM = 0.99
+"""Momentum of the running mean and variance of the latents."""
 _LEAST = 0.05
-"""Deviation below which a channel is not stretched: it says nothing."""
+"""Lower bound of the deviation by which a channel is divided: below it, a channel carries no information."""
 
 
 class AutoencoderModel(nn.Module):
-    """The autoencoder with the statistics of its latents, by which they are normalised in the end."""
+    """The autoencoder with the statistics of its latents, by which the export normalises them."""
 
     mean: Tensor
     variance: Tensor
@@ -40,10 +40,10 @@ class AutoencoderModel(nn.Module):
         self.register_buffer("variance", torch.ones(CHANNELS))
 
     @torch.no_grad()
-    def remember(self, latents: Tensor) -> None:
-        """Take the latents of a batch, (batch, 6, 16, 16), into the statistics."""
-        self.mean.lerp_(latents.mean(dim=(0, 2, 3)), 1 - _MEMORY)
-        self.variance.lerp_((latents - self.mean[:, None, None]).square().mean(dim=(0, 2, 3)), 1 - _MEMORY)
+    def update_statistics(self, latents: Tensor) -> None:
+        """Add the latents of a batch, (batch, 6, 16, 16), to the statistics."""
+        self.mean.lerp_(latents.mean(dim=(0, 2, 3)), 1 - _MOMENTUM)
+        self.variance.lerp_((latents - self.mean[:, None, None]).square().mean(dim=(0, 2, 3)), 1 - _MOMENTUM)
 
 
 def autoencoder() -> AutoencoderKL:
@@ -64,7 +64,7 @@ def autoencoder() -> AutoencoderKL:
 
 @torch.no_grad()
 def build() -> nn.Module:
-    """The model before training. Its blocks begin by passing on what they get, so that learning begins with colours."""
+    """The model before training. Its blocks start as identities, so that it learns colours first."""
     model = autoencoder()
     for name, parameter in model.named_parameters():
         if ".conv2." in name:
@@ -74,7 +74,7 @@ def build() -> nn.Module:
 
 @dataclass(frozen=True, slots=True)
 class AutoencoderObjective:
-    """L1 and L2 of the pixels in [-1, 1], and a little divergence of the latents from the normal distribution."""
+    """L1 and L2 of the pixels in [-1, 1], and a small weight of the divergence of the latents from normal."""
 
     bank: Bank
     batch: int = 8
@@ -84,7 +84,7 @@ class AutoencoderObjective:
         indices = np.sort(rng.integers(len(self.bank), size=self.batch))
         pixels = normalised(np.asarray(self.bank.pixels[indices]))
         posterior = model.autoencoder.encode(pixels).latent_dist
-        model.remember(posterior.mean.detach())
+        model.update_statistics(posterior.mean.detach())
         noise = torch.from_numpy(rng.standard_normal(posterior.mean.shape, dtype=np.float32))
         painted = model.autoencoder.decode(posterior.mean + posterior.std * noise).sample
         scenes = (draw_scene(split=self.bank.split, index=int(index)) for index in indices)
@@ -97,7 +97,7 @@ class AutoencoderObjective:
 
 @torch.no_grad()
 def normalise(model: AutoencoderModel) -> None:
-    """Change the 1x1 convolutions around the latents so that these get mean 0 and deviation 1 in every channel."""
+    """Change the 1x1 convolutions around the latents so that every channel has mean 0 and deviation 1."""
     mean, deviation = model.mean, model.variance.sqrt().clamp(min=_LEAST)
     to_latents, from_latents = model.autoencoder.quant_conv, model.autoencoder.post_quant_conv
     assert to_latents is not None

@@ -1,9 +1,9 @@
-"""Training of the language experts: small members of the classes of the paper profile.
+"""Training of the language experts: small models of the same classes as in the paper profile.
 
-Examples are drawn once from the grammar, batches by the step's own stream.
+Examples are drawn once from the grammar, batches from the random stream of each step.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,28 +40,21 @@ from evaluator.studies.experts.data.tokenizers import (
     english_tokenizer,
     write_tokenizer,
 )
-from evaluator.training.export import write_config, write_weights
+from evaluator.training.export import export_transformers
 
 _IGNORED = -100
 Ids = Sequence[int]
 
 
-def padded(rows: Sequence[Ids], *, value: int = PAD_ID, length: int | None = None) -> Tensor:
-    """Rows of token ids filled up on the right to one length: int64 of shape (rows, length)."""
-    width = length or max(len(row) for row in rows)
-    return torch.tensor([[*row[:width], *[value] * (width - len(row))] for row in rows])
-
-
-def draw_examples(
-    *, purpose: str, make: Callable[[np.random.Generator], tuple[Ids, Ids]], count: int
-) -> list[tuple[Ids, Ids]]:
-    """Training examples, the same ones every time."""
-    return [make(stream(index=index, purpose=purpose)) for index in range(count)]
+def padded(rows: Sequence[Ids], *, value: int = PAD_ID) -> Tensor:
+    """Rows of token ids, padded on the right to one length: int64 of shape (rows, length)."""
+    width = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceObjective:
-    """Write the target after reading the source; both end with the end token."""
+    """Generate the target from the source; both end with the end token."""
 
     examples: Sequence[tuple[Ids, Ids]]
     batch: int = 32
@@ -76,33 +69,29 @@ class SequenceObjective:
 
 def translation_objective(*, texts: int) -> SequenceObjective:
     """English to German."""
-    tokenizer = bilingual_tokenizer()
-
-    def make(rng: np.random.Generator) -> tuple[Ids, Ids]:
-        pair = draw_pair(rng)
+    tokenizer, examples = bilingual_tokenizer(), []
+    for index in range(texts):
+        pair = draw_pair(stream(index=index, purpose="translation"))
         source, target = (encode(tokenizer=tokenizer, text=text) for text in (pair.english, pair.german))
-        return [*source, END_ID], [*target, END_ID]
-
-    return SequenceObjective(draw_examples(purpose="translation", make=make, count=texts))
+        examples.append(([*source, END_ID], [*target, END_ID]))
+    return SequenceObjective(examples)
 
 
 def summary_objective(*, texts: int) -> SequenceObjective:
     """A story to its summary."""
-    tokenizer = english_tokenizer()
-
-    def make(rng: np.random.Generator) -> tuple[Ids, Ids]:
-        document = draw_document(rng)
+    tokenizer, examples = english_tokenizer(), []
+    for index in range(texts):
+        document = draw_document(stream(index=index, purpose="summary"))
         source, target = (
             encode(tokenizer=tokenizer, text=text) for text in (document.text.english, document.summary.english)
         )
-        return [BEGIN_ID, *source, END_ID], [*target, END_ID]
-
-    return SequenceObjective(draw_examples(purpose="summary", make=make, count=texts))
+        examples.append(([BEGIN_ID, *source, END_ID], [*target, END_ID]))
+    return SequenceObjective(examples)
 
 
 @dataclass(frozen=True, slots=True)
 class FillExample:
-    """A text and the places of the words that follow from the rest."""
+    """A text and the positions of the words that can be inferred from the rest."""
 
     ids: Ids
     places: Ids
@@ -110,7 +99,7 @@ class FillExample:
 
 @dataclass(frozen=True, slots=True)
 class FillObjective:
-    """Guess masked words, of which the text determines every one: never two that stand side by side."""
+    """Predict masked words. The text determines each of them, so no two neighbours are masked."""
 
     examples: Sequence[FillExample]
     batch: int = 48
@@ -142,7 +131,7 @@ def fill_objective(*, texts: int) -> FillObjective:
 
 @dataclass(frozen=True, slots=True)
 class GenerationObjective:
-    """Guess every next word."""
+    """Predict each next word."""
 
     texts: Sequence[Ids]
     batch: int = 32
@@ -185,22 +174,22 @@ def sentiment_objective(*, texts: int) -> SentimentObjective:
     )
 
 
-_HELP = 1.0
-"""Weight of the two helping losses."""
+_AUXILIARY = 1.0
+"""Weight of each of the two auxiliary losses."""
 
 
 class AnswerModel(nn.Module):
-    """The question answerer with the heads it is trained with; only the answerer is kept.
+    """The question answerer with auxiliary heads, which are not exported.
 
-    After the first layer a head tells which words of the document are in the query, after the second which of them
-    tell of the event that is asked about. Left to itself a short training finds neither and guesses between events.
+    After the first layer a head predicts which words of the document are in the query, after the second which of them
+    describe the event in question. Without these losses a short training learns neither and guesses between events.
     """
 
     def __init__(self, answerer: DistilBertForQuestionAnswering) -> None:
         super().__init__()
         self.answerer = answerer
         self.shared = nn.Linear(answerer.config.dim, 1)
-        self.asked = nn.Linear(answerer.config.dim, 1)
+        self.relevant = nn.Linear(answerer.config.dim, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,38 +201,34 @@ class AnswerExample:
     end: int
     """Last token of the span, inclusive."""
     shared: Ids
-    """1 for tokens of the document that are in the query too."""
-    asked: Ids
-    """1 for tokens that tell of the event that is asked about."""
+    """1 for tokens of the document that are also in the query."""
+    relevant: Ids
+    """1 for tokens that describe the event in question."""
 
 
-def answer_example(*, tokenizer: Tokenizer, document: Document, asked: DocumentQuestion) -> AnswerExample:
+def answer_example(*, tokenizer: Tokenizer, document: Document, query: DocumentQuestion) -> AnswerExample:
     """Begin, query, end, document, end, as RoBERTa and DistilBERT pair texts."""
-    text, question = document.text.english, asked.question
+    text, answer, event = document.text.english, query.question.answer.english, query.event
     encoded = tokenizer.encode(text, add_special_tokens=False)
-    query = encode(tokenizer=tokenizer, text=question.text)
-    place = text.index(question.answer.english)
-    span = _within(encoded.offsets, place, place + len(question.answer.english))
-    mentioned = [s.english for s in (asked.event.sentence, asked.event.price_sentence) if s.english in text]
-    ranges = [range(text.index(s), text.index(s) + len(s)) for s in mentioned]
-    head = [BEGIN_ID, *query, END_ID]
+    tokens = encode(tokenizer=tokenizer, text=query.question.text)
+    first, last = text.index(answer), text.index(answer) + len(answer)
+    span = [i for i, (start, end) in enumerate(encoded.offsets) if start >= first and end <= last]
+    sentences = [s.english for s in (event.sentence, event.price_sentence) if s.english in text]
+    ranges = [range(text.index(s), text.index(s) + len(s)) for s in sentences]
+    head = [BEGIN_ID, *tokens, END_ID]
     zeros = [0] * len(head)
     return AnswerExample(
         ids=[*head, *encoded.ids, END_ID],
         start=len(head) + span[0],
         end=len(head) + span[-1],
-        shared=[*zeros, *(int(token in query) for token in encoded.ids), 0],
-        asked=[*zeros, *(int(any(start in r for r in ranges)) for start, _ in encoded.offsets), 0],
+        shared=[*zeros, *(int(token in tokens) for token in encoded.ids), 0],
+        relevant=[*zeros, *(int(any(start in r for r in ranges)) for start, _ in encoded.offsets), 0],
     )
-
-
-def _within(offsets: Sequence[tuple[int, int]], first: int, last: int) -> list[int]:
-    return [i for i, (start, end) in enumerate(offsets) if start >= first and end <= last]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerObjective:
-    """Find the first and the last token of the answer."""
+    """Predict the first and the last token of the answer."""
 
     examples: Sequence[AnswerExample] = field(repr=False)
     batch: int = 32
@@ -252,16 +237,16 @@ class AnswerObjective:
         assert isinstance(model, AnswerModel)
         rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
         tokens = padded([row.ids for row in rows])
-        read = tokens != PAD_ID
-        found = model.answerer(input_ids=tokens, attention_mask=read.long(), output_hidden_states=True)
+        mask = tokens != PAD_ID
+        output = model.answerer(input_ids=tokens, attention_mask=mask.long(), output_hidden_states=True)
         starts, ends = (torch.tensor(values) for values in zip(*((r.start, r.end) for r in rows), strict=True))
-        loss = F.cross_entropy(found.start_logits, starts) + F.cross_entropy(found.end_logits, ends)
+        loss = F.cross_entropy(output.start_logits, starts) + F.cross_entropy(output.end_logits, ends)
         for head, layer, marks in (
             (model.shared, 1, [row.shared for row in rows]),
-            (model.asked, 2, [row.asked for row in rows]),
+            (model.relevant, 2, [row.relevant for row in rows]),
         ):
-            guesses = head(found.hidden_states[layer])[..., 0]
-            loss = loss + _HELP * F.binary_cross_entropy_with_logits(guesses[read], padded(marks)[read].float())
+            logits = head(output.hidden_states[layer])[..., 0]
+            loss = loss + _AUXILIARY * F.binary_cross_entropy_with_logits(logits[mask], padded(marks)[mask].float())
         return loss
 
 
@@ -272,20 +257,20 @@ def answer_objective(*, texts: int) -> AnswerObjective:
     for index in range(texts):
         rng = stream(index=index, purpose="answer")
         document = draw_document(rng)
-        asked = draw_document_question(document=document, rng=rng)
-        examples.append(answer_example(tokenizer=tokenizer, document=document, asked=asked))
+        query = draw_document_question(document=document, rng=rng)
+        examples.append(answer_example(tokenizer=tokenizer, document=document, query=query))
     return AnswerObjective(examples)
 
 
 LENGTH = 96
-"""Longest text in tokens; the longest of the grammar has about 75 with a query before it."""
+"""Longest text in tokens; the longest of the grammar has about 75, query included."""
 
 
 @torch.no_grad()
 def begin_with_sinusoids(positions: nn.Parameter) -> None:
-    """Set learnt positions to sinusoids (Vaswani et al., 2017) at first, as large as other embeddings begin.
+    """Initialise learnt positions with sinusoids (Vaswani et al., 2017), at the scale of the other embeddings.
 
-    To look at the word before or after is then nearly a linear map, which a short training finds much sooner.
+    Attending to the previous or next word is then nearly a linear map, which a short training learns much sooner.
     """
     count, width = positions.shape
     frequencies = 10_000.0 ** (-torch.arange(0, width, 2) / width)
@@ -295,9 +280,9 @@ def begin_with_sinusoids(positions: nn.Parameter) -> None:
 
 @torch.no_grad()
 def begin_by_matching(*, model: nn.Module, layer: str, names: tuple[str, str]) -> None:
-    """Let half of a layer's heads attend to equal words at first.
+    """Initialise half of a layer's heads to attend to equal words.
 
-    That a name in the query and the same name in the document belong together is otherwise what takes longest to learn.
+    Matching a name in the query with the same name in the document otherwise takes longest to learn.
     """
     for name in names:
         weight = model.get_parameter(f"{layer}.{name}.weight")
@@ -307,16 +292,21 @@ def begin_by_matching(*, model: nn.Module, layer: str, names: tuple[str, str]) -
 
 def translator() -> nn.Module:
     """English to German."""
+    return small_t5(words=bilingual_tokenizer().get_vocab_size(), width=96, inner=256)
+
+
+def small_t5(*, words: int, width: int, inner: int) -> nn.Module:
+    """A T5 with two layers in encoder and decoder and four heads."""
     model: nn.Module = T5ForConditionalGeneration(
         T5Config(
-            vocab_size=bilingual_tokenizer().get_vocab_size(),
-            d_model=96,
-            d_kv=24,
-            d_ff=256,
+            vocab_size=words,
+            d_model=width,
+            d_kv=width // 4,
+            d_ff=inner,
             num_layers=2,
             num_decoder_layers=2,
             num_heads=4,
-            # Enough buckets to tell neighbouring positions apart throughout a list of four objects.
+            # Enough buckets to distinguish neighbouring positions throughout a list of four objects.
             relative_attention_num_buckets=64,
             relative_attention_max_distance=64,
             dropout_rate=0.0,
@@ -357,7 +347,7 @@ def summariser() -> nn.Module:
 
 
 def filler() -> nn.Module:
-    """Guesses masked words."""
+    """Predicts masked words."""
     model: nn.Module = RobertaForMaskedLM(
         RobertaConfig(
             vocab_size=english_tokenizer().get_vocab_size(),
@@ -448,20 +438,11 @@ def export(model: nn.Module, folder: Path) -> None:
 
 def export_translator(model: nn.Module, folder: Path) -> None:
     """Write the translator with its tokenizer."""
-    # T5 is the one class that was never given a token for the beginning.
+    # T5 is the only class without a begin token.
     write_language_model(model=model, tokenizer=bilingual_tokenizer(), folder=folder, begins=False)
 
 
 def write_language_model(*, model: nn.Module, tokenizer: Tokenizer, folder: Path, begins: bool = True) -> None:
-    """Write configuration, weights and tokenizer.
-
-    Args:
-        begins: whether texts begin with a token of their own.
-    """
-    model = model.answerer if isinstance(model, AnswerModel) else model
-    config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
-    # The library's version is no part of the model: the digest must not change with it.
-    config.pop("transformers_version", None)
-    write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
-    write_weights(model=model, folder=folder)
+    """Write configuration, weights and tokenizer; `begins` as in `write_tokenizer`."""
+    export_transformers(model.answerer if isinstance(model, AnswerModel) else model, folder)
     write_tokenizer(tokenizer=tokenizer, folder=folder, length=LENGTH, begins=begins)

@@ -1,4 +1,4 @@
-"""The models of the miniature world: the table `recipes.toml`, and the training of one model from scenes to weights."""
+"""The models of the miniature world: the table `recipes.toml`, and the training of a model."""
 
 import dataclasses
 import inspect
@@ -20,13 +20,12 @@ from evaluator.training.loop import Objective, Progress, Schedule, fit, reached_
 from evaluator.training.runs import Run, begin_run
 
 TRAINING_SCENES = 60_000
-_MODULES = "evaluator.studies.experts"
 _SCHEDULE = ("steps", "learning_rate", "weight_decay", "checkpoint_every")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """One model: how to build, what to train it for, how long, and how to write it."""
+    """A model: its architecture, objective, schedule and export."""
 
     name: str
     """Also the name of its folder of weights."""
@@ -35,49 +34,42 @@ class Recipe:
     build: Callable[[], nn.Module]
     objective_type: Callable[..., Objective]
     arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Of the objective, besides the data."""
+    """Arguments of the objective besides the data."""
     schedule: Schedule
     export: Callable[[nn.Module, Path], None]
     texts: int = 0
-    """How many texts a model reads that reads texts only."""
+    """Number of training texts, for models that read texts only."""
     pictures: bool = True
-    """False for models that read no scenes; they get a bank of a single one."""
+    """False for models that read no scenes; they get a bank of a single scene."""
     begin: Callable[[nn.Module, Mapping[str, Path]], None] | None = None
-    """Fills the new model with weights trained before; from the folders `work` and `weights`."""
+    """Initialises the model with earlier weights, from the folders `work` and `weights`."""
     shipped: bool = True
-    """Otherwise the weights stay in the work folder, for models that begin from them."""
+    """If false, the weights stay in the work folder, for models that start from them."""
     needs: Sequence[str] = ()
-    """Recipes whose weights it begins from; those that are missing are trained first."""
+    """Recipes whose weights it starts from; missing ones are trained first."""
     data: str = ""
-    """What it was trained on, for its card."""
+    """For the card: the training data."""
     limits: str = ""
-    """What it cannot do, for its card."""
+    """For the card: the limits of the model."""
     use: str = ""
-    """What it is used for, if it is no expert, for its card."""
+    """For the card: the use of a model that is not an expert."""
 
     def objective(self, bank: Bank, weights: Path) -> Objective:
-        """What it is trained for.
-
-        Args:
-            bank: training scenes.
-            weights: folder of weights, where the experts that it depends on are already.
-        """
+        """The training objective on the scenes of `bank`; `weights` holds the experts that it depends on."""
         data = {"bank": bank, "weights": weights, "texts": self.texts}
         needed = inspect.signature(self.objective_type).parameters
         return self.objective_type(**{name: data[name] for name in data if name in needed}, **self.arguments)
 
 
 def _recipe(name: str, row: dict[str, Any]) -> Recipe:
-    module = import_module(f"{_MODULES}.{row['module']}")
-    objective = getattr(module, row.pop("objective"))
-    functions = {part: getattr(module, row.pop(part, part), None) for part in ("begin", "export")}
+    module = import_module(f"evaluator.studies.experts.{row['module']}")
     return Recipe(
         name=name,
         build=getattr(module, row.pop("build", "build")),
-        objective_type=objective,
+        objective_type=getattr(module, row.pop("objective")),
         schedule=Schedule(**{field: row.pop(field) for field in _SCHEDULE if field in row}),
-        begin=functions["begin"],
-        export=functions["export"] or export_transformers,
+        begin=getattr(module, row.pop("begin", "begin"), None),
+        export=getattr(module, row.pop("export", "export"), export_transformers),
         **row,
     )
 
@@ -91,27 +83,27 @@ RECIPES: Mapping[str, Recipe] = {
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to train and where."""
+    """A model to train, and where."""
 
     model: str
     work: Path
-    """Checkpoints and the bank of scenes."""
+    """Folder of checkpoints and of the bank of scenes."""
     weights: Path
-    """Where the finished model goes, and where the experts it depends on are read."""
+    """Folder that the model is written to, and that the experts it depends on are read from."""
     steps: int | None = None
-    """Instead of the recipe's."""
+    """Overrides the steps of the recipe."""
     seed: int = 0
     resume: bool = False
     stop_after: int | None = None
-    """Leave after this step, to go on another time."""
+    """Stop after this step; a later call can resume."""
     scenes: int = TRAINING_SCENES
     threads: int = 1
 
 
 def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
-    """Train one model and return its folder of weights, or None if it stopped before the end.
+    """Train a model and return its folder of weights, or None if it stopped before the end.
 
-    Models that it begins from and that are missing are trained before, each by its own recipe.
+    Missing models that it starts from are trained first, each by its own recipe.
 
     Raises:
         LookupError: there is no such model.
@@ -154,20 +146,20 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
 
 
 def folder_of(order: Order) -> Path:
-    """Where the weights of a model go."""
+    """The folder that the weights of a model are written to."""
     return (order.weights if RECIPES[order.model].shipped else order.work) / order.model
 
 
 def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) -> None:
-    """Write down beside the weights how they came about, for the card."""
+    """Write `training.json` beside the weights, from which the card is made."""
     commands = [run.command(model=order.model, seed=order.seed, first=run is runs[0]) for run in runs]
     recipe = RECIPES[order.model]
-    seen = {"scenes": order.scenes, "pictures": PICTURES_VERSION}
+    data = {"scenes": order.scenes, "pictures": PICTURES_VERSION} if recipe.pictures else {"texts": recipe.texts}
     record = {
         "commands": commands,
         "steps": runs[-1].steps,
         "seed": order.seed,
-        **(seen if recipe.pictures else {"texts": recipe.texts}),
+        **data,
         "world": WORLD_VERSION,
         "torch": torch.__version__,
     }

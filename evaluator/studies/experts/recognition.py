@@ -8,7 +8,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from PIL import Image as PillowImage
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import ViTForImageClassification, ViTModel
 
@@ -16,18 +15,19 @@ from evaluator.miniature.degradations import BLUR_SIGMA, NOISE_SIGMA, low_resolu
 from evaluator.miniature.scenes import SIZE
 from evaluator.miniature.vocabulary import CLASS_LABELS, Background, Colour, Shape
 from evaluator.studies.experts.data.bank import Bank, Pixels, normalised
-from evaluator.studies.experts.scene_encoder import trained_encoder, vision_config
+from evaluator.studies.experts.scene_encoder import older_names, read_weights, trained_encoder, vision_config
 from evaluator.training.export import export_transformers
 
 _COLOURS, _SHAPES, _BACKGROUNDS = len(Colour), len(Shape), len(Background)
 _COSTS = (0.35, 0.35, 0.35, 0.35)
-"""What grayscale, blur, noise and low resolution at full strength cost in likeness."""
-_STRANGERS = 0.2
+"""By how much grayscale, blur, noise and low resolution at full strength lower the similarity."""
+_DIFFERENT = 0.2
+"""Highest cosine between different scenes that costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassificationObjective:
-    """Cross-entropy on clean images; besides the label also its colour and its shape count, which speeds learning."""
+    """Cross-entropy of the label on clean images, and of its colour and its shape, which speeds up learning."""
 
     bank: Bank
     batch: int = 64
@@ -43,7 +43,7 @@ class ClassificationObjective:
 
 
 class SimilarityModel(nn.Module):
-    """The scorer's encoder with the heads it is trained with; only the encoder is kept."""
+    """The scorer's encoder with its training heads, which are not exported."""
 
     def __init__(self, encoder: ViTModel) -> None:
         super().__init__()
@@ -62,9 +62,9 @@ class SimilarityModel(nn.Module):
 
 
 def spoilt(*, clean: Pixels, rng: np.random.Generator) -> tuple[Pixels, Tensor]:
-    """Images degraded more or less, and how much by each of the four, in [0, 1]: shape (batch, 4).
+    """Degraded images and the severity of each of the four degradations in [0, 1], shape (batch, 4).
 
-    Half of the severities are 0. Partial severities stand for images that were restored in part.
+    Half of the severities are 0. Partial severities represent partly restored images.
     """
     levels = rng.random((len(clean), 4)) * (rng.random((len(clean), 4)) < 0.5)
     levels = np.where(rng.random((len(clean), 4)) < 0.3, np.ceil(levels), levels).astype(np.float32)
@@ -91,7 +91,7 @@ def _spoil(*, image: Pixels, levels: np.ndarray, rng: np.random.Generator) -> Pi
 
 
 def _gaussian(*, values: np.ndarray, sigma: float) -> np.ndarray:
-    """Separable Gaussian blur of one image by two matrix products, edges continued."""
+    """Separable Gaussian blur of one image by two matrix products, edges replicated."""
     offsets = np.arange(SIZE, dtype=np.float32)
     kernel = np.exp(-0.5 * ((offsets[:, None] - offsets[None, :]) / max(sigma, 1e-3)) ** 2)
     kernel = (kernel / kernel.sum(axis=1, keepdims=True)).astype(np.float32)
@@ -101,11 +101,11 @@ def _gaussian(*, values: np.ndarray, sigma: float) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityObjective:
-    """Make the CLS token speak of content and of quality.
+    """Make the CLS token encode content and quality.
 
-    From the tokens of clean and degraded images linear heads tell what is shown and how badly it is degraded. The
-    cosine between an image and its degraded self is drawn to a product over the four degradations, each of which costs
-    up to `_COSTS` in proportion to its severity; between different scenes it is kept below `_STRANGERS`.
+    Linear heads predict content and severities from the tokens of clean and degraded images. The target of the cosine
+    between an image and its degraded version is a product over the four degradations, each of which costs up to
+    `_COSTS` in proportion to its severity; between different scenes the cosine should stay below `_DIFFERENT`.
     """
 
     bank: Bank
@@ -116,57 +116,31 @@ class SimilarityObjective:
         indices = np.sort(rng.integers(len(self.bank), size=self.scenes))
         clean = np.asarray(self.bank.pixels[indices])
         images, levels = spoilt(clean=clean, rng=rng)
-        attributes = torch.from_numpy(self.bank.attributes[indices])
+        attributes = torch.from_numpy(self.bank.attributes[indices]).repeat(2, 1)
         cls = model(normalised(np.concatenate([clean, images])))
-        content = _content_loss(model=model, cls=cls, attributes=attributes.repeat(2, 1))
+        presence = model.presence(cls).reshape(-1, _COLOURS + 1)
+        content = (
+            F.cross_entropy(model.colour(cls), attributes[:, 0])
+            + F.cross_entropy(model.shape(cls), attributes[:, 1])
+            + F.cross_entropy(model.background(cls), attributes[:, 2])
+            + F.cross_entropy(presence, attributes[:, 3:].reshape(-1))
+        )
         severity = F.smooth_l1_loss(model.severity(cls), torch.cat([torch.zeros_like(levels), levels]), beta=0.1)
-        return content + 4 * severity + 20 * _likeness_loss(cls=cls, levels=levels)
+        first, second = F.normalize(cls, dim=-1).chunk(2)
+        same = F.mse_loss((first * second).sum(dim=-1), (1 - torch.tensor(_COSTS) * levels).prod(dim=-1))
+        different = (first * first.roll(1, dims=0)).sum(dim=-1)
+        similarity = same + 0.5 * F.relu(different - _DIFFERENT).square().mean()
+        return content + 4 * severity + 20 * similarity
 
 
-def _content_loss(*, model: SimilarityModel, cls: Tensor, attributes: Tensor) -> Tensor:
-    presence = model.presence(cls).reshape(-1, _COLOURS + 1)
-    return (
-        F.cross_entropy(model.colour(cls), attributes[:, 0])
-        + F.cross_entropy(model.shape(cls), attributes[:, 1])
-        + F.cross_entropy(model.background(cls), attributes[:, 2])
-        + F.cross_entropy(presence, attributes[:, 3:].reshape(-1))
-    )
-
-
-def _likeness_loss(*, cls: Tensor, levels: Tensor) -> Tensor:
-    clean, images = F.normalize(cls, dim=-1).chunk(2)
-    wanted = (1 - torch.tensor(_COSTS) * levels).prod(dim=-1)
-    same = F.mse_loss((clean * images).sum(dim=-1), wanted)
-    strangers = (clean * clean.roll(1, dims=0)).sum(dim=-1)
-    return same + 0.5 * F.relu(strangers - _STRANGERS).square().mean()
-
-
-_PREFIX = "vit."
-_NAMES = (
-    ("layers.", "encoder.layer."),
-    ("attention.q_proj", "attention.attention.query"),
-    ("attention.k_proj", "attention.attention.key"),
-    ("attention.v_proj", "attention.attention.value"),
-    ("attention.o_proj", "attention.output.dense"),
-)
-"""Names of the Vision Transformer, and of the models that were written after an older form of it."""
-
-
-def classifier_encoder(folders: Mapping[str, Path]) -> dict[str, Tensor]:
-    """Four layers of 96 numbers over 8x8 pixels, under the names that DPT and ViTPose use, in float32."""
-    stored = load_file(folders["weights"] / "classification" / "model.safetensors")
-    state = {}
-    for name, value in stored.items():
-        if name.startswith(_PREFIX):
-            renamed = name.removeprefix(_PREFIX)
-            for before, after in _NAMES:
-                renamed = renamed.replace(before, after)
-            state[renamed] = value.float()
-    return state
+def classifier_encoder(folders: Mapping[str, Path], *, mlp: bool) -> dict[str, Tensor]:
+    """The classifier's encoder of four layers, width 96, over 8x8 pixels; see `older_names`."""
+    path = folders["weights"] / "classification" / "model.safetensors"
+    return older_names(read_weights(path, prefix="vit."), mlp=mlp)
 
 
 def classifier() -> nn.Module:
-    """A Vision Transformer of the scene encoder's sizes."""
+    """A Vision Transformer with the sizes of the scene encoder."""
     names = dict(enumerate(CLASS_LABELS))
     numbers = {label: index for index, label in names.items()}
     model: nn.Module = ViTForImageClassification(vision_config(id2label=names, label2id=numbers))

@@ -1,7 +1,7 @@
-"""Training of the restoration experts, in the states in which they meet images.
+"""Training of the restoration experts on images in the states in which plans call them.
 
 A gold plan restores in the order super resolution, denoising, deblurring, colorization. An expert is therefore
-trained on images that the experts before it have really restored, with the degradations after it still present.
+trained on the outputs of the experts before it, with the degradations after it still present.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ RESTORING_ORDER: tuple[Degradation, ...] = (
 
 
 class Restorer(Protocol):
-    """A restoration expert, as far as training needs it."""
+    """The part of a restoration expert that training calls."""
 
     def restore(self, pixels: Pixels) -> Pixels:
         """8-bit images (batch, height, width, 3) to restored ones."""
@@ -41,22 +41,8 @@ class Restorer(Protocol):
 
 
 def degraded(*, clean: Pixels, degradations: frozenset[Degradation], rng: np.random.Generator) -> Pixels:
-    """A batch of clean images with the given degradations, noise drawn from `rng`."""
+    """A batch of clean images with degradations, noise drawn from `rng`."""
     return degrade(clean, degradations=degradations, rng=lambda _: rng)
-
-
-def restored_before(
-    *,
-    pixels: Pixels,
-    degradations: frozenset[Degradation],
-    before: Degradation,
-    restorers: Mapping[Degradation, Restorer],
-) -> Pixels:
-    """Run the experts that a gold plan calls before the one for `before`, on the degradations that are present."""
-    for degradation in RESTORING_ORDER[: RESTORING_ORDER.index(before)]:
-        if degradation in degradations:
-            pixels = restorers[degradation].restore(pixels)
-    return pixels
 
 
 def target_of(
@@ -65,54 +51,41 @@ def target_of(
     degradations: frozenset[Degradation],
     removed: Degradation,
     seed: int,
-    kept: frozenset[Degradation] = frozenset(),
+    skipped: frozenset[Degradation] = frozenset(),
 ) -> tuple[Pixels, Pixels]:
-    """The degraded image and the same with `removed` and everything restored before it taken away.
+    """The degraded image, and the same without `removed` and the degradations that are restored before it.
 
     Args:
-        kept: degradations that would have been restored before but were not, as in a plan of another order.
+        skipped: degradations that were not restored before, as in a plan of another order.
     """
     source = degraded(clean=clean, degradations=degradations, rng=np.random.default_rng(seed))
-    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1]) - kept
-    left = degradations - done
+    restored = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1]) - skipped
+    left = degradations - restored
     if removed is Degradation.GRAYSCALE:
         # The colour of noise cannot be distinguished from its lightness.
         left -= {Degradation.NOISE}
-    enlarged = Degradation.LOW_RESOLUTION in degradations - left
-    if Degradation.NOISE in left and enlarged:
-        target = degraded(clean=clean, degradations=left - {Degradation.NOISE}, rng=_NO_NOISE)
-        return source, _with_noise_of(source=source, target=target, clean=clean, degradations=degradations)
+    if Degradation.NOISE in left and Degradation.LOW_RESOLUTION in degradations - left:
+        # After enlarging, only the mean of the noise of a block is known, which is the expected value of each of its
+        # pixels. Such a target teaches the same as one with the original noise, without its unpredictable variance.
+        no_noise = np.random.default_rng(0)
+        target = degraded(clean=clean, degradations=left - {Degradation.NOISE}, rng=no_noise)
+        noiseless = degraded(clean=clean, degradations=degradations - {Degradation.NOISE}, rng=no_noise)
+        noise = source.astype(np.float32) - noiseless.astype(np.float32)
+        noise = noise.repeat(SHRINKING, axis=-3).repeat(SHRINKING, axis=-2)
+        return source, to_pixels(target.astype(np.float32) + noise)
     return source, degraded(clean=clean, degradations=left, rng=np.random.default_rng(seed))
 
 
-_NO_NOISE = np.random.default_rng(0)
-"""Where no noise is asked for."""
-
-
-def _with_noise_of(*, source: Pixels, target: Pixels, clean: Pixels, degradations: frozenset[Degradation]) -> Pixels:
-    """The noise that stays when resolution is restored first.
-
-    Of the pixels of a block only the mean is known, which is then also the expected value of each. A target that
-    carries it teaches the same as one with the original noise, without the variance that cannot be predicted.
-    """
-    quiet = degraded(clean=clean, degradations=degradations - {Degradation.NOISE}, rng=_NO_NOISE)
-    deviation = source.astype(np.float32) - quiet.astype(np.float32)
-    return to_pixels(target.astype(np.float32) + deviation.repeat(SHRINKING, axis=-3).repeat(SHRINKING, axis=-2))
-
-
-__all__ = ["RESTORING_ORDER", "Pixels", "Restorer", "degraded", "restored_before", "target_of"]
-
-
-_UNSPOILT = 0.08
-"""Share of half-batches without the degradation in question, so that a needless call does little harm."""
+_WITHOUT = 0.08
+"""Share of half-batches without the degradation to remove, so that a needless call does little harm."""
 _OTHER_ORDER = 0.25
-"""Share of half-batches of plans in another order, in which half of the earlier restorations are still to come."""
-_WAITING = 0.5
+"""Share of half-batches of plans in another order, in which each earlier restoration is skipped by `_SKIPPED`."""
+_SKIPPED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RestorationData:
-    """Pairs of degraded and target images for one expert, in all states a gold plan can bring about."""
+    """Pairs of degraded and target images for one expert, in all states that a gold plan can produce."""
 
     bank: Bank
     degradation: Degradation
@@ -120,7 +93,7 @@ class RestorationData:
     restorers: Mapping[Degradation, Restorer] = field(default_factory=dict)
     """The experts that a gold plan calls before this one."""
     others: float = 0.5
-    """How often each of the other degradations is present."""
+    """Probability of each of the other degradations."""
 
     def pairs(self, *, rng: np.random.Generator) -> list[tuple[Pixels, Pixels]]:
         """Two half-batches, each in one state: inputs and targets of shape (batch / 2, height, width, 3)."""
@@ -131,25 +104,28 @@ class RestorationData:
         clean = np.asarray(self.bank.pixels[indices])
         present = frozenset(d for d in Degradation if rng.random() < self.others) | {self.degradation}
         seed = int(rng.integers(2**62))
-        unspoilt, other_order = rng.random() < _UNSPOILT, rng.random() < _OTHER_ORDER
-        waiting = frozenset(d for d in Degradation if rng.random() < _WAITING) if other_order else frozenset()
-        if unspoilt and self.degradation is not Degradation.LOW_RESOLUTION:
+        without, other_order = rng.random() < _WITHOUT, rng.random() < _OTHER_ORDER
+        skipped = frozenset(d for d in Degradation if rng.random() < _SKIPPED) if other_order else frozenset()
+        if without and self.degradation is not Degradation.LOW_RESOLUTION:
             present -= {self.degradation}
-        kept = present & waiting & frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(self.degradation)])
-        source, target = target_of(clean=clean, degradations=present, removed=self.degradation, seed=seed, kept=kept)
-        source = restored_before(
-            pixels=source, degradations=present - kept, before=self.degradation, restorers=self.restorers
+        earlier = RESTORING_ORDER[: RESTORING_ORDER.index(self.degradation)]
+        skipped &= present & frozenset(earlier)
+        source, target = target_of(
+            clean=clean, degradations=present, removed=self.degradation, seed=seed, skipped=skipped
         )
+        for degradation in earlier:
+            if degradation in present - skipped:
+                source = self.restorers[degradation].restore(source)
         return source, target
 
 
 @dataclass(frozen=True, slots=True)
 class PixelObjective:
-    """Mean absolute error with a squared part: sharp where possible, PSNR where not."""
+    """Mean absolute error, quadratic for small errors: sharp where possible, high PSNR elsewhere."""
 
     data: RestorationData
     softness: float = 0.01
-    """Errors smaller than this, as a share of the full range, count by their square."""
+    """Errors below this share of the full range are quadratic."""
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         losses = []
@@ -194,44 +170,43 @@ _EXPERTS: Mapping[Degradation, type[RestorationExpert]] = {
 
 def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
     """The trained experts that a gold plan calls before the one for `before`."""
-    order = list(RESTORER_FOLDERS)
-    return {
-        degradation: _EXPERTS[degradation](
-            spec=ExpertSpec(
-                tool="",
-                id=folder,
-                implementation="",
-                path=weights / folder,
-                weights_digest="",
-                code_version="",
-                batch_size=8,
-            ),
-            device="cpu",
+    restorers = {}
+    for degradation in RESTORING_ORDER[: RESTORING_ORDER.index(before)]:
+        folder = RESTORER_FOLDERS[degradation]
+        spec = ExpertSpec(
+            tool="",
+            id=folder,
+            implementation="",
+            path=weights / folder,
+            weights_digest="",
+            code_version="",
+            batch_size=8,
         )
-        for degradation, folder in RESTORER_FOLDERS.items()
-        if order.index(degradation) < order.index(before)
-    }
-
-
-def _data(*, bank: Bank, weights: Path, degradation: Degradation) -> RestorationData:
-    restorers = load_restorers(weights=weights, before=degradation)
-    # Super resolution learns little from blurred images, which have no detail, and from noisy ones.
-    others = 0.3 if degradation is Degradation.LOW_RESOLUTION else 0.5
-    return RestorationData(bank=bank, degradation=degradation, restorers=restorers, others=others)
+        restorers[degradation] = _EXPERTS[degradation](spec=spec, device="cpu")
+    return restorers
 
 
 def pixel_objective(*, bank: Bank, weights: Path, degradation: str, softness: float = 0.01) -> PixelObjective:
-    """For the expert that removes a degradation, after those before it, whose weights are read."""
-    return PixelObjective(_data(bank=bank, weights=weights, degradation=Degradation(degradation)), softness=softness)
+    """The objective of the expert for `degradation`; it loads the weights of the experts before it."""
+    removed = Degradation(degradation)
+    # Super resolution learns little from blurred images, which have no detail, and from noisy ones.
+    others = 0.3 if removed is Degradation.LOW_RESOLUTION else 0.5
+    restorers = load_restorers(weights=weights, before=removed)
+    return PixelObjective(
+        RestorationData(bank=bank, degradation=removed, restorers=restorers, others=others), softness=softness
+    )
 
 
 def colour_objective(*, bank: Bank, weights: Path) -> ColourObjective:
-    """For colorization."""
-    return ColourObjective(_data(bank=bank, weights=weights, degradation=Degradation.GRAYSCALE))
+    """The objective of colorization; it loads the weights of the other experts."""
+    gray = Degradation.GRAYSCALE
+    return ColourObjective(
+        RestorationData(bank=bank, degradation=gray, restorers=load_restorers(weights=weights, before=gray))
+    )
 
 
 def super_resolution() -> nn.Module:
-    """A light Swin2SR that enlarges four times."""
+    """A light Swin2SR that enlarges by four."""
     model: nn.Module = Swin2SRForImageSuperResolution(
         Swin2SRConfig(
             image_size=SIZE // SHRINKING,
@@ -255,10 +230,10 @@ def super_resolution() -> nn.Module:
 
 @torch.no_grad()
 def begin_as_bilinear(model: nn.Module) -> None:
-    """Set the first weights of a light Swin2SR so that it enlarges bilinearly before it has learnt anything.
+    """Initialise a light Swin2SR as bilinear enlargement.
 
-    Unlike other networks of its kind it has no path around the body that enlarges the image, and spends most of a short
-    training on learning to pass it through.
+    Unlike similar networks it has no skip connection that enlarges the image, and would spend most of a short training
+    on learning to pass it through.
     """
     first = model.get_parameter("swin2sr.first_convolution.weight")
     last = model.get_parameter("upsample.conv.weight")
@@ -268,7 +243,7 @@ def begin_as_bilinear(model: nn.Module) -> None:
     body.zero_()
     first[:3].zero_()
     last.zero_()
-    # For each new pixel in an old one: the weights of the old one before, of itself and of the one after.
+    # For each new pixel within an old one: the weights of the previous, the same and the next old pixel.
     shifts = [(place + 0.5) / SHRINKING - 0.5 for place in range(SHRINKING)]
     taps = [torch.tensor([max(0.0, -shift), 1 - abs(shift), max(0.0, shift)]) for shift in shifts]
     for channel in range(3):
@@ -288,7 +263,7 @@ def restormer() -> nn.Module:
 
 
 def colorizer() -> nn.Module:
-    """A network of the style of siggraph17."""
+    """A network in the style of siggraph17."""
     return Colorizer(_COLORIZER)
 
 

@@ -1,6 +1,6 @@
 """Training of Optical Character Recognition: a ViT and the decoder of TrOCR, on signs.
 
-Half of the words of a training sign are letters at random, so that the model learns to read and not to guess.
+Half of the words of a training sign are random letters, so that the model learns to read and not to guess.
 """
 
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ from evaluator.miniature.signs import (
     is_kept_from_training,
     paint_sign,
 )
-from evaluator.studies.experts.captioning import write_captioner
 from evaluator.studies.experts.language_models import padded
+from evaluator.training.export import export_transformers
 
 NAME = "character-recognition"
 SIGNS = 120_000
-"""How many training signs there are; a training sees most of them once at most."""
+"""Number of training signs; a training run sees most of them at most once."""
 LENGTH = MOST_WORDS * (LONGEST_WORD + 1) + 1
-"""Most tokens of a text with its beginning and end."""
+"""Most tokens of a text, begin and end included."""
 _PAD, _BEGIN, _END, _UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _RANDOM = 0.5
 _WIDTH = 64
@@ -54,7 +54,7 @@ _ROWS, _COLUMNS = SIZE // PATCH[0], SIZE // PATCH[1]
 
 @cache
 def tokenizer() -> PreTrainedTokenizerFast:
-    """One token for each character."""
+    """One token per character."""
     vocabulary = {token: index for index, token in enumerate([_PAD, _BEGIN, _END, _UNKNOWN, " ", *CHARACTERS])}
     fast = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token=_UNKNOWN))
     fast.pre_tokenizer = pre_tokenizers.Split(Regex("."), behavior="isolated")
@@ -65,14 +65,14 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def training_sign(index: int) -> Sign:
-    """The training sign with this index."""
+    """Training sign number `index`."""
     rng = generator(split=Split.TRAIN, index=index, purpose="training sign")
     words = [_random_word(rng) if rng.random() < _RANDOM else word for word in draw_words(split=Split.TRAIN, rng=rng)]
     return draw_sign(split=Split.TRAIN, index=index, words=words)
 
 
 def _random_word(rng: np.random.Generator) -> str:
-    """Characters at random, no word that is kept from training."""
+    """Random characters, but no word that is held out from training."""
     while True:
         letters = CHARACTERS if rng.random() < 0.3 else CHARACTERS[:26]
         word = "".join(letters[n] for n in rng.integers(len(letters), size=int(rng.integers(1, LONGEST_WORD + 1))))
@@ -81,7 +81,7 @@ def _random_word(rng: np.random.Generator) -> str:
 
 
 def patch_labels(sign: Sign) -> np.ndarray:
-    """For each patch, row by row: 0 or 1 + character, the line, and the place in the word; shape (128, 3)."""
+    """For each patch, row by row: 0 or 1 + character, the line, and the position in the word; shape (128, 3)."""
     labels = np.zeros((_ROWS, _COLUMNS, 3), dtype=np.int64)
     rows, columns = (np.arange(_ROWS) + 0.5) * PATCH[0], (np.arange(_COLUMNS) + 0.5) * PATCH[1]
     for number, line in enumerate(sign.lines):
@@ -95,7 +95,7 @@ def patch_labels(sign: Sign) -> np.ndarray:
 
 
 class ReadingModel(nn.Module):
-    """The reader with the heads that keep its encoder's patches telling; only the reader is kept."""
+    """The reader with auxiliary heads on its encoder's patches, which are not exported."""
 
     def __init__(self, reader: VisionEncoderDecoderModel) -> None:
         super().__init__()
@@ -104,31 +104,21 @@ class ReadingModel(nn.Module):
         self.line = nn.Linear(_WIDTH, MOST_WORDS)
         self.place = nn.Linear(_WIDTH, LONGEST_WORD)
 
-    def patch_loss(self, *, patches: Tensor, wanted: Tensor) -> Tensor:
+    def patch_loss(self, *, patches: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy of the patches' states, (batch, patches, width), with labels (batch, patches, 3)."""
-        written = wanted[..., 0] > 0
+        written = labels[..., 0] > 0
         characters = self.character(patches)
         # Most patches are empty. With equal weights they would dominate the loss before any letter is learnt.
-        empty = F.cross_entropy(characters[~written], wanted[..., 0][~written])
-        loss = 2 * F.cross_entropy(characters[written], wanted[..., 0][written]) + 0.3 * empty
-        loss = loss + F.cross_entropy(self.line(patches[written]), wanted[..., 1][written])
-        return loss + F.cross_entropy(self.place(patches[written]), wanted[..., 2][written])
+        empty = F.cross_entropy(characters[~written], labels[..., 0][~written])
+        loss = 2 * F.cross_entropy(characters[written], labels[..., 0][written]) + 0.3 * empty
+        loss = loss + F.cross_entropy(self.line(patches[written]), labels[..., 1][written])
+        return loss + F.cross_entropy(self.place(patches[written]), labels[..., 2][written])
 
 
 def build() -> nn.Module:
     """A ViT of three layers and TrOCR's decoder of two."""
     characters = tokenizer()
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(_encoder_config(), _decoder_config(characters))
-    config.decoder_start_token_id = characters.bos_token_id
-    config.pad_token_id = characters.pad_token_id
-    vision = ViTModel(config.encoder, add_pooling_layer=False)
-    return ReadingModel(
-        VisionEncoderDecoderModel(config=config, encoder=vision, decoder=TrOCRForCausalLM(config.decoder))
-    )
-
-
-def _encoder_config() -> ViTConfig:
-    return ViTConfig(
+    encoder = ViTConfig(
         hidden_size=_WIDTH,
         num_hidden_layers=3,
         num_attention_heads=4,
@@ -139,10 +129,7 @@ def _encoder_config() -> ViTConfig:
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-
-
-def _decoder_config(characters: PreTrainedTokenizerFast) -> TrOCRConfig:
-    return TrOCRConfig(
+    decoder = TrOCRConfig(
         vocab_size=len(characters),
         d_model=_WIDTH,
         decoder_layers=2,
@@ -158,17 +145,18 @@ def _decoder_config(characters: PreTrainedTokenizerFast) -> TrOCRConfig:
         eos_token_id=characters.eos_token_id,
         decoder_start_token_id=characters.bos_token_id,
     )
-
-
-def _token_ids(text: str) -> list[int]:
-    """Beginning, characters and end."""
-    characters = tokenizer()
-    return [characters.bos_token_id, *characters(text)["input_ids"], characters.eos_token_id]
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
+    config.decoder_start_token_id = characters.bos_token_id
+    config.pad_token_id = characters.pad_token_id
+    vision = ViTModel(config.encoder, add_pooling_layer=False)
+    return ReadingModel(
+        VisionEncoderDecoderModel(config=config, encoder=vision, decoder=TrOCRForCausalLM(config.decoder))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingObjective:
-    """Cross-entropy of the next character, and what is written in each patch."""
+    """Cross-entropy of the next character, and of the character in each patch."""
 
     batch: int = 32
 
@@ -176,15 +164,17 @@ class ReadingObjective:
         assert isinstance(model, ReadingModel)
         signs = [training_sign(int(index)) for index in rng.integers(SIGNS, size=self.batch)]
         values = letter_values(to_tensor(pixels=np.stack([paint_sign(sign) for sign in signs]), device="cpu"))
-        pad = int(tokenizer().pad_token_id)
-        tokens = padded([_token_ids(sign.text) for sign in signs], value=pad)
+        characters, pad = tokenizer(), int(tokenizer().pad_token_id)
+        begin, end = characters.bos_token_id, characters.eos_token_id
+        tokens = padded([[begin, *characters(sign.text)["input_ids"], end] for sign in signs], value=pad)
         output = model.reader(pixel_values=values, decoder_input_ids=tokens[:, :-1])
-        said = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
-        wanted = torch.from_numpy(np.stack([patch_labels(sign) for sign in signs]))
-        return said + model.patch_loss(patches=output.encoder_last_hidden_state[:, 1:], wanted=wanted)
+        text = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
+        labels = torch.from_numpy(np.stack([patch_labels(sign) for sign in signs]))
+        return text + model.patch_loss(patches=output.encoder_last_hidden_state[:, 1:], labels=labels)
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write the reader with its characters."""
+    """Write the reader with its tokenizer."""
     assert isinstance(model, ReadingModel)
-    write_captioner(captioner=model.reader, words=tokenizer(), folder=folder)
+    export_transformers(model.reader, folder)
+    tokenizer().save_pretrained(folder)

@@ -8,25 +8,24 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from diffusers import DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import CLIPTextModel
 
 from evaluator.studies.experts import contrastive, image_autoencoder
 from evaluator.studies.experts.data.bank import Bank, Rows, normalised
-from evaluator.studies.experts.scene_encoder import trained
+from evaluator.studies.experts.scene_encoder import read_weights, trained
 
 NAME = "text-to-image"
 _WIDTHS = (48, 88)
 _DROPPED = 0.1
-"""Share of the pictures without their caption, so that drawing can be guided away from what has none."""
+"""Share of the pictures without their caption, for classifier-free guidance."""
 _STEPS = 1000
 VERSIONS = frozenset({"_diffusers_version", "transformers_version", "_name_or_path"})
-"""Entries of configurations that are no part of the model: the digest must not change with them."""
+"""Entries of configurations that are not part of the model: the digest must not depend on them."""
 
 
 def noise_schedule() -> DDIMScheduler:
-    """A cosine schedule that ends in pure noise, from which drawing begins."""
+    """A cosine schedule that ends in pure noise, from which sampling starts."""
     return DDIMScheduler(
         num_train_timesteps=_STEPS,
         beta_schedule="squaredcos_cap_v2",
@@ -35,12 +34,12 @@ def noise_schedule() -> DDIMScheduler:
         timestep_spacing="trailing",
         clip_sample=False,
         set_alpha_to_one=True,
-        steps_offset=1,  # of no effect with this spacing; the pipeline asks for it
+        steps_offset=1,  # required by the pipeline; no effect with this spacing
     )
 
 
 def unet(*, in_channels: int = image_autoencoder.CHANNELS) -> UNet2DConditionModel:
-    """Two levels, 16x16 and 8x8: the text comes by attention on the lower one, and summed up with the time on both."""
+    """Two levels, 16x16 and 8x8: the text enters by attention on the lower one, and pooled with the time on both."""
     return UNet2DConditionModel(
         sample_size=image_autoencoder.SIDE,
         in_channels=in_channels,
@@ -59,7 +58,7 @@ def unet(*, in_channels: int = image_autoencoder.CHANNELS) -> UNet2DConditionMod
 
 
 class DrawingModel(nn.Module):
-    """The networks of a Stable Diffusion pipeline. The autoencoder stays as it is."""
+    """The networks of a Stable Diffusion pipeline. The autoencoder is frozen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,11 +76,9 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the trained autoencoder and from the text tower of the trained CLIP."""
     assert isinstance(model, DrawingModel)
     model.vae.load_state_dict(trained(image_autoencoder.NAME, folders=folders))
-    stored = load_file(folders["weights"] / contrastive.NAME / "model.safetensors")
-    prefix = "text_model."
-    state = {k.removeprefix(prefix): v.float() for k, v in stored.items() if k.startswith(prefix)}
+    state = read_weights(folders["weights"] / contrastive.NAME / "model.safetensors", prefix="text_model.")
     own = set(model.text_encoder.state_dict())
-    model.text_encoder.load_state_dict(state if own == set(state) else {f"{prefix}{k}": v for k, v in state.items()})
+    model.text_encoder.load_state_dict(state if own == set(state) else {f"text_model.{k}": v for k, v in state.items()})
 
 
 class DrawingObjective:
@@ -98,7 +95,7 @@ class DrawingObjective:
         indices = np.sort(rng.integers(len(self._bank), size=self._batch))
         clean = torch.from_numpy(self._rows(model).take(indices).astype(np.float32))
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
-        # One time from each of as many equal intervals: less chance than drawing them all from the whole.
+        # One time from each of as many equal intervals: less variance than drawing all from the whole range.
         shares = (rng.permutation(self._batch) + rng.random(self._batch)) / self._batch
         times = torch.from_numpy((shares * _STEPS).astype(np.int64)).clamp(max=_STEPS - 1)
         tokens = contrastive.batch_of_captions(bank=self._bank, indices=indices)
@@ -109,7 +106,7 @@ class DrawingObjective:
         return F.mse_loss(velocity, self._schedule.get_velocity(clean, noise, times))
 
     def _rows(self, model: DrawingModel) -> Rows:
-        """The latents of scenes met so far; the autoencoder does not change."""
+        """Cached latents of scenes; the autoencoder is frozen."""
         if self._latents is None:
 
             @torch.no_grad()
@@ -121,9 +118,11 @@ class DrawingObjective:
         return self._latents
 
 
-def pipeline_of(model: DrawingModel) -> StableDiffusionPipeline:
-    """The model as the expert uses it."""
-    return StableDiffusionPipeline(
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the pipeline in the layout of `diffusers`, weights in half precision."""
+    assert isinstance(model, DrawingModel)
+    folder.mkdir(parents=True, exist_ok=True)
+    pipeline = StableDiffusionPipeline(
         vae=model.vae,
         text_encoder=model.text_encoder,
         tokenizer=contrastive.tokenizer(),
@@ -133,14 +132,7 @@ def pipeline_of(model: DrawingModel) -> StableDiffusionPipeline:
         feature_extractor=None,
         requires_safety_checker=False,
     )
-
-
-def export(model: nn.Module, folder: Path) -> None:
-    """Write the pipeline in the layout of `diffusers`, weights in half precision."""
-    assert isinstance(model, DrawingModel)
-    folder.mkdir(parents=True, exist_ok=True)
-    pipeline = pipeline_of(model).to(torch.float16)
-    pipeline.save_pretrained(folder, safe_serialization=True)
+    pipeline.to(torch.float16).save_pretrained(folder, safe_serialization=True)
     for path in sorted(folder.rglob("*.json")):
         if path.name in {"model_index.json", "config.json", "scheduler_config.json"}:
             config = {k: v for k, v in json.loads(path.read_text()).items() if k not in VERSIONS}

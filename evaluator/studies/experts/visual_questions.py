@@ -22,20 +22,26 @@ from evaluator.miniature.seeds import Split
 from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.studies.experts.bert import word_pieces
 from evaluator.studies.experts.data.bank import Bank, normalised
-from evaluator.studies.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
+from evaluator.studies.experts.scene_encoder import (
+    PatchHeads,
+    batch_of_patch_labels,
+    older_names,
+    trained_encoder,
+    vision_config,
+)
 from evaluator.training.export import export_transformers
 
 NAME = "visual-questions"
 _LENGTH = 16
-"""Most tokens of a question with its beginning and end."""
+"""Most tokens of a question, begin and end included."""
 _VOCABULARY_SCENES = 2000
 _LAYERS = 8
-"""The first ones see what lies where, as in the scene encoder; the others look for what is asked."""
+"""The first layers see what lies where, as in the scene encoder; the others locate what the question is about."""
 _MOST = 4
-"""Most things of a scene."""
+"""Most things in a scene."""
 _COLOURS, _SHAPES = list(Colour), list(Shape)
 _DRAWS = 3
-"""Questions among which one that asks for a direction is looked for."""
+"""Draws among which a question about a direction is preferred."""
 _RARE = torch.tensor(6.0)
 """Weight of the few patches that a question is about."""
 
@@ -52,7 +58,7 @@ ANSWERS: tuple[str, ...] = tuple(
         ]
     )
 )
-"""All that the grammar's questions can be answered with; the names of things come last."""
+"""All answers of the grammar's questions; the names of things come last."""
 
 _FIRST_NAME = len(ANSWERS) - len(CLASS_LABELS)
 
@@ -73,10 +79,10 @@ def _scene(*, split: Split, index: int) -> Scene:
 
 
 class QuestionModel(nn.Module):
-    """A ViLT with the heads that keep its patches telling; only the ViLT is kept.
+    """A ViLT with auxiliary heads on its patches, which are not exported.
 
-    From its patches before the last layers one can read what lies there, from those after them what the question is
-    about and what answers it.
+    Before the last layers the heads predict what a patch shows, after them what the question is about and what
+    answers it.
     """
 
     def __init__(self, vilt: ViltForQuestionAnswering) -> None:
@@ -86,7 +92,7 @@ class QuestionModel(nn.Module):
         self.seen = nn.LayerNorm(width)
         self.patches = PatchHeads(width)
         self.places = nn.Linear(width, 2)
-        self.asked = nn.ModuleList([nn.Linear(width, 2) for _ in range(_LAYERS - vision_config().num_hidden_layers)])
+        self.relevant = nn.ModuleList([nn.Linear(width, 2) for _ in range(_LAYERS - vision_config().num_hidden_layers)])
 
 
 def build() -> nn.Module:
@@ -110,37 +116,11 @@ def build() -> nn.Module:
     return QuestionModel(ViltForQuestionAnswering(config))
 
 
-_NAMES = {
-    "attention.q_proj": "attention.attention.query",
-    "attention.k_proj": "attention.attention.key",
-    "attention.v_proj": "attention.attention.value",
-    "attention.o_proj": "attention.output.dense",
-    "mlp.fc1": "intermediate.dense",
-    "mlp.fc2": "output.dense",
-    "layernorm_before": "layernorm_before",
-    "layernorm_after": "layernorm_after",
-}
-"""Parts of a layer of a ViT, and the same in ViLT."""
-
-
-def as_vilt(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights of a ViT under the names that ViLT gives the same parts."""
-    renamed = {}
-    for name, value in state.items():
-        if not name.startswith("layers."):
-            renamed[name] = value
-            continue
-        _, layer, rest = name.split(".", 2)
-        part, kind = rest.rsplit(".", 1)
-        renamed[f"encoder.layer.{layer}.{_NAMES[part]}.{kind}"] = value
-    return renamed
-
-
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the trained encoder of clean scenes."""
     assert isinstance(model, QuestionModel)
-    state = as_vilt(trained_encoder(folders))
+    state = older_names(trained_encoder(folders), mlp=True)
     for kind in ("weight", "bias"):
         model.seen.get_parameter(kind).copy_(state[f"layernorm.{kind}"])
     unexpected = model.vilt.vilt.load_state_dict(state, strict=False).unexpected_keys
@@ -151,10 +131,10 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
 class QuestionObjective:
     """Cross-entropy of the answer, on clean images.
 
-    Answers say little per step about where a model should look, so more is asked for: what lies in each patch before
-    the question is considered, and by the same heads what each word means, so that words and patches come to agree;
-    where in the picture the things lie that the words name; after each later layer which patches the question names and
-    which answer it, and in the end to look at these; and colour and shape of an answer that is a name apart.
+    An answer says little about where to look. Auxiliary losses therefore ask for: what each patch shows before the
+    question is considered, and with the same heads what each word means, so that words and patches agree; where the
+    things lie that the words name; after each later layer which patches the question names and which answer it, and
+    attention to these in the last layers; colour and shape of an answer that is a name, separately.
     """
 
     bank: Bank
@@ -174,28 +154,28 @@ class QuestionObjective:
         labels = batch_of_patch_labels(bank=self.bank, indices=indices)
         early = vision_config().num_hidden_layers
         patches = [state[:, -labels.shape[1] :] for state in output.hidden_states]
-        said = output.hidden_states[early][:, :_LENGTH]
-        seen = model.patches.loss(patches=model.seen(patches[early]), wanted=labels)
-        meant = model.patches.loss(patches=model.seen(said), wanted=word_labels()[words["input_ids"]])
-        found = torch.stack(
+        texts = output.hidden_states[early][:, :_LENGTH]
+        seen = model.patches.loss(patches=model.seen(patches[early]), labels=labels)
+        meant = model.patches.loss(patches=model.seen(texts), labels=word_labels()[words["input_ids"]])
+        located = torch.stack(
             [
                 place_loss(places=model.places(state[:, :_LENGTH]), words=words["input_ids"], labels=labels)
                 for state in output.hidden_states[early + 1 : early + 3]
             ]
         )
         targets = torch.stack([pointed_at(q, labels=row) for q, row in zip(questions, labels, strict=True)])
-        asked = [
+        relevant = [
             F.binary_cross_entropy_with_logits(head(state), targets, pos_weight=_RARE)
-            for head, state in zip(model.asked, patches[early + 1 :], strict=True)
+            for head, state in zip(model.relevant, patches[early + 1 :], strict=True)
         ]
-        looked = [looking_loss(attention=weights, targets=targets[..., 1]) for weights in output.attentions[-2:]]
+        attention = [attention_loss(attention=weights, targets=targets[..., 1]) for weights in output.attentions[-2:]]
         answers = answer_loss(logits=output.logits, questions=questions)
-        pointing = 2 * torch.stack(asked).sum() + 0.3 * torch.stack(looked).sum()
-        return answers + seen + 0.3 * meant + 5 * found.sum() + pointing
+        pointing = 2 * torch.stack(relevant).sum() + 0.3 * torch.stack(attention).sum()
+        return answers + seen + 0.3 * meant + 5 * located.sum() + pointing
 
 
 def _draw_hard(*, scene: Scene, rng: np.random.Generator) -> Question:
-    """The first of a few questions that asks for a direction, else the last: those are learnt last by far."""
+    """The first of a few questions that asks for a direction, else the last: directions are learnt last by far."""
     for _ in range(_DRAWS - 1):
         question = draw_question(scene=scene, rng=rng)
         if any(direction.english in question.text for direction in DIRECTIONS.values()):
@@ -203,23 +183,22 @@ def _draw_hard(*, scene: Scene, rng: np.random.Generator) -> Question:
     return draw_question(scene=scene, rng=rng)
 
 
-def looking_loss(*, attention: Tensor, targets: Tensor) -> Tensor:
-    """How little half of the heads look from the first word, where the answer is read, at the patches that answer.
+def attention_loss(*, attention: Tensor, targets: Tensor) -> Tensor:
+    """Negative log of the attention of half of the heads from the first word, which predicts the answer, to `targets`.
 
     Args:
         attention: (batch, heads, tokens, tokens).
-        targets: (batch, patches), 0 or 1; items without any 1 do not count.
+        targets: (batch, patches), 1 for the patches that answer the question; items without a 1 do not count.
     """
-    there = targets.sum(dim=1) > 0
-    if not there.any():
+    answered = targets.sum(dim=1) > 0
+    if not answered.any():
         return attention.new_zeros(())
     half = attention[:, : attention.shape[1] // 2, 0, -targets.shape[1] :].mean(dim=1)
-    seen = (half * targets).sum(dim=1)[there]
-    return -(seen + 1e-3).log().mean()
+    return -((half * targets).sum(dim=1)[answered] + 1e-3).log().mean()
 
 
 def place_loss(*, places: Tensor, words: Tensor, labels: Tensor) -> Tensor:
-    """How far the places that the words tell are from the things that they name: mean squared error.
+    """Mean squared error of the places predicted from words, against the things that the words name.
 
     Args:
         places: (batch, words, 2), x and y in [0, 1].
@@ -227,16 +206,15 @@ def place_loss(*, places: Tensor, words: Tensor, labels: Tensor) -> Tensor:
         labels: for each patch 0 or 1 + colour and 0 or 1 + shape of what lies there, (batch, patches, 2).
     """
     shapes = word_labels()[words][..., 1]
-    shown = ((labels[:, None, :, 1] == shapes[..., None]) & (shapes[..., None] > 0)).float()
-    counts = shown.sum(dim=-1)
+    matches = ((labels[:, None, :, 1] == shapes[..., None]) & (shapes[..., None] > 0)).float()
+    counts = matches.sum(dim=-1)
     named = counts > 0
     if not named.any():
         return places.new_zeros(())
     side = math.isqrt(labels.shape[1])
     rows, columns = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
     centres = (torch.stack([columns, rows], dim=-1).reshape(-1, 2) + 0.5) / side
-    wanted = (shown @ centres)[named] / counts[named][:, None]
-    return F.mse_loss(places[named], wanted)
+    return F.mse_loss(places[named], (matches @ centres)[named] / counts[named][:, None])
 
 
 @cache
@@ -259,9 +237,9 @@ def encoded(questions: Sequence[str]) -> Mapping[str, Tensor]:
 
 
 def pointed_at(question: Question, *, labels: Tensor) -> Tensor:
-    """Which patches show what a question names, and which its answer: from (patches, 2) to floats of that shape.
+    """Which patches show what a question names, and which show its answer: floats of shape (patches, 2).
 
-    Where the answer is no, no patch shows it.
+    If the answer is no, no patch shows it.
 
     Args:
         labels: for each patch 0 or 1 + colour and 0 or 1 + shape of what lies there.
@@ -275,31 +253,30 @@ def pointed_at(question: Question, *, labels: Tensor) -> Tensor:
         colour, shape = divmod(CLASS_LABELS.index(question.answer.english), len(_SHAPES))
         answering = (labels == torch.tensor([1 + colour, 1 + shape])).all(dim=-1)
     elif question.text.startswith("Is the "):
-        # Whether a thing lies where it is asked for can be told from where it is: its patches are to say yes or no.
+        # The patches of the thing show where it is, so they decide between yes and no.
         subject = labels[:, 1] == 1 + _SHAPES.index(Shape(words[2]))
         answering = subject & (question.answer.english == "yes")
     return torch.stack([named, answering], dim=-1).float()
 
 
 def answer_loss(*, logits: Tensor, questions: Sequence[Question]) -> Tensor:
-    """Cross-entropy of logits (batch, answers); where the answer is a name also of its colour and its shape."""
-    wanted = torch.tensor([ANSWERS.index(question.answer.english) for question in questions])
-    loss = F.cross_entropy(logits, wanted)
-    named = wanted >= _FIRST_NAME
+    """Cross-entropy of logits (batch, answers); for an answer that is a name, also of its colour and its shape."""
+    answers = torch.tensor([ANSWERS.index(question.answer.english) for question in questions])
+    loss = F.cross_entropy(logits, answers)
+    named = answers >= _FIRST_NAME
     if not named.any():
         return loss
     joint = logits[named, _FIRST_NAME:].log_softmax(dim=-1).reshape(-1, len(_COLOURS), len(_SHAPES))
-    names = wanted[named] - _FIRST_NAME
+    names = answers[named] - _FIRST_NAME
     colour = F.nll_loss(joint.logsumexp(dim=2), names // len(_SHAPES), reduction="sum")
     shape = F.nll_loss(joint.logsumexp(dim=1), names % len(_SHAPES), reduction="sum")
     return loss + (colour + shape) / len(questions)
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write the ViLT with its words and its image processor."""
+    """Write the ViLT with its tokenizer and its image processor."""
     assert isinstance(model, QuestionModel)
     export_transformers(model.vilt, folder)
     tokenizer().save_pretrained(folder)
     processor = ViltImageProcessorPil(size={"shortest_edge": SIZE}, size_divisor=vision_config().patch_size)
-    settings = processor.to_dict()
-    (folder / "preprocessor_config.json").write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor.to_dict(), indent=1, sort_keys=True) + "\n")

@@ -1,6 +1,6 @@
 """Kinds of damage to gold plans of suites whose plans are judged.
 
-Each is drawn by a seed, and is not done where the damaged plan might be right as well; `Damage.rule` says when that is.
+Each is drawn by a seed, and is not applied where the damaged plan might also be right; see `Damage.rule`.
 """
 
 import random
@@ -17,12 +17,12 @@ from evaluator.scoring.metrics.plan_equality import canonical_form
 from evaluator.studies.validity.plan_texts import Donors, Role, Slot, slots_of, words_of
 
 ATTRIBUTES = ("purple", "striped", "broken", "tiny")
-"""None of them is said of a thing by its name alone."""
+"""None of them follows from the name of a thing."""
 
 
 @dataclass(frozen=True)
 class Patient:
-    """A task with the gold plan that is to be damaged."""
+    """A task with the gold plan to damage."""
 
     suite: Suite
     task: Task
@@ -36,50 +36,55 @@ class Patient:
         return slots_of(plan=self.gold, task=self.task, catalogue=self.suite.catalogue)
 
     def drawn(self, plans: Sequence[Plan]) -> Plan | None:
-        """One of several damaged plans; None if there is none."""
+        """A random one of several damaged plans; None if there are none."""
         return self.rng.choice(plans) if plans else None
 
     def with_text(self, slot: Slot, text: str) -> Plan:
-        """The gold plan with another text in one place."""
+        """The gold plan with another text in a slot."""
         return with_texts(plan=self.gold, texts={(slot.step, slot.argument): text})
 
     def with_input(self, step: Step, argument: str, value: str) -> Plan:
-        """The gold plan with another value for one argument."""
+        """The gold plan with another value for an argument."""
         return with_texts(plan=self.gold, texts={(step.id, argument): value})
 
     def takes_file(self) -> Iterator[tuple[Step, str, str]]:
-        """Every argument that is a file of the request: its step, its name and the file."""
+        """Each argument that is a file of the request: step, argument and file."""
         for step in self.gold.steps:
             for argument, value in step.inputs.items():
                 if value.removeprefix("$") in self.task.resources:
                     yield step, argument, value.removeprefix("$")
 
     def like(self, file: str) -> list[str]:
-        """The other files that the request gives as the same types."""
+        """The other files of the request with the same types."""
         types = self.task.types_given
         return [other for other in self.task.resources if other != file and types[other] == types[file]]
 
     def makes_other_calls(self, plan: Plan) -> bool:
-        """Whether a plan makes other calls than the gold plan, in whatever order."""
+        """Whether the calls of a plan differ from those of the gold plan, regardless of order."""
         return canonical_form(plan)[0] != canonical_form(self.gold)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """One kind of damage."""
+    """A kind of damage."""
 
     name: str
     description: str
     rule: str = ""
-    """Where it is not done, as a sentence; empty: wherever there is something to damage."""
+    """Where it is not applied, as a sentence; empty if it always is."""
     indicator: str
     """Key of the column that must get worse."""
     apply: Callable[[Patient], Plan | None]
-    """Returns None where it is not done."""
+    """Returns None where it is not applied."""
+
+    def plans(self, *, tasks: Sequence[str], donors: Donors, seed: str) -> dict[str, Plan]:
+        """The damaged gold plans by key of the task, for the tasks where the damage is applied."""
+        plans = {key: damaged(damage=self, task=donors.suite.task(key), donors=donors, seed=seed) for key in tasks}
+        return {key: plan for key, plan in plans.items() if plan is not None}
 
 
 def damaged(*, damage: Damage, task: Task, donors: Donors, seed: str = "") -> Plan | None:
-    """A task's gold plan with one kind of damage, always the same for a seed; None where it is not done."""
+    """A task's gold plan with a kind of damage, a function of the seed; None where it is not applied."""
     if task.gold is None or not task.gold.steps:
         return None
     rng = random.Random(f"{seed} {damage.name} {task.key}")  # noqa: S311 - repeatable on purpose
@@ -96,24 +101,22 @@ def _dropped(patient: Patient) -> Plan | None:
 
 
 def _swapped_files(patient: Patient) -> Plan | None:
-    pairs = [(one, other) for one, other in combinations(patient.task.resources, 2) if other in patient.like(one)]
-    plans = (_exchanged(patient=patient, one=one, other=other) for one, other in pairs)
+    pairs = [pair for pair in combinations(patient.task.resources, 2) if pair[1] in patient.like(pair[0])]
+    plans = []
+    for first, second in pairs:
+        swap = {first: f"${second}", second: f"${first}"}
+        texts = {(step.id, name): swap[file] for step, name, file in patient.takes_file() if file in swap}
+        plans.append(with_texts(plan=patient.gold, texts=texts))
     return patient.drawn([plan for plan in plans if patient.makes_other_calls(plan)])
 
 
-def _exchanged(*, patient: Patient, one: str, other: str) -> Plan:
-    instead = {one: f"${other}", other: f"${one}"}
-    places = {(step.id, name): instead[file] for step, name, file in patient.takes_file() if file in instead}
-    return with_texts(plan=patient.gold, texts=places)
-
-
 def _wrong_picture(patient: Patient) -> Plan | None:
-    asked = {slot.step for slot in patient.slots if slot.role is Role.QUESTION}
+    questions = {slot.step for slot in patient.slots if slot.role is Role.QUESTION}
     return patient.drawn(
         [
             patient.with_input(step, argument, f"${other}")
             for step, argument, file in patient.takes_file()
-            if step.id in asked
+            if step.id in questions
             for other in patient.like(file)
         ]
     )
@@ -147,37 +150,37 @@ def _added_attribute(patient: Patient) -> Plan | None:
 
 
 def _request_as_condition(patient: Patient) -> Plan | None:
-    found = [slot for slot in patient.slots if slot.role is Role.CONDITION and slot.text != patient.task.text]
-    return patient.drawn([patient.with_text(slot, patient.task.text) for slot in found])
+    slots = [slot for slot in patient.slots if slot.role is Role.CONDITION and slot.text != patient.task.text]
+    return patient.drawn([patient.with_text(slot, patient.task.text) for slot in slots])
 
 
 def _any_object(patient: Patient) -> Plan | None:
-    found = [slot for slot in patient.slots if slot.role is Role.CONDITION and words_of(slot.text)]
-    return patient.drawn([patient.with_text(slot, "object") for slot in found])
+    slots = [slot for slot in patient.slots if slot.role is Role.CONDITION and words_of(slot.text)]
+    return patient.drawn([patient.with_text(slot, "object") for slot in slots])
 
 
 def _request_as_text(patient: Patient) -> Plan | None:
     if len(patient.gold.steps) < 2:
         return None
-    found = [slot for slot in patient.slots if slot.role is not Role.CONDITION and slot.text != patient.task.text]
-    return patient.drawn([patient.with_text(slot, patient.task.text) for slot in found])
+    slots = [slot for slot in patient.slots if slot.role is not Role.CONDITION and slot.text != patient.task.text]
+    return patient.drawn([patient.with_text(slot, patient.task.text) for slot in slots])
 
 
 def _wrong_tool(patient: Patient) -> Plan | None:
     catalogue = patient.suite.catalogue
     return patient.drawn(
         [
-            replace(patient.gold, steps=tuple(made if one is step else one for one in patient.gold.steps))
+            replace(patient.gold, steps=tuple(other if s is step else s for s in patient.gold.steps))
             for step in patient.gold.steps
             for tool in catalogue.tools.values()
             if not catalogue.may_replace(step.tool, tool.name)
-            and (made := _called_instead(step=step, own=catalogue[step.tool], tool=tool)) is not None
+            and (other := _with_tool(step=step, own=catalogue[step.tool], tool=tool)) is not None
         ]
     )
 
 
-def _called_instead(*, step: Step, own: Tool, tool: Tool) -> Step | None:
-    """The step with another tool of the same types, its arguments in the order of their types."""
+def _with_tool(*, step: Step, own: Tool, tool: Tool) -> Step | None:
+    """The step with another tool of the same types, its arguments matched by type."""
     if sorted(own.input_types) != sorted(tool.input_types) or own.output_types != tool.output_types:
         return None
     if set(step.inputs) != set(own.inputs):
@@ -190,19 +193,16 @@ def _called_instead(*, step: Step, own: Tool, tool: Tool) -> Step | None:
 
 
 def _extra_step(patient: Patient) -> Plan | None:
-    given = {kind: f"${name}" for name, kind in patient.task.resources.items()}
-    given[ResourceType.TEXT] = patient.task.text
-    plans = [
-        replace(patient.gold, steps=(*patient.gold.steps, _call(tool=tool, given=given)))
-        for tool in patient.donors.idle_tools
-        if given.keys() >= set(tool.input_types)
-    ]
+    values = {kind: f"${name}" for name, kind in patient.task.resources.items()}
+    values[ResourceType.TEXT] = patient.task.text
+    plans = []
+    for tool in patient.donors.idle_tools:
+        if values.keys() >= set(tool.input_types):
+            inputs = {name: values[kind] for name, kind in tool.inputs.items()}
+            outputs = {name: f"extra.{name}" for name in tool.outputs}
+            step = Step(id="extra", tool=tool.name, inputs=inputs, outputs=outputs)
+            plans.append(replace(patient.gold, steps=(*patient.gold.steps, step)))
     return patient.drawn(plans)
-
-
-def _call(*, tool: Tool, given: dict[ResourceType, str]) -> Step:
-    inputs = {name: given[kind] for name, kind in tool.inputs.items()}
-    return Step(id="extra", tool=tool.name, inputs=inputs, outputs={name: f"extra.{name}" for name in tool.outputs})
 
 
 def _duplicate_step(patient: Patient) -> Plan | None:
@@ -238,7 +238,7 @@ def _invented_file(patient: Patient) -> Plan | None:
 
 
 def _unseen(file: str) -> str:
-    """Another name that begins and ends as a file's name does, since both may show its type: `mask_3.png`."""
+    """Another file name with the same beginning and extension, as both may indicate the type: `mask_3.png`."""
     stem, dot, ending = file.rpartition(".")
     return f"{stem.replace('_', '_unseen_', 1) if '_' in stem else f'{stem}unseen'}{dot}{ending}"
 
@@ -361,4 +361,4 @@ DAMAGES = (
         apply=_shuffled_order,
     ),
 )
-"""All kinds. Those of the paper's indicators that a kind is not expected to worsen may get worse too."""
+"""All kinds. Other indicators of the paper than the expected one may get worse too."""

@@ -1,4 +1,4 @@
-"""Whether plans that are judged to solve a request produce good results when they are executed, and others do not."""
+"""Agreement of judgement and execution: whether plans judged to solve a request produce good results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,58 +11,58 @@ from evaluator.episodes.beside_gold import RELATIVE
 from evaluator.planners.ablations import VariantPlanner
 from evaluator.planners.bundled import bundled_planner, each_once
 from evaluator.scoring.metrics.statistics import Interval, clustered_mean
-from evaluator.studies.validity.damages import DAMAGES, damaged
+from evaluator.studies.validity.damages import DAMAGES
 from evaluator.studies.validity.plan_texts import Donors
 
 GOOD = 0.9
-"""Share of the gold plan's score from which on a result counts as good."""
+"""Least share of the gold plan's score for a good result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutedPlan:
-    """One plan that was judged and executed."""
+    """A plan that was judged and executed."""
 
     task: str
     maker: str
     """The bundled planner, or the kind of damage to the gold plan."""
     solves: bool
-    """By the judge (SE)."""
+    """Judgement (SE)."""
     undecided: bool
-    """Whether the judge is undecided; SE is 0 then."""
+    """Whether the judge is undecided, in which case SE is 0."""
     relative: float
     """Score as a share of the gold plan's, in [0, 1]."""
 
     @property
     def is_good(self) -> bool:
-        """Whether its results are nearly as good as the gold plan's."""
+        """Whether its score is nearly that of the gold plan."""
         return self.relative >= GOOD
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport:
-    """Judged and executed plans."""
+    """Figures over judged and executed plans."""
 
     suite: str
     plans: int
     good_if_solved: Interval
     """Share of good results among plans with SE = 1, over requests."""
     good_if_not: Interval
-    """The same among plans with SE = 0 that the judge decided."""
+    """Share of good results among decided plans with SE = 0."""
     good_if_undecided: Interval | None
-    """The same among undecided plans; None if there are none."""
+    """Share of good results among undecided plans; None if there are none."""
     mean_if_solved: Interval
     """Mean share of the gold plan's score among plans with SE = 1."""
     mean_if_not: Interval
     agree: Interval
-    """Share of decided plans of which SE and a good result agree."""
+    """Share of decided plans whose SE agrees with whether the result is good."""
     by_maker: Mapping[str, tuple[int, float, float]]
     """For each planner or kind of damage: plans, mean SE, mean share of the gold plan's score."""
     disagreements: tuple[ExecutedPlan, ...]
     """Decided plans with SE = 1 and a bad result, or the reverse."""
 
     def figures(self) -> tuple[tuple[str, Interval], ...]:
-        """The figures with their names."""
-        named = (
+        """The figures with their titles."""
+        titled = (
             ("Good results among plans with SE = 1", self.good_if_solved),
             ("Good results among plans with SE = 0", self.good_if_not),
             ("Good results among undecided plans", self.good_if_undecided),
@@ -70,58 +70,51 @@ class AgreementReport:
             ("Share of the gold plan's score, SE = 0", self.mean_if_not),
             ("SE and a good result agree", self.agree),
         )
-        return tuple((words, found) for words, found in named if found is not None)
+        return tuple((title, interval) for title, interval in titled if interval is not None)
 
     def to_json(self) -> dict[str, JsonValue]:
-        """As a JSON object."""
+        """The report as a JSON object."""
         return asdict(self)
 
 
-def agreement_of(*, suite: str, found: Sequence[ExecutedPlan]) -> AgreementReport:
-    """How often SE and execution agree.
-
-    Args:
-        suite: its slug.
-        found: plans that were judged and executed.
+def agreement_of(*, suite: str, plans: Sequence[ExecutedPlan]) -> AgreementReport:
+    """The agreement of SE and execution over plans for a suite, by its slug.
 
     Raises:
-        ValueError: there are none with SE = 1, or none with SE = 0.
+        ValueError: no plans with SE = 1, or none with SE = 0.
     """
-    decided = [one for one in found if not one.undecided]
-    solved, not_solved = ([one for one in decided if one.solves is wanted] for wanted in (True, False))
-    undecided = [one for one in found if one.undecided]
+    decided = [plan for plan in plans if not plan.undecided]
+    solved = [plan for plan in decided if plan.solves]
+    not_solved = [plan for plan in decided if not plan.solves]
+    undecided = [plan for plan in plans if plan.undecided]
     if not solved or not not_solved:
         raise ValueError(f"agreement on {suite} needs executed plans with SE = 1 and with SE = 0")
+    makers: dict[str, list[ExecutedPlan]] = {}
+    for plan in plans:
+        makers.setdefault(plan.maker, []).append(plan)
     return AgreementReport(
         suite=suite,
-        plans=len(found),
-        good_if_solved=_mean(solved, value=lambda one: float(one.is_good)),
-        good_if_not=_mean(not_solved, value=lambda one: float(one.is_good)),
-        good_if_undecided=_mean(undecided, value=lambda one: float(one.is_good)) if undecided else None,
-        mean_if_solved=_mean(solved, value=lambda one: one.relative),
-        mean_if_not=_mean(not_solved, value=lambda one: one.relative),
-        agree=_mean(decided, value=lambda one: float(one.is_good is one.solves)),
-        by_maker=_by_maker(found),
-        disagreements=tuple(one for one in decided if one.is_good is not one.solves),
+        plans=len(plans),
+        good_if_solved=_mean(solved, value=lambda plan: float(plan.is_good)),
+        good_if_not=_mean(not_solved, value=lambda plan: float(plan.is_good)),
+        good_if_undecided=_mean(undecided, value=lambda plan: float(plan.is_good)) if undecided else None,
+        mean_if_solved=_mean(solved, value=lambda plan: plan.relative),
+        mean_if_not=_mean(not_solved, value=lambda plan: plan.relative),
+        agree=_mean(decided, value=lambda plan: float(plan.is_good is plan.solves)),
+        by_maker={
+            maker: (len(own), sum(p.solves for p in own) / len(own), sum(p.relative for p in own) / len(own))
+            for maker, own in makers.items()
+        },
+        disagreements=tuple(plan for plan in decided if plan.is_good is not plan.solves),
     )
 
 
 def _mean(plans: Sequence[ExecutedPlan], *, value: Callable[[ExecutedPlan], float]) -> Interval:
-    """The mean over plans, those of one request being a cluster."""
+    """The mean over plans, with the plans of a request as a cluster."""
     clusters: dict[str, list[float]] = {}
-    for one in plans:
-        clusters.setdefault(one.task, []).append(value(one))
+    for plan in plans:
+        clusters.setdefault(plan.task, []).append(value(plan))
     return clustered_mean(list(clusters.values()))
-
-
-def _by_maker(plans: Sequence[ExecutedPlan]) -> dict[str, tuple[int, float, float]]:
-    own: dict[str, list[ExecutedPlan]] = {}
-    for one in plans:
-        own.setdefault(one.maker, []).append(one)
-    return {
-        maker: (len(made), sum(one.solves for one in made) / len(made), sum(one.relative for one in made) / len(made))
-        for maker, made in own.items()
-    }
 
 
 Evaluate = Callable[[Planner, Sequence[str]], Iterator[ResultRecord]]
@@ -130,8 +123,8 @@ Evaluate = Callable[[Planner, Sequence[str]], Iterator[ResultRecord]]
 def measure_agreement(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], seed: str = "") -> AgreementReport:
     """Judge and execute the anchors' plans, and gold plans with each kind of damage.
 
-    Plans that cannot be executed are left out: they score 0 whatever the judge says. Gold plans are too, since they
-    are what scores are compared with.
+    Plans that cannot be executed are left out: they score 0 whatever the judge says. So are gold plans, with which
+    scores are compared.
 
     Args:
         suite: judged and executed.
@@ -140,20 +133,18 @@ def measure_agreement(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str],
         seed: draws the damage.
 
     Raises:
-        ValueError: no plan of both kinds was executed.
+        ValueError: no plans with SE = 1, or none with SE = 0, were executed.
     """
-    found: list[ExecutedPlan] = []
+    executed: list[ExecutedPlan] = []
     for name in each_once(suite.slug):
         if name != "gold":
-            found += _executed(maker=name, records=evaluate(bundled_planner(name=name, suite=suite), tasks))
+            executed += _executed(maker=name, records=evaluate(bundled_planner(name=name, suite=suite), tasks))
     donors = Donors(suite)
     for damage in DAMAGES:
-        made = {key: damaged(damage=damage, task=suite.task(key), donors=donors, seed=seed) for key in tasks}
-        plans = {key: plan for key, plan in made.items() if plan is not None}
-        if plans:
+        if plans := damage.plans(tasks=tasks, donors=donors, seed=seed):
             planner = VariantPlanner(name=damage.name, plans=plans)
-            found += _executed(maker=damage.name, records=evaluate(planner, list(plans)))
-    return agreement_of(suite=suite.slug, found=found)
+            executed += _executed(maker=damage.name, records=evaluate(planner, list(plans)))
+    return agreement_of(suite=suite.slug, plans=executed)
 
 
 def _executed(*, maker: str, records: Iterator[ResultRecord]) -> list[ExecutedPlan]:

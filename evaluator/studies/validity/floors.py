@@ -1,9 +1,8 @@
-"""Floors: what answers score that no plan was needed for.
+"""Floors: the scores of answers that need no plan.
 
-A constant answer is one text for every scene: of each kind of answer the one, among the references of the scenes, that
-scores highest on average over them. It was chosen on the scenes that it is scored on, so that it is an upper bound of
-what a planner gets that knows the kind of the answer and nothing of the scene. An untouched image is the request's own
-input, handed back.
+A constant answer is one text for every scene: for each kind of answer, the reference of a scene that scores highest on
+average over all scenes. It is selected on the scenes it is scored on, and so an upper bound for a planner that knows
+the kind of answer and nothing about the scene. An untouched image is the input of the request, returned unchanged.
 """
 
 from collections import defaultdict
@@ -29,12 +28,12 @@ class ConstantAnswer:
     score: float
     """Mean BERT score over the scenes."""
     right: float | None
-    """Share of scenes whose reference it equals, of the answer with the highest share; None where answers are open."""
+    """Highest share of scenes whose reference equals one answer; None for open answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class UntouchedImages:
-    """Images with so many degradations, handed back as they are."""
+    """Images with a number of degradations, returned unchanged."""
 
     degradations: int
     tasks: int
@@ -52,14 +51,14 @@ class Floors:
     @property
     def constant_score(self) -> float | None:
         """Mean BERT score of constant answers over the tasks with one text as answer; None without such tasks."""
-        tasks = sum(one.tasks for one in self.constants)
-        return sum(one.score * one.tasks for one in self.constants) / tasks if tasks else None
+        tasks = sum(constant.tasks for constant in self.constants)
+        return sum(constant.score * constant.tasks for constant in self.constants) / tasks if tasks else None
 
 
 def measure_floors(
     *, suite: Suite, tasks: Sequence[str], samples: SampleSource, count: int, scorer: Callable[[str], Scorer]
 ) -> Floors:
-    """Measure what constant answers and untouched images score.
+    """Score constant answers and untouched images.
 
     Args:
         tasks: keys of the tasks; those without data are left out.
@@ -83,55 +82,51 @@ def _constants(
     """By kind of answer, in the order of the suite."""
     kinds: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
-        kinds[_reference_key(task, samples=samples)].append(task)
-    return tuple(_constant(tasks=same, samples=samples, count=count, scorer=scorer) for same in kinds.values())
-
-
-def _constant(*, tasks: Sequence[Task], samples: SampleSource, count: int, scorer: Scorer) -> ConstantAnswer:
-    references = [str(samples.reference(task=tasks[0], index=index)) for index in range(count)]
-    candidates = list(dict.fromkeys(references))
-    pairs = [(candidate, reference) for candidate in candidates for reference in references]
-    scores = scorer.score(outputs=[one for one, _ in pairs], references=[reference for _, reference in pairs])
-    means = np.reshape(scores, (len(candidates), len(references))).mean(axis=1)
-    shares = [
-        sum(is_right(answer=candidate, reference=reference) for reference in references) / count
-        for candidate in candidates
-    ]
-    best = int(means.argmax())
-    return ConstantAnswer(
-        kind=tasks[0].kind,
-        tasks=len(tasks),
-        text=candidates[best],
-        score=float(means[best]),
-        right=max(shares) if tasks[0].is_closed else None,
-    )
+        key = samples.reference_key(task=task) if isinstance(samples, SharingSource) else task.key
+        kinds[key].append(task)
+    constants = []
+    for first, *others in kinds.values():
+        references = [str(samples.reference(task=first, index=index)) for index in range(count)]
+        candidates = list(dict.fromkeys(references))
+        pairs = [(candidate, reference) for candidate in candidates for reference in references]
+        outputs, expected = [output for output, _ in pairs], [reference for _, reference in pairs]
+        scores = scorer.score(outputs=outputs, references=expected)
+        means = np.reshape(scores, (len(candidates), len(references))).mean(axis=1)
+        shares = [
+            sum(is_right(answer=candidate, reference=reference) for reference in references) / count
+            for candidate in candidates
+        ]
+        best = int(means.argmax())
+        constants.append(
+            ConstantAnswer(
+                kind=first.kind,
+                tasks=1 + len(others),
+                text=candidates[best],
+                score=float(means[best]),
+                right=max(shares) if first.is_closed else None,
+            )
+        )
+    return tuple(constants)
 
 
 def _untouched(
     *, tasks: Sequence[Task], samples: SampleSource, count: int, scorer: Scorer
 ) -> tuple[UntouchedImages, ...]:
-    """By the number of degradations, each of which the gold plan undoes by one step."""
-    found: dict[int, list[float]] = defaultdict(list)
-    known: dict[str, float] = {}
+    """By the number of degradations, each of which the gold plan undoes in one step."""
+    by_number: dict[int, list[float]] = defaultdict(list)
+    cache: dict[str, float] = {}
     for task in tasks:
-        gold, key = task.gold, _inputs_key(task, samples=samples)
+        gold = task.gold
         if gold is None or not gold.steps:
             continue
-        if key not in known:
+        key = samples.inputs_key(task=task) if isinstance(samples, SharingSource) else task.key
+        if key not in cache:
             name = next(iter(gold.steps[0].inputs.values())).removeprefix("$")
-            given: list[Value] = [samples.inputs(task=task, index=index)[name] for index in range(count)]
-            right = [samples.reference(task=task, index=index) for index in range(count)]
-            known[key] = float(np.mean(scorer.score(outputs=given, references=right)))
-        found[len(gold.steps)].append(known[key])
+            inputs: list[Value] = [samples.inputs(task=task, index=index)[name] for index in range(count)]
+            references = [samples.reference(task=task, index=index) for index in range(count)]
+            cache[key] = float(np.mean(scorer.score(outputs=inputs, references=references)))
+        by_number[len(gold.steps)].append(cache[key])
     return tuple(
         UntouchedImages(degradations=number, tasks=len(scores), score=float(np.mean(scores)))
-        for number, scores in sorted(found.items())
+        for number, scores in sorted(by_number.items())
     )
-
-
-def _reference_key(task: Task, *, samples: SampleSource) -> str:
-    return samples.reference_key(task=task) if isinstance(samples, SharingSource) else task.key
-
-
-def _inputs_key(task: Task, *, samples: SampleSource) -> str:
-    return samples.inputs_key(task=task) if isinstance(samples, SharingSource) else task.key

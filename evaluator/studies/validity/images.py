@@ -1,15 +1,15 @@
-"""The image score against measures that know nothing of degradations, on the images that plans made.
+"""The image score compared with measures that were not trained on degradations, on the images that plans produced.
 
-The ViT scorer of `lilliput` was trained to tell how far an image is degraded, so that its own ranking of restored and
-degraded images proves nothing. Three measures are independent of that training:
+The ViT scorer of `lilliput` was trained to measure degradation, so its own ranking of restored and degraded images
+proves nothing. Three measures are independent of that training:
 
 - PSNR, in dB, and SSIM (Wang et al., Image Quality Assessment, IEEE Transactions on Image Processing 13(4), 2004): no
   training at all;
 - the cosine of the CLS embeddings of the expert for image classification, which was trained on the classes of clean
   images only.
 
-They are asked two things: in which order they put gold plans and changed ones, and how far their orderings of all
-images agree with the image score's (Spearman's rank correlation).
+Two questions are answered: how each ranks gold plans and changed ones, and how well its ranking of all images agrees
+with that of the image score (Spearman's rank correlation).
 """
 
 from collections import defaultdict
@@ -32,21 +32,20 @@ from evaluator.studies.validity.variants import ORDER
 CLASSIFIER = "Image Classification"
 PSNR, SSIM, CLASSES = "PSNR (dB)", "SSIM", "classifier's features"
 _LARGEST_PSNR = 60.0
-"""dB; of images that differ by less, equal ones among them."""
+"""Upper bound in dB, which equal images get."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How a measure orders the images that the image score ordered."""
+    """How well the ranking of a measure agrees with that of the image score."""
 
     measure: str
     correlation: float
     """Spearman's rank correlation with the image score over all images."""
     within: float
-    """Mean of that correlation over the scenes, among the images of each: how images differ by what was done to them,
-    and not by what they show."""
+    """Mean correlation within the images of a scene, which differ by their treatment only and not by what they show."""
     means: Mapping[str, float]
-    """By kind of plan, over the tasks that have all kinds."""
+    """Mean by kind of plan, over the tasks that have all kinds."""
 
     @property
     def ranks_gold_first(self) -> bool:
@@ -56,7 +55,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class ImageReport:
-    """Everything that was asked of the images."""
+    """The agreement of all measures."""
 
     images: int
     scenes: int
@@ -65,7 +64,7 @@ class ImageReport:
 
 @dataclass(slots=True)
 class Images:
-    """The answers of plans of restoration, collected as they are scored."""
+    """The answers of restoration plans, collected as they are scored."""
 
     value: Callable[[ArtefactReference], Value]
     """Reads an artefact."""
@@ -75,7 +74,7 @@ class Images:
     """Answer and reference by key: several plans may make the same image."""
 
     def add(self, record: ResultRecord, kind: Kind) -> None:
-        """Keep the scored answers of a task whose metric is the image score."""
+        """Add the scored answers of a task whose metric is the image score."""
         if record.metric != "ViT":
             return
         for sample in record.samples:
@@ -95,19 +94,18 @@ def measure_images(*, images: Images, profile: Profile) -> ImageReport | None:
 
     Args:
         images: of the variants of gold plans, with their scores.
-        profile: whose expert for image classification is asked.
+        profile: its expert for image classification provides the embeddings.
 
     Returns:
-        None where no task has every kind of plan.
+        None if no task has every kind of plan.
     """
     kinds = defaultdict(set)
     for task, kind, *_ in images.rows:
         kinds[task].add(kind)
-    whole = {task for task, found in kinds.items() if found >= set(ORDER)}
-    rows = [row for row in images.rows if row[0] in whole]
+    complete = {task for task, present in kinds.items() if present >= set(ORDER)}
+    rows = [row for row in images.rows if row[0] in complete]
     if not rows:
         return None
-    found = _values(pairs=images.pairs, profile=profile)
     # Each image counts once, however many plans made it.
     unique = list({row[4]: row for row in rows}.values())
     scenes = {row[2] for row in unique}
@@ -121,37 +119,27 @@ def measure_images(*, images: Images, profile: Profile) -> ImageReport | None:
                 within=_within(unique, values=values),
                 means=_means(rows, values=values),
             )
-            for name, values in found.items()
+            for name, values in _values(pairs=images.pairs, profile=profile).items()
         ),
     )
 
 
 def _values(*, pairs: Mapping[str, tuple[Image, Image]], profile: Profile) -> dict[str, dict[str, float]]:
     """By measure, the value of each pair of an answer and its reference."""
-    fitted = {
-        key: (_fitted(answer, reference=reference), _tensor(reference)) for key, (answer, reference) in pairs.items()
-    }
-    found = {
-        PSNR: {key: _psnr(*pair) for key, pair in fitted.items()},
-        SSIM: {key: float(structural_similarity_index_measure(*pair, data_range=1.0)) for key, pair in fitted.items()},
-    }
+    values: dict[str, dict[str, float]] = {PSNR: {}, SSIM: {}}
+    for key, (answer, reference) in pairs.items():
+        if answer.size != reference.size:
+            # As the image score does.
+            answer = answer.resize(reference.size, PillowImage.Resampling.BILINEAR)
+        tensors = _tensor(answer), _tensor(reference)
+        values[PSNR][key] = min(float(peak_signal_noise_ratio(*tensors, data_range=1.0)), _LARGEST_PSNR)
+        values[SSIM][key] = float(structural_similarity_index_measure(*tensors, data_range=1.0))
     if CLASSIFIER in profile.experts:
         path = profile.experts[CLASSIFIER].path
         classifier = ViTScore(spec=ScorerSpec("ViT", CLASSIFIER, path, "", ""))
         answers, references = zip(*pairs.values(), strict=True)
-        found[CLASSES] = dict(zip(pairs, classifier.score(outputs=answers, references=references), strict=True))
-    return found
-
-
-def _psnr(answer: torch.Tensor, reference: torch.Tensor) -> float:
-    return min(float(peak_signal_noise_ratio(answer, reference, data_range=1.0)), _LARGEST_PSNR)
-
-
-def _fitted(image: Image, *, reference: Image) -> torch.Tensor:
-    """An answer at the size of its reference, as the image score resizes it."""
-    if image.size != reference.size:
-        image = image.resize(reference.size, PillowImage.Resampling.BILINEAR)
-    return _tensor(image)
+        values[CLASSES] = dict(zip(pairs, classifier.score(outputs=answers, references=references), strict=True))
+    return values
 
 
 def _tensor(image: Image) -> torch.Tensor:
@@ -161,15 +149,15 @@ def _tensor(image: Image) -> torch.Tensor:
 
 
 def _spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """NaN where all values of one are equal: they have no order."""
-    ranks = _ranks(first), _ranks(second)
-    if any(not np.ptp(one) for one in ranks):
+    """Spearman's rank correlation; NaN if all values on one side are equal and so have no order."""
+    first_ranks, second_ranks = _ranks(first), _ranks(second)
+    if not np.ptp(first_ranks) or not np.ptp(second_ranks):
         return float("nan")
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(first_ranks, second_ranks)[0, 1])
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Ranks from 1; equal values share their mean rank."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
@@ -178,13 +166,13 @@ def _within(rows: Sequence[tuple[str, Kind, int, float, str]], *, values: Mappin
     by_scene: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for _, _, scene, score, key in rows:
         by_scene[scene].append((score, values[key]))
-    found = [_spearman(*zip(*pairs, strict=True)) for pairs in by_scene.values() if len(pairs) > 2]
-    return float(np.mean(found)) if found else float("nan")
+    correlations = [_spearman(*zip(*pairs, strict=True)) for pairs in by_scene.values() if len(pairs) > 2]
+    return float(np.mean(correlations)) if correlations else float("nan")
 
 
 def _means(rows: Sequence[tuple[str, Kind, int, float, str]], *, values: Mapping[str, float]) -> dict[str, float]:
-    """By kind: the mean over tasks of the mean over plans and scenes."""
+    """By kind, the mean over tasks of the mean over plans and scenes."""
     by_task: dict[Kind, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for task, kind, _, _, key in rows:
         by_task[kind][task].append(values[key])
-    return {kind.value: float(np.mean([np.mean(one) for one in by_task[kind].values()])) for kind in ORDER}
+    return {kind.value: float(np.mean([np.mean(scores) for scores in by_task[kind].values()])) for kind in ORDER}

@@ -1,4 +1,4 @@
-"""Gold plans against damaged ones, and the anchors, on a suite whose plans are judged."""
+"""Gold plans compared with damaged ones, and the anchors, on a suite whose plans are judged."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,17 +11,17 @@ from evaluator.planners.ablations import VariantPlanner
 from evaluator.planners.bundled import BUNDLED, bundled_planner, each_once
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
 from evaluator.scoring.metrics.statistics import Interval, paired_shares, wilson
-from evaluator.studies.validity.damages import DAMAGES, Damage, damaged
+from evaluator.studies.validity.damages import DAMAGES, Damage
 from evaluator.studies.validity.plan_texts import Donors
 
 INDICATORS = ("SE", "IR", "NR", "HR", "CR")
-"""Keys of the columns that are compared; the indicators of ControlLLM (arXiv:2310.17796, section 4.2)."""
+"""Keys of the compared columns: the indicators of ControlLLM (arXiv:2310.17796, section 4.2)."""
 
 Evaluate = Callable[[Planner, Sequence[str]], Iterator[ResultRecord]]
 
 
 class NotComparableError(ValueError):
-    """A suite without the columns that damaged plans are compared by, or no task to judge. The message says which."""
+    """The suite lacks columns for the comparison of damaged plans, or no task can be judged; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class AnchorReport:
 
 @dataclass(frozen=True, slots=True)
 class DamageReport:
-    """Gold plans and the same plans with one kind of damage, on the tasks where it is done."""
+    """Gold plans and the same plans with a kind of damage, on the tasks where it is applied."""
 
     name: str
     description: str
@@ -49,35 +49,34 @@ class DamageReport:
     """Mean by indicator, in [0, 1]; empty without tasks."""
     damaged: Mapping[str, float]
     gain: Interval | None
-    """By how much gold is better in `indicator`, whichever way is better, paired by task; None without tasks."""
+    """By how much gold is better in `indicator`, paired by task; None without tasks."""
 
     @property
     def is_gold_above(self) -> bool:
-        """Whether gold is better in the indicator that must get worse: the interval is above 0, or without one the
-        mean is. True without tasks: there is nothing to compare."""
+        """Whether gold is better in `indicator`: the interval, or without one the mean, is above 0."""
         if self.gain is None:
-            return True
+            return True  # no task to compare
         return (self.gain.mean if self.gain.ends is None else self.gain.ends[0]) > 0
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedReport:
-    """Everything that was measured on a suite."""
+    """All figures of a suite."""
 
     suite: str
     seed: str
     judged: int
-    """Tasks whose plans can be judged."""
+    """Number of tasks whose plans can be judged."""
     anchors: tuple[AnchorReport, ...]
     damages: tuple[DamageReport, ...]
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The kinds of damage that gold plans are not above."""
+        """The kinds of damage after which plans are not worse than gold."""
         return tuple(report.name for report in self.damages if not report.is_gold_above)
 
     def to_json(self) -> dict[str, JsonValue]:
-        """As a JSON object."""
+        """The report as a JSON object."""
         return {**asdict(self), "failures": list(self.failures)}
 
 
@@ -90,12 +89,23 @@ def measure_judged(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], se
         seed: draws the damage.
 
     Raises:
-        NotComparableError: the suite has other columns, or none of the tasks can be judged.
+        NotComparableError: the suite lacks columns, or none of the tasks can be judged.
     """
-    columns = _columns(suite)
+    columns = {column.key: column for column in suite.metrics if column.key in INDICATORS}
+    if missing := [key for key in INDICATORS if key not in columns]:
+        raise NotComparableError(
+            f"{suite.slug} has no columns {', '.join(missing)}, by which damaged plans are compared with gold plans"
+        )
 
     def judged(planner: Planner, keys: Sequence[str]) -> dict[str, dict[str, float]]:
-        return _judged(planner=planner, evaluate=evaluate, tasks=keys, columns=columns)
+        """Values by task and indicator, without the tasks whose plans cannot be judged."""
+        results = [TaskScore.of(record) for record in evaluate(planner, keys) if record.outcome is not Outcome.NOT_RUN]
+        values: dict[str, dict[str, float]] = {result.task: {} for result in results}
+        for key, column in columns.items():
+            for result, value in zip(results, counted(column=column, results=results), strict=True):
+                if value is not None:
+                    values[result.task][key] = value
+        return values
 
     rows = {name: judged(bundled_planner(name=name, suite=suite), tasks) for name in each_once(suite.slug)}
     gold, donors = rows["gold"], Donors(suite)
@@ -103,40 +113,16 @@ def measure_judged(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], se
         raise NotComparableError(f"no plan for these tasks of {suite.slug} can be judged")
     damages = []
     for damage in DAMAGES:
-        made = {key: damaged(damage=damage, task=suite.task(key), donors=donors, seed=seed) for key in gold}
-        plans = {key: plan for key, plan in made.items() if plan is not None}
+        plans = damage.plans(tasks=list(gold), donors=donors, seed=seed)
         bad = judged(VariantPlanner(name=damage.name, plans=plans), list(plans))
         damages.append(_compared(damage=damage, column=columns[damage.indicator], gold=gold, bad=bad))
     return JudgedReport(
         suite=suite.slug,
         seed=seed,
         judged=len(gold),
-        anchors=tuple(_anchor(name=name, rows=found) for name, found in rows.items()),
+        anchors=tuple(_anchor(name=name, rows=own) for name, own in rows.items()),
         damages=tuple(damages),
     )
-
-
-def _columns(suite: Suite) -> dict[str, Column]:
-    columns = {column.key: column for column in suite.metrics}
-    missing = [key for key in INDICATORS if key not in columns]
-    if missing:
-        raise NotComparableError(
-            f"{suite.slug} has no columns {', '.join(missing)}, by which damaged plans are compared with gold plans"
-        )
-    return {key: columns[key] for key in INDICATORS}
-
-
-def _judged(
-    *, planner: Planner, evaluate: Evaluate, tasks: Sequence[str], columns: Mapping[str, Column]
-) -> dict[str, dict[str, float]]:
-    """By task and indicator, what a planner's results count; without tasks whose plans cannot be judged."""
-    results = [TaskScore.of(record) for record in evaluate(planner, tasks) if record.outcome is not Outcome.NOT_RUN]
-    found: dict[str, dict[str, float]] = {result.task: {} for result in results}
-    for key, column in columns.items():
-        for result, value in zip(results, counted(column=column, results=results), strict=True):
-            if value is not None:
-                found[result.task][key] = value
-    return found
 
 
 def _anchor(*, name: str, rows: Mapping[str, Mapping[str, float]]) -> AnchorReport:

@@ -1,8 +1,8 @@
-"""Rivals of a gold plan: type-correct plans of at most one step more, and whether one of them scores higher.
+"""Rivals of a gold plan: type-correct plans with at most one more step, and whether one of them scores higher.
 
-A rival lacks a step of the gold plan, has another tool of the same types in its place, has one step more between two
-steps, or has two neighbouring steps of one type exchanged; or it is a random one of two such changes. Rivals are
-compared with gold on the same scenes, by a paired t test.
+A rival lacks a step of the gold plan, has another tool of the same types in its place, has one more step between two
+steps, or has two neighbouring steps of the same types exchanged; or it combines two such changes at random. Rivals are
+compared with gold on the same scenes by a paired t test.
 """
 
 import math
@@ -25,25 +25,25 @@ from evaluator.scoring.metrics.student import two_sided_p
 Evaluate = Callable[[VariantPlanner, Sequence[str]], Iterator[ResultRecord]]
 
 LEAST = 0.005
-"""Mean difference up to which a rival counts as equally good: a tenth of what the loss of a step costs at least."""
+"""Mean difference up to which a rival counts as equal: a tenth of the least cost of a missing step."""
 LEVEL = 0.05
-"""Chance that a task whose rivals are all equally good is reported, at most (Bonferroni over its rivals)."""
+"""Upper bound of the probability that a task whose rivals are all equal is reported (Bonferroni over its rivals)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Better:
-    """A rival that scores higher than the gold plan by more than the noise."""
+    """A rival that scores significantly higher than the gold plan."""
 
     task: str
     tools: tuple[str, ...]
     gold: float
     rival: float
     p_value: float
-    """Of one rival, one-sided."""
+    """One-sided, of this rival."""
 
 
 def rivals_of(*, task: Task, suite: Suite, count: int, seed: str) -> tuple[Plan, ...]:
-    """At most `count` rivals of a task's gold plan, none equal to it or to each other, drawn by the seed."""
+    """At most `count` distinct rivals of a task's gold plan, drawn by the seed."""
     if task.gold is None or not task.gold.steps:
         return ()
     rng = random.Random(f"rivals {seed} {task.key}")  # noqa: S311 - repeatable on purpose
@@ -56,15 +56,15 @@ def rivals_of(*, task: Task, suite: Suite, count: int, seed: str) -> tuple[Plan,
         twice += rng.sample(further, min(len(further), 2))
     known = {canonical_form(task.gold)}
     distinct: list[list[Plan]] = [[], []]
-    for plans, kept in zip((once, twice), distinct, strict=True):
+    for plans, valid in zip((once, twice), distinct, strict=True):
         for plan in plans:
             if len(plan.steps) <= longest and not check_plan(plan=plan, context=context):
                 form = canonical_form(plan)
                 if form not in known:
                     known.add(form)
-                    kept.append(plan)
+                    valid.append(plan)
     near, far = distinct
-    # Two thirds differ by one change, where there are as many.
+    # Two thirds differ by a single change, if there are enough.
     chosen = rng.sample(near, min(len(near), count - count // 3))
     return (*chosen, *rng.sample(far, min(len(far), count - len(chosen))))
 
@@ -72,101 +72,72 @@ def rivals_of(*, task: Task, suite: Suite, count: int, seed: str) -> tuple[Plan,
 def better_rivals(
     *, suite: Suite, tasks: Sequence[str], evaluate: Evaluate, count: int, seed: str
 ) -> tuple[int, tuple[Better, ...]]:
-    """Execute gold plans and their rivals. Returns how many rivals were compared, and those that are better.
+    """Execute gold plans and their rivals. Returns the number of rivals, and the better ones.
 
     Args:
         tasks: keys of the tasks.
-        evaluate: evaluates a planner on tasks, over ten scenes or so at least.
+        evaluate: evaluates a planner on tasks, on at least about ten scenes.
         count: rivals of each task.
-        seed: which rivals.
+        seed: draws the rivals.
 
     Raises:
         RuntimeError: a plan could not be executed.
     """
-    gold = _scores(suite=suite, evaluate=evaluate, plans={key: _gold(suite.task(key)) for key in tasks})
+    golds: dict[str, Plan] = {}
+    for key in tasks:
+        plan = suite.task(key).gold
+        if plan is None:
+            raise ValueError(f"task {key} has no gold plan")
+        golds[key] = plan
+    gold = _scores(suite=suite, evaluate=evaluate, plans=golds)
     waiting = {key: list(rivals_of(task=suite.task(key), suite=suite, count=count, seed=seed)) for key in tasks}
     numbers = {key: len(plans) for key, plans in waiting.items()}
-    found: list[Better] = []
+    better: list[Better] = []
     while any(waiting.values()):
         # In rounds, one rival of every task in each, so that experts see large batches.
-        chosen = {key: plans.pop(0) for key, plans in waiting.items() if plans}
-        for key, scores in _scores(suite=suite, evaluate=evaluate, plans=chosen).items():
+        batch = {key: plans.pop(0) for key, plans in waiting.items() if plans}
+        for key, scores in _scores(suite=suite, evaluate=evaluate, plans=batch).items():
             p_value = p_better(rival=scores, gold=gold[key])
             if np.mean(scores) - np.mean(gold[key]) > LEAST and p_value < LEVEL / numbers[key]:
-                found.append(
-                    Better(key, chosen[key].tools(), float(np.mean(gold[key])), float(np.mean(scores)), p_value)
+                better.append(
+                    Better(key, batch[key].tools(), float(np.mean(gold[key])), float(np.mean(scores)), p_value)
                 )
-    return sum(numbers.values()), tuple(found)
+    return sum(numbers.values()), tuple(better)
 
 
 def p_better(*, rival: Sequence[float], gold: Sequence[float]) -> float:
-    """One-sided p-value of a rival that is not better than gold, by a paired t test over the scenes."""
+    """One-sided p-value for a rival being better than gold, by a paired t test over the scenes."""
     differences = np.subtract(rival, gold)
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     if mean <= 0:
         return 1.0
     if spread < 1e-9:
-        # Differences that never vary tell no more than a sign test.
+        # Constant differences carry no more information than a sign test.
         return 2.0 ** -len(differences)
     return two_sided_p(t=mean / (spread / math.sqrt(len(differences))), df=len(differences) - 1) / 2
 
 
 def _scores(*, suite: Suite, evaluate: Evaluate, plans: Mapping[str, Plan]) -> dict[str, tuple[float, ...]]:
     planner = VariantPlanner(name="rivals", plans=plans)
-    found: dict[str, tuple[float, ...]] = {}
+    scores: dict[str, tuple[float, ...]] = {}
     for record in evaluate(planner, list(plans)):
         if record.outcome is not Outcome.SCORED:
             raise RuntimeError(f"{suite.slug} {record.task}: {record.outcome} {record.reason_text}")
-        found[record.task] = scores_of_samples(record)
-    return found
-
-
-def _gold(task: Task) -> Plan:
-    if task.gold is None:
-        raise ValueError(f"task {task.key} has no gold plan")
-    return task.gold
+        scores[record.task] = scores_of_samples(record)
+    return scores
 
 
 def _changed(*, plan: Plan, task: Task, catalogue: Catalogue) -> Iterator[Plan]:
-    """Every plan that one change makes of a plan."""
-    yield from _shorter(plan=plan, task=task, catalogue=catalogue)
-    yield from _with_other_tool(plan=plan, catalogue=catalogue)
-    yield from _longer(plan=plan, task=task, catalogue=catalogue)
-    yield from _exchanged(plan=plan, catalogue=catalogue)
-
-
-def _shorter(*, plan: Plan, task: Task, catalogue: Catalogue) -> Iterator[Plan]:
+    """All plans that differ from a plan by one change."""
     for step in plan.steps:
         shorter = without_step(plan=plan, step=step.id, catalogue=catalogue, resources=task.resources)
         if shorter is not None:
             yield shorter
-
-
-def _with_other_tool(*, plan: Plan, catalogue: Catalogue) -> Iterator[Plan]:
     for step in plan.steps:
-        own = catalogue[step.tool]
         for tool in catalogue.tools.values():
-            if (
-                tool.name != own.name
-                and dict(tool.inputs) == dict(own.inputs)
-                and dict(tool.outputs) == dict(own.outputs)
-            ):
+            if tool.name != step.tool and _types(tool) == _types(catalogue[step.tool]):
                 yield _replaced(plan, step, replace(step, tool=tool.name))
-
-
-def _longer(*, plan: Plan, task: Task, catalogue: Catalogue) -> Iterator[Plan]:
-    """A tool that makes what it takes, before all that use a value, or before one of them where there are several."""
-    for value, kind in _values(plan=plan, task=task, catalogue=catalogue).items():
-        users = [step.id for step in plan.steps if value in step.inputs.values()]
-        places = [*users, *(["answers"] if value in plan.answers else [])]
-        for tool in catalogue.tools.values():
-            if set(tool.inputs.values()) == set(tool.outputs.values()) == {kind} and len(tool.inputs) == 1:
-                for chosen in [places, *([place] for place in places if len(places) > 1)]:
-                    if chosen:
-                        yield _inserted(plan=plan, tool=tool, value=value, before=frozenset(chosen))
-
-
-def _exchanged(*, plan: Plan, catalogue: Catalogue) -> Iterator[Plan]:
+    yield from _longer(plan=plan, task=task, catalogue=catalogue)
     makers = {value: step for step in plan.steps for value in step.outputs.values()}
     for step in plan.steps:
         for value in step.inputs.values():
@@ -179,30 +150,38 @@ def _exchanged(*, plan: Plan, catalogue: Catalogue) -> Iterator[Plan]:
                 )
 
 
-def _types(tool: Tool) -> tuple[dict[str, ResourceType], dict[str, ResourceType]]:
-    return dict(tool.inputs), dict(tool.outputs)
-
-
-def _values(*, plan: Plan, task: Task, catalogue: Catalogue) -> dict[str, ResourceType]:
+def _longer(*, plan: Plan, task: Task, catalogue: Catalogue) -> Iterator[Plan]:
+    """A tool whose output has the type of its input, inserted before all uses of a value, or before one of several."""
     types = {f"${name}": kind for name, kind in task.resources.items()}
     for step in plan.steps:
-        made = catalogue[step.tool].outputs
-        types |= {reference: made[name] for name, reference in step.outputs.items()}
-    return types
+        outputs = catalogue[step.tool].outputs
+        types |= {reference: outputs[name] for name, reference in step.outputs.items()}
+    for value, kind in types.items():
+        users = [step.id for step in plan.steps if value in step.inputs.values()]
+        places = [*users, *(["answers"] if value in plan.answers else [])]
+        for tool in catalogue.tools.values():
+            if set(tool.inputs.values()) == set(tool.outputs.values()) == {kind} and len(tool.inputs) == 1:
+                for chosen in [places, *([place] for place in places if len(places) > 1)]:
+                    if chosen:
+                        yield _inserted(plan=plan, tool=tool, value=value, before=frozenset(chosen))
+
+
+def _types(tool: Tool) -> tuple[dict[str, ResourceType], dict[str, ResourceType]]:
+    return dict(tool.inputs), dict(tool.outputs)
 
 
 def _inserted(*, plan: Plan, tool: Tool, value: str, before: frozenset[str]) -> Plan:
     name = f"extra{len(plan.steps)}"
     outputs = {output: f"{name}.{output}" for output in tool.outputs}
-    made = next(iter(outputs.values()))
+    result = next(iter(outputs.values()))
     extra = Step(id=name, tool=tool.name, inputs=dict.fromkeys(tool.inputs, value), outputs=outputs)
     steps = [
-        replace(step, inputs={key: made if one == value else one for key, one in step.inputs.items()})
+        replace(step, inputs={key: result if item == value else item for key, item in step.inputs.items()})
         if step.id in before
         else step
         for step in plan.steps
     ]
-    answers = tuple(made if one == value and "answers" in before else one for one in plan.answers)
+    answers = tuple(result if item == value and "answers" in before else item for item in plan.answers)
     return Plan(steps=(*steps, extra), answers=answers)
 
 

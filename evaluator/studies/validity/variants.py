@@ -1,8 +1,8 @@
-"""Gold plans against changed ones, over a whole suite.
+"""Gold plans compared with changed ones, over a whole suite.
 
-Asked of the image score: gold > restoration in another order > one restoration left out > nothing done. Asked of the
-text scores: the gold plan beats every plan that lacks one of its steps. Both are about means over samples and tasks;
-a single sample may well come out otherwise.
+Expected of the image score: gold > restoration in another order > one restoration left out > nothing done. Expected of
+the text scores: the gold plan beats every plan that lacks one of its steps. Both refer to means over samples and tasks;
+single samples may differ.
 """
 
 import itertools
@@ -26,7 +26,7 @@ Evaluate = Callable[[Planner, Sequence[str]], Iterator[ResultRecord]]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The mean score of one variant of one task's gold plan."""
+    """The mean score of a variant of a task's gold plan."""
 
     task: str
     metric: str
@@ -36,7 +36,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A task in which a plan without one step scores at least as well as the gold plan."""
+    """A task in which a plan with a missing step scores at least as well as the gold plan."""
 
     task: str
     variant: str
@@ -46,13 +46,13 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class MetricReport:
-    """How gold plans fare against plans with one step less, on the tasks of one metric."""
+    """Gold plans compared with plans with a missing step, on the tasks of a metric."""
 
     metric: str
     tasks: int
-    """Tasks of which at least one step can be left out."""
+    """Number of tasks with at least one step that can be left out."""
     won: int
-    """Tasks in which the gold plan scores more than each of them."""
+    """Number of tasks in which the gold plan scores higher than all others."""
     margin: Interval
     """Gold minus the mean of the others, by task."""
     losses: tuple[Loss, ...]
@@ -60,7 +60,7 @@ class MetricReport:
 
 @dataclass(frozen=True, slots=True)
 class ValidityReport:
-    """What became of the changed plans."""
+    """The scores of gold plans and their variants."""
 
     samples: int
     ranking: Mapping[str, Interval]
@@ -70,7 +70,7 @@ class ValidityReport:
     metrics: tuple[MetricReport, ...]
 
     def to_json(self) -> dict[str, JsonValue]:
-        """As a JSON object."""
+        """The report as a JSON object."""
         return dict(asdict(self))
 
 
@@ -80,33 +80,38 @@ def measure_validity(
     evaluate: Evaluate,
     tasks: Sequence[str],
     samples: int,
-    seen: Callable[[ResultRecord, Kind], None] = lambda record, kind: None,  # noqa: ARG005
+    on_record: Callable[[ResultRecord, Kind], None] = lambda record, kind: None,  # noqa: ARG005
 ) -> ValidityReport:
-    """Score every variant of the gold plans of the named tasks.
+    """Score every variant of the gold plans of some tasks.
 
     Args:
-        evaluate: evaluates a planner on tasks; what it has executed before should be remembered.
+        evaluate: evaluates a planner on tasks; it should cache executed steps.
         samples: data points per task that `evaluate` uses, for the report.
-        seen: called with every record and the kind of plan that it is of.
+        on_record: called with every record and the kind of its plan.
     """
-    scored = list(_scores(suite=suite, evaluate=evaluate, tasks=tasks, seen=seen))
     by_metric: dict[str, list[Scored]] = defaultdict(list)
-    for row in scored:
+    for row in _scores(suite=suite, evaluate=evaluate, tasks=tasks, on_record=on_record):
         by_metric[row.metric].append(row)
     ranked = _by_kind(by_metric.get("ViT", []))
     return ValidityReport(
         samples=samples,
         ranking={kind.value: cluster_bootstrap(list(rows.values())) for kind, rows in ranked.items() if rows},
-        steps=_neighbours(ranked),
+        steps={
+            f"{better.value} > {worse.value}": cluster_bootstrap(
+                [score - ranked[worse][task] for task, score in ranked[better].items()], bounds=DIFFERENCES
+            )
+            for better, worse in itertools.pairwise(ORDER)
+            if ranked[better]
+        },
         metrics=tuple(_report(metric=metric, rows=rows) for metric, rows in sorted(by_metric.items())),
     )
 
 
 def _scores(
-    *, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], seen: Callable[[ResultRecord, Kind], None]
+    *, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], on_record: Callable[[ResultRecord, Kind], None]
 ) -> Iterator[Scored]:
     """In rounds, one variant of every task in each, so that experts see large batches."""
-    # Texts are repaired by one tool only; what can stand in another order restores images.
+    # Texts are repaired by a single tool; the tools that can be reordered restore images.
     movable = frozenset(
         tool.name
         for tool in suite.catalogue.tools.values()
@@ -117,7 +122,7 @@ def _scores(
         chosen = {key: rest.pop(0) for key, rest in waiting.items() if rest}
         planner = VariantPlanner(name="variant", plans={key: variant.plan for key, variant in chosen.items()})
         for record in evaluate(planner, list(chosen)):
-            seen(record, chosen[record.task].kind)
+            on_record(record, chosen[record.task].kind)
             if record.outcome is Outcome.NOT_RUN:
                 waiting[record.task] = []
             elif record.score is not None:
@@ -126,22 +131,11 @@ def _scores(
 
 def _by_kind(rows: Sequence[Scored]) -> dict[Kind, dict[str, float]]:
     """Score by kind and task, for the tasks that have every kind; several plans of one kind are averaged."""
-    found: dict[str, dict[Kind, list[float]]] = defaultdict(lambda: defaultdict(list))
+    scores: dict[str, dict[Kind, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        found[row.task][row.variant.kind].append(row.score)
-    whole = {task: kinds for task, kinds in found.items() if all(kind in kinds for kind in ORDER)}
-    return {kind: {task: _mean(kinds[kind]) for task, kinds in whole.items()} for kind in ORDER}
-
-
-def _neighbours(ranked: Mapping[Kind, Mapping[str, float]]) -> dict[str, Interval]:
-    pairs = itertools.pairwise(ORDER)
-    return {
-        f"{better.value} > {worse.value}": cluster_bootstrap(
-            [score - ranked[worse][task] for task, score in ranked[better].items()], bounds=DIFFERENCES
-        )
-        for better, worse in pairs
-        if ranked[better]
-    }
+        scores[row.task][row.variant.kind].append(row.score)
+    complete = {task: kinds for task, kinds in scores.items() if all(kind in kinds for kind in ORDER)}
+    return {kind: {task: _mean(kinds[kind]) for task, kinds in complete.items()} for kind in ORDER}
 
 
 def _report(*, metric: str, rows: Sequence[Scored]) -> MetricReport:

@@ -1,12 +1,13 @@
-"""A bank of rendered training scenes: drawn once, kept in the work folder, read by every training process.
+"""A bank of rendered training scenes: rendered once, stored in the work folder, and read by every training process.
 
-Also pictures as tensors, and what is computed once for each scene.
+Also conversion of pictures to tensors, and rows that are computed once per scene.
 """
 
 import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ _COLOURS, _SHAPES, _BACKGROUNDS = list(Colour), list(Shape), list(Background)
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """Pictures of a split and what they show."""
+    """Pictures of a split and the attributes of their scenes."""
 
     split: Split
     pixels: npt.NDArray[np.uint8]
@@ -47,24 +48,23 @@ def load_bank(*, work: Path, split: Split, count: int) -> Bank:
     """The first `count` scenes of an open split, rendered now or by an earlier run."""
     folder = work / f"{split}-{count}-v{WORLD_VERSION}.{PICTURES_VERSION}"
     if not (folder / "complete.json").exists():
-        _render_bank(folder=folder, split=split, count=count)
-    pixels, attributes = np.load(folder / "pixels.npy", mmap_mode="r"), np.load(folder / "attributes.npy")
-    return Bank(split=split, pixels=pixels, attributes=attributes)
-
-
-def _render_bank(*, folder: Path, split: Split, count: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    pixels = np.empty((count, SIZE, SIZE, 3), dtype=np.uint8)
-    attributes = np.empty((count, 3 + len(_SHAPES)), dtype=np.int64)
-    for index in range(count):
-        scene = draw_scene(split=split, index=index)
-        pixels[index], attributes[index] = render(scene), scene_attributes(scene)
-    for name, array in (("pixels", pixels), ("attributes", attributes)):
-        # Another process may be reading the same bank: it sees either no file or a whole one.
-        partial = folder / f"{name}.{os.getpid()}.partial.npy"
-        np.save(partial, array)
-        partial.replace(folder / f"{name}.npy")
-    (folder / "complete.json").write_text(json.dumps({"split": split, "count": count, "world": WORLD_VERSION}))
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = np.empty((count, SIZE, SIZE, 3), dtype=np.uint8)
+        attributes = np.empty((count, 3 + len(_SHAPES)), dtype=np.int64)
+        for index in range(count):
+            scene = draw_scene(split=split, index=index)
+            pixels[index], attributes[index] = render(scene), scene_attributes(scene)
+        for name, array in (("pixels", pixels), ("attributes", attributes)):
+            # Another process may be reading the same bank: it sees either no file or a complete one.
+            partial = folder / f"{name}.{os.getpid()}.partial.npy"
+            np.save(partial, array)
+            partial.replace(folder / f"{name}.npy")
+        (folder / "complete.json").write_text(json.dumps({"split": split, "count": count, "world": WORLD_VERSION}))
+    return Bank(
+        split=split,
+        pixels=np.load(folder / "pixels.npy", mmap_mode="r"),
+        attributes=np.load(folder / "attributes.npy"),
+    )
 
 
 def scene_attributes(scene: Scene) -> list[int]:
@@ -78,14 +78,14 @@ def scene_attributes(scene: Scene) -> list[int]:
 
 
 class Rows:
-    """One row of numbers for each scene of a bank, computed when it is first asked for.
+    """One row of numbers per scene, computed on first use.
 
-    Kept as small arrays of their own, rows would lie scattered between the large blocks that training steps take and
-    return; the heap could not be reused and grew by megabytes with every step.
+    One array holds all rows. Many small ones fragment the heap between the large blocks that training steps allocate
+    and free, and it grew by megabytes with every step.
     """
 
     def __init__(self, *, count: int, compute: Callable[[npt.NDArray[np.int64]], np.ndarray]) -> None:
-        """`compute` makes the rows of some indices, stacked; all rows have one shape and type."""
+        """`compute` returns the stacked rows of some indices; all rows have one shape and type."""
         self._compute = compute
         self._done = np.zeros(count, dtype=np.bool_)
         self._values: np.ndarray | None = None
@@ -102,11 +102,17 @@ class Rows:
         return np.asarray(self._values[indices])
 
 
+@cache
+def rows_of(row: Callable[..., np.ndarray], *, split: Split, count: int) -> Rows:
+    """Rows computed by `row(split=..., index=...)`; one `Rows` per function, split and count in a process."""
+    return Rows(count=count, compute=lambda new: np.stack([row(split=split, index=int(index)) for index in new]))
+
+
 def as_tensor(pixels: Pixels) -> Tensor:
     """8-bit images of shape (batch, height, width, 3) as float32 in [0, 1], (batch, 3, height, width)."""
     return torch.from_numpy(np.array(pixels)).permute(0, 3, 1, 2).to(torch.float32) / 255
 
 
 def normalised(pixels: Pixels) -> Tensor:
-    """8-bit images to what a ViT expects: values in [-1, 1], (batch, 3, height, width)."""
+    """8-bit images as input of a ViT: values in [-1, 1], (batch, 3, height, width)."""
     return as_tensor(pixels) * 2 - 1

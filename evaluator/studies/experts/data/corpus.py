@@ -1,4 +1,4 @@
-"""What the language models read: texts and pairs of the bilingual grammar, from the training split only."""
+"""Training texts of the language models: drawn from the bilingual grammar, from the training split only."""
 
 from collections.abc import Callable
 
@@ -16,26 +16,18 @@ from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.vocabulary import Colour, Shape
 
 SCENES = 20_000
-"""How many scenes and stories of the training split are read; more are drawn from the same grammar anyway."""
+"""Scenes of the training split that texts are drawn from; more scenes give no other texts."""
 _LONGEST_LIST = 4
 
 
 def stream(*, index: int, purpose: str) -> np.random.Generator:
-    """The stream of a training text."""
+    """The random stream of a training text."""
     return generator(split=Split.TRAIN, index=index, purpose=purpose)
 
 
 def random_scene(rng: np.random.Generator) -> Scene:
-    """One of the training scenes."""
+    """A random training scene."""
     return draw_scene(split=Split.TRAIN, index=int(rng.integers(SCENES)))
-
-
-def _scene_answer(rng: np.random.Generator) -> Bilingual:
-    return draw_question(scene=random_scene(rng), rng=rng).answer
-
-
-def _document_answer(rng: np.random.Generator) -> Bilingual:
-    return draw_document_question(document=draw_document(rng), rng=rng).question.answer
 
 
 def _sentence(rng: np.random.Generator) -> Bilingual:
@@ -43,41 +35,37 @@ def _sentence(rng: np.random.Generator) -> Bilingual:
     return source.sentences[rng.integers(len(source.sentences))]
 
 
-def _notice(rng: np.random.Generator) -> Bilingual:
-    return draw_document(rng).events[0].notice
-
-
 def _list(rng: np.random.Generator) -> Bilingual:
-    """A list as of objects in a picture, of any colours: more lists than scenes, and as long."""
+    """Objects as if in a picture, but in any colours: there are more such lists than scenes."""
     shapes = rng.permutation(list(Shape))[: rng.integers(1, _LONGEST_LIST + 1)]
     colours = rng.choice(list(Colour), size=len(shapes))
     names = (label_of(colour=Colour(c), shape=Shape(s)) for c, s in zip(colours, shapes, strict=True))
     return joined(names, separator=", ")
 
 
-# Lists of four are hardest: which colour goes with which noun follows from the order alone.
+# Lists of four are hardest: only the order says which colour belongs to which noun.
 _PAIRS: tuple[tuple[float, Callable[[np.random.Generator], Bilingual]], ...] = (
     (0.06, lambda rng: label(random_scene(rng))),
     (0.34, _list),
     (0.10, lambda rng: main_caption(random_scene(rng))),
     (0.16, lambda rng: caption(random_scene(rng))),
-    (0.06, _scene_answer),
-    (0.08, _document_answer),
+    (0.06, lambda rng: draw_question(scene=random_scene(rng), rng=rng).answer),
+    (0.08, lambda rng: draw_document_question(document=draw_document(rng), rng=rng).question.answer),
     (0.12, lambda rng: draw_document(rng).summary),
     (0.02, lambda rng: SENTIMENTS[bool(rng.random() < 0.5)]),
     (0.08, _sentence),
-    (0.10, _notice),
+    (0.10, lambda rng: draw_document(rng).events[0].notice),
 )
 
 
 def draw_pair(rng: np.random.Generator) -> Bilingual:
-    """Something to translate, in the mixture in which plans meet it."""
+    """A text to translate, mixed as in the plans of tasks."""
     weights = np.asarray([weight for weight, _ in _PAIRS])
     return _PAIRS[rng.choice(len(_PAIRS), p=weights / weights.sum())][1](rng)
 
 
 def draw_english(rng: np.random.Generator) -> str:
-    """A whole English text as tasks give it: a story, a review, a caption, a question."""
+    """A whole English text as in tasks: a story, a review, a notice, a question or a caption."""
     kind = rng.random()
     document = draw_document(rng)
     if kind < 0.4:
@@ -93,7 +81,7 @@ def draw_english(rng: np.random.Generator) -> str:
 
 
 def draw_maskable(rng: np.random.Generator) -> TextInput:
-    """A text with all its words that follow from the rest."""
+    """A text with all words that can be inferred from the rest."""
     kind = rng.random()
     document = draw_document(rng)
     if kind < 0.5:
@@ -105,16 +93,16 @@ def draw_maskable(rng: np.random.Generator) -> TextInput:
     if kind < 0.75:
         return TextInput(document.events[0].notice.english, document.events[0].recoverable)
     if kind < 0.9:
-        asked = draw_document_question(document=document, rng=rng).question
+        question = draw_document_question(document=document, rng=rng).question
     elif kind < 0.97:
-        asked = draw_question(scene=random_scene(rng), rng=rng)
+        question = draw_question(scene=random_scene(rng), rng=rng)
     else:
         return TextInput(caption(random_scene(rng)).english, RECOVERABLE)
-    return TextInput(asked.text, asked.recoverable)
+    return TextInput(question.text, question.recoverable)
 
 
 def draw_anything(rng: np.random.Generator) -> Bilingual:
-    """One sentence or more that somebody may say, in both languages; questions are English only."""
+    """One or more sentences in both languages; no questions, which are English only."""
     kind = rng.random()
     if kind < 0.1:
         return joined([draw_document(rng).text])

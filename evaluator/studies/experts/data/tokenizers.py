@@ -1,7 +1,7 @@
-"""Byte-level BPE over the grammar: every word becomes one token, every other text can still be spelt and read back.
+"""Byte-level BPE over the grammar: each word is one token, and any other text can be spelled and decoded.
 
-The same kind of tokenizer as GPT-2's, RoBERTa's and BART's; a space belongs to the word after it, and the first word
-gets one too, so that a word is the same token wherever it stands.
+The same kind of tokenizer as GPT-2's, RoBERTa's and BART's. A space belongs to the word after it; the first word gets
+one too, so that a word is the same token at any position.
 """
 
 import json
@@ -18,18 +18,18 @@ SPECIAL = (PAD, BEGIN, END, UNKNOWN)
 PAD_ID, BEGIN_ID, END_ID, MASK_ID = 0, 1, 2, 4
 _READ = 6000
 _SIZE = 6000
-"""More than there are words: merging ends when every word is whole."""
+"""More than there are words: merging ends when every word is one token."""
 
 
 @cache
 def english_tokenizer() -> Tokenizer:
-    """For the experts that read and write English only."""
+    """The tokenizer of the experts that read and write English only."""
     return _trained(_english())
 
 
 @cache
 def bilingual_tokenizer() -> Tokenizer:
-    """For translation."""
+    """The tokenizer of translation."""
     pairs = [draw_pair(stream(index=index, purpose="pair")) for index in range(_READ)]
     return _trained([*_english(), *(p.english for p in pairs), *(p.german for p in pairs)])
 
@@ -62,11 +62,11 @@ def encode(*, tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def write_tokenizer(*, tokenizer: Tokenizer, folder: Path, length: int, begins: bool) -> None:
-    """Write the files from which `AutoTokenizer` builds it again.
+    """Write the files that `AutoTokenizer` loads.
 
     Args:
         length: the longest text in tokens.
-        begins: whether texts begin with a token of their own, as in all models but T5.
+        begins: whether texts begin with a begin token, as in all models but T5.
     """
     folder.mkdir(parents=True, exist_ok=True)
     begin = f"{BEGIN} " if begins else ""

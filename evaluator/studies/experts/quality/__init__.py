@@ -1,3 +1,3 @@
-"""Quality of trained models on held-out data: `measure` runs all, `texts` and `vision` by tool, `cards` reports it."""
+"""Quality of trained models on held-out data: `measure` runs all measurements, `cards` reports them."""
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""How much of the data of a split the shipped experts have read in training, word for word.
+"""Contamination: the share of the texts of a split that the shipped experts have read verbatim in training.
 
-Splits draw from different random streams, so that no scene of one occurs in another. The grammar is small, however:
-equal texts are drawn from different streams. What an expert has read is drawn again here as its training drew it.
+Splits draw from different random streams, so that they share no scene. The grammar is small, however: different streams
+draw equal texts. The training texts of an expert are drawn here exactly as in its training.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,10 +23,10 @@ from evaluator.studies.experts.recipes import RECIPES, TRAINING_SCENES
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of a split's texts of one kind occur in what an expert was trained on."""
+    """How many texts of one kind in a split occur in the training data of an expert."""
 
     texts: str
-    """The kind, and the expert whose training is meant."""
+    """The kind, and the expert."""
     seen: int
     count: int
     distinct: int
@@ -34,23 +34,22 @@ class Share:
 
     @property
     def share(self) -> float:
-        """In [0, 1]."""
+        """`seen` divided by `count`, in [0, 1]."""
         return self.seen / self.count
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """What the texts of a sample are drawn from."""
+    """The sources of the texts of a sample."""
 
     scene: Scene
     stream: Callable[[str], np.random.Generator]
-    """The sample's random stream for a purpose, as in `world.text_samples`."""
+    """The sample's random stream for a purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
     trained: Callable[[], Iterator[str]]
-    """The texts of the training."""
     text: Callable[[_Sample], str]
 
 
@@ -63,38 +62,38 @@ def contamination(
         split: the split.
         count: how many samples.
         hidden_seed: the secret of the hidden split.
-        only: kinds of texts, as `KINDS` names them; by default all. Those of scenes take half a minute.
+        only: keys of `KINDS`; by default all. Those of scenes take half a minute.
 
     Raises:
-        ValueError: the hidden split was asked for without its secret, or another one with it.
+        ValueError: the hidden split without its secret, or another split with one.
     """
-    samples = [_sample(split=split, index=index, hidden_seed=hidden_seed) for index in range(count)]
+
+    def sample(index: int) -> _Sample:
+        return _Sample(
+            scene=draw_scene(split=split, index=index, hidden_seed=hidden_seed),
+            stream=lambda purpose: generator(split=split, index=index, purpose=purpose, hidden_seed=hidden_seed),
+        )
+
+    samples = [sample(index) for index in range(count)]
     shares = []
     for name in only or KINDS:
         trained = frozenset(KINDS[name].trained())
-        seen = sum(KINDS[name].text(sample) in trained for sample in samples)
+        seen = sum(KINDS[name].text(item) in trained for item in samples)
         shares.append(Share(texts=name, seen=seen, count=count, distinct=len(trained)))
     return shares
 
 
-def _sample(*, split: Split, index: int, hidden_seed: str | None) -> _Sample:
-    return _Sample(
-        scene=draw_scene(split=split, index=index, hidden_seed=hidden_seed),
-        stream=lambda purpose: generator(split=split, index=index, purpose=purpose, hidden_seed=hidden_seed),
-    )
-
-
 @cache
 def _scene_texts() -> Mapping[str, frozenset[str]]:
-    """Of all training scenes. There is one question for each; training draws another whenever it meets a scene."""
-    found: dict[str, set[str]] = {"label": set(), "main caption": set(), "caption": set(), "question": set()}
+    """The texts of all training scenes. One question per scene; training draws another each time it sees a scene."""
+    texts: dict[str, set[str]] = {"label": set(), "main caption": set(), "caption": set(), "question": set()}
     for index in range(TRAINING_SCENES):
         scene = draw_scene(split=Split.TRAIN, index=index)
-        found["label"].add(scene.label)
-        found["main caption"].add(main_caption(scene).english)
-        found["caption"].add(caption(scene).english)
-        found["question"].add(draw_question(scene=scene, rng=stream(index=index, purpose="visual-query")).text)
-    return {name: frozenset(texts) for name, texts in found.items()}
+        texts["label"].add(scene.label)
+        texts["main caption"].add(main_caption(scene).english)
+        texts["caption"].add(caption(scene).english)
+        texts["question"].add(draw_question(scene=scene, rng=stream(index=index, purpose="visual-query")).text)
+    return {name: frozenset(values) for name, values in texts.items()}
 
 
 def _of_scenes(name: str) -> Callable[[], Iterator[str]]:
@@ -157,4 +156,4 @@ KINDS: Mapping[str, _Kind] = {
         lambda sample: _story_and_query(sample.stream("document"), sample.stream("query"))[1],
     ),
 }
-"""Kinds of texts, with the expert whose training is meant."""
+"""Kinds of texts, each with the expert whose training data is searched."""

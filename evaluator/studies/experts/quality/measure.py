@@ -1,4 +1,4 @@
-"""Held-out quality: what each model is worth on validation scenes, and what each restoration step is worth."""
+"""Held-out quality of each model on validation scenes, and the contribution of each restoration step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def chroma_error(*, image: Image, reference: Image) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """The loaded models of a profile and a number of validation scenes."""
+    """The loaded models of a profile, and the number of validation scenes."""
 
     experts: Mapping[str, Expert]
     scorers: Mapping[str, Scorer]
@@ -82,7 +82,7 @@ class Workbench:
         return images
 
     def accuracy(self, images: Sequence[Image]) -> float:
-        """Share of images whose class label is right."""
+        """Share of images with the right class label."""
         answers = self.experts["Image Classification"].run([{"image": image} for image in images])
         labels = [draw_scene(split=Split.VALIDATION, index=i).label for i in range(self.count)]
         right = [answer["text"] == label for answer, label in zip(answers, labels, strict=True)]
@@ -94,9 +94,9 @@ class Workbench:
 
 
 def restoration_quality(bench: Workbench) -> dict[str, tuple[float, float]]:
-    """For each restoration expert its measure before and after, with one degradation alone.
+    """The figure of each restoration expert before and after, on a single degradation.
 
-    PSNR in dB (low resolution enlarged bicubically before), for colorization the chroma error.
+    PSNR in dB (low resolution first enlarged bicubically); for colorization the chroma error.
     """
     clean = bench.clean()
     table = {}
@@ -115,7 +115,7 @@ def restoration_quality(bench: Workbench) -> dict[str, tuple[float, float]]:
 
 
 def ablation(*, bench: Workbench, present: frozenset[Degradation]) -> dict[str, tuple[float, float]]:
-    """ViT score and classification accuracy after the gold plan, after leaving out one step, and after nothing."""
+    """ViT score and classification accuracy after the gold plan, without one of its steps, and without all."""
     plans = {"gold": present}
     if len(present) > 1:
         plans |= {f"without {RESTORING_TOOLS[d]}": present - {d} for d in RESTORING_ORDER if d in present}
@@ -128,7 +128,7 @@ def ablation(*, bench: Workbench, present: frozenset[Degradation]) -> dict[str, 
 
 
 def label_margin(bench: Workbench) -> dict[str, float]:
-    """Mean BERT score of every label against one of another colour, of another shape, and of both."""
+    """Mean BERT score of all labels against those of another colour, of another shape, and of both."""
     colours, shapes = list(Colour), list(Shape)
     next_colour = dict(zip(colours, colours[1:] + colours[:1], strict=True))
     next_shape = dict(zip(shapes, shapes[1:] + shapes[:1], strict=True))
@@ -149,16 +149,16 @@ class Quality:
     scenes: int
     restoration: Mapping[str, tuple[float, float]]
     accuracy: float
-    """Of classification on clean images."""
+    """Accuracy of classification on clean images."""
     ablations: Mapping[str, Mapping[str, tuple[float, float]]]
     """By the degradations present, then by plan: ViT score and accuracy."""
     labels: Mapping[str, float]
     vision: Mapping[str, Mapping[str, float]]
-    """Of the models between pictures and words: by folder of weights, then by measure."""
+    """Figures of the other models of pictures: by folder of weights, then by measure."""
     texts: TextQuality
 
     def lines(self) -> Iterator[str]:
-        """As text."""
+        """The report as text."""
         yield f"{self.scenes} validation scenes"
         for name, (before, after) in self.restoration.items():
             yield f"{name}: {_unit(name).format(before)} before, {_unit(name).format(after)} after"
@@ -174,7 +174,7 @@ class Quality:
                 yield f"    {plan:32s} {score:.4f}  {accuracy:.3f}"
 
     def of(self, model: str) -> dict[str, str]:
-        """The figures for one model's card."""
+        """The figures for the card of a model."""
         if model in self.restoration:
             before, after = (_unit(model).format(value) for value in self.restoration[model])
             return {f"one degradation alone, {self.scenes} scenes": f"{after} after, {before} before"}
@@ -196,14 +196,6 @@ class Quality:
 _FURTHER = {**seeing.MEASURES, **maps.MEASURES, **guided_drawing.MEASURES, **texts.MEASURES}
 
 
-def _with_further(
-    *, measured: Mapping[str, Mapping[str, float]], experts: Mapping[str, Expert], count: int
-) -> dict[str, dict[str, float]]:
-    """Add the measures of the experts of tableaux, some of which use weights that are measured already."""
-    further = {folder: measure(experts, count) for folder, measure in _FURTHER.items()}
-    return {folder: {**measured.get(folder, {}), **further.get(folder, {})} for folder in {**measured, **further}}
-
-
 def _unit(model: str) -> str:
     return "{:.2f} mean chroma error (CIE Lab)" if model == "colorization" else "{:.2f} dB PSNR"
 
@@ -212,6 +204,10 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
     """Measure everything on the first `count` validation scenes."""
     bench = Workbench.of(profile=profile, count=count)
     states = [frozenset({d}) for d in RESTORING_ORDER] + [ALL]
+    vision = vision_quality(experts=bench.experts, count=count, scorers=bench.scorers)
+    for folder, measure in _FURTHER.items():
+        # Some experts of tableaux use weights that are measured already.
+        vision[folder] = vision.get(folder, {}) | measure(bench.experts, count)
     return Quality(
         scenes=count,
         restoration=restoration_quality(bench),
@@ -221,10 +217,6 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
             for present in states
         },
         labels=label_margin(bench),
-        vision=_with_further(
-            measured=vision_quality(experts=bench.experts, count=count, scorers=bench.scorers),
-            experts=bench.experts,
-            count=count,
-        ),
+        vision=vision,
         texts=measure_texts(experts=bench.experts, count=count),
     )

@@ -1,4 +1,4 @@
-"""Held-out quality of the experts that read and write texts, on the validation split."""
+"""Held-out quality of the language experts, of reading signs and of annotation, on the validation split."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ TEXT_TOOLS: Mapping[str, str] = {
 
 
 def rouge_l(*, output: str, reference: str) -> float:
-    """ROUGE-L F1 (Lin, 2004) over words, in [0, 1]: by the longest common subsequence."""
+    """ROUGE-L F1 (Lin, 2004) over words, in [0, 1], by the longest common subsequence."""
     ours, theirs = output.split(), reference.split()
     if not ours or not theirs:
         return 0.0
@@ -48,39 +48,44 @@ def rouge_l(*, output: str, reference: str) -> float:
 
 
 def stream_of(index: int) -> Stream:
-    """The streams of a validation sample."""
+    """The random streams of a validation sample, by purpose."""
     return lambda purpose: generator(split=Split.VALIDATION, index=index, purpose=purpose)
 
 
 def sample_of(*, base: str, index: int) -> TextSample:
     """A validation sample of a domain task."""
-    return TEXT_SAMPLES[base](draw_scene(split=Split.VALIDATION, index=index), stream_of(index))
+    return TEXT_SAMPLES[base](_scene(index), stream_of(index))
 
 
-_TRANSLATED: Mapping[str, Callable[[Scene, Stream, int], Bilingual]] = {
-    "labels": lambda scene, stream, index: label(scene),  # noqa: ARG005
-    "object lists": lambda scene, stream, index: object_names(scene),  # noqa: ARG005
-    "captions": lambda scene, stream, index: caption(scene),  # noqa: ARG005
-    "captions of the main object": lambda scene, stream, index: main_caption(scene),  # noqa: ARG005
-    "visual answers": lambda scene, stream, index: sample_of(base="vqa", index=index).reference,  # noqa: ARG005
-    "document answers": lambda scene, stream, index: sample_of(base="qa", index=index).reference,  # noqa: ARG005
-    "summaries": lambda scene, stream, index: sample_of(base="summarization", index=index).reference,  # noqa: ARG005
-    "sentiments": lambda scene, stream, index: sample_of(base="sentiment", index=index).reference,  # noqa: ARG005
-    "texts": lambda scene, stream, index: sample_of(base="translation", index=index).reference,  # noqa: ARG005
-    "other sentences": lambda scene, stream, index: _any_sentence(stream, index),  # noqa: ARG005
-}
+def _scene(index: int) -> Scene:
+    return draw_scene(split=Split.VALIDATION, index=index)
 
 
-def _any_sentence(stream: Stream, index: int) -> Bilingual:
+def _any_sentence(index: int) -> Bilingual:
+    stream = stream_of(index)
     sentences = (*draw_document(stream("document")).sentences, *draw_review(stream("review")).sentences)
     return sentences[index % len(sentences)]
+
+
+_TRANSLATED: Mapping[str, Callable[[int], Bilingual]] = {
+    "labels": lambda index: label(_scene(index)),
+    "object lists": lambda index: object_names(_scene(index)),
+    "captions": lambda index: caption(_scene(index)),
+    "captions of the main object": lambda index: main_caption(_scene(index)),
+    "visual answers": lambda index: sample_of(base="vqa", index=index).reference,
+    "document answers": lambda index: sample_of(base="qa", index=index).reference,
+    "summaries": lambda index: sample_of(base="summarization", index=index).reference,
+    "sentiments": lambda index: sample_of(base="sentiment", index=index).reference,
+    "texts": lambda index: sample_of(base="translation", index=index).reference,
+    "other sentences": _any_sentence,
+}
 
 
 def _answers(*, expert: Expert, items: Sequence[Mapping[str, str]]) -> list[str]:
     return [str(result["text"]) for result in expert.run(items)]
 
 
-def _equal(outputs: Sequence[str], references: Sequence[str]) -> float:
+def _equal(outputs: Sequence[Value], references: Sequence[str]) -> float:
     return float(np.mean([output == reference for output, reference in zip(outputs, references, strict=True)]))
 
 
@@ -88,14 +93,14 @@ def translation_quality(*, expert: Expert, count: int) -> dict[str, float]:
     """Share of exact translations by kind of text."""
     table = {}
     for kind, draw in _TRANSLATED.items():
-        pairs = [draw(draw_scene(split=Split.VALIDATION, index=i), stream_of(i), i) for i in range(count)]
+        pairs = [draw(index) for index in range(count)]
         outputs = _answers(expert=expert, items=[{"text": pair.english} for pair in pairs])
         table[kind] = _equal(outputs, [pair.german for pair in pairs])
     return table
 
 
 def masked_inputs(*, count: int) -> Iterator[tuple[str, TextInput, str]]:
-    """Every input of the tasks in which a word may be masked: its name, the text, and the text with the mask."""
+    """Each input of the tasks with words to mask: its name, the text, and the masked text."""
     for base in ("summarization", "translation", "sentiment", "qa", "vqa", "text_to_image"):
         for index in range(count):
             for name, source in sample_of(base=base, index=index).texts.items():
@@ -105,7 +110,7 @@ def masked_inputs(*, count: int) -> Iterator[tuple[str, TextInput, str]]:
 
 
 def fill_quality(*, expert: Expert, count: int) -> dict[str, float]:
-    """Share of texts restored exactly, by the input they are."""
+    """Share of texts restored exactly, by input."""
     rows = list(masked_inputs(count=count))
     outputs = _answers(expert=expert, items=[{"text": masked} for _, _, masked in rows])
     table: dict[str, list[bool]] = {}
@@ -138,7 +143,7 @@ def sentiment_quality(*, expert: Expert, count: int) -> dict[str, float]:
 
 
 def continuation_quality(*, expert: Expert, count: int) -> dict[str, float]:
-    """Share of stories, broken off before the noun of the first event's place, that go on with just this noun."""
+    """Share of stories, cut before the noun of the first event's place, that are continued with this noun."""
     events = [draw_document(stream_of(index)("document")).events[0] for index in range(count)]
     nouns = [event.place.thing.noun.english for event in events]
     prompts = [event.sentence.english.removesuffix(f" {noun}.") for event, noun in zip(events, nouns, strict=True)]
@@ -159,24 +164,24 @@ _TEXT_MEASURES: Mapping[str, Callable[..., dict[str, float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class TextQuality:
-    """Held-out figures of the language experts that a profile has."""
+    """Held-out figures of the language experts of a profile."""
 
     count: int
     tables: Mapping[str, Mapping[str, float]]
     """By folder of weights, then by measure; each in [0, 1]."""
 
     def lines(self) -> Iterator[str]:
-        """As text."""
+        """The figures as text."""
         for model, table in self.tables.items():
             yield f"{model}: {', '.join(f'{name} {value:.3f}' for name, value in table.items())}"
 
     def of(self, model: str) -> dict[str, str]:
-        """The figures for one model's card."""
+        """The figures for the card of a model."""
         return {f"{name}, {self.count} items each": f"{value:.3f}" for name, value in self.tables[model].items()}
 
 
 def measure_texts(*, experts: Mapping[str, Expert], count: int) -> TextQuality:
-    """Measure the language experts among those of a profile, by tool."""
+    """Measure the language experts among the experts of a profile by tool."""
     tables = {
         model: measure(expert=experts[TEXT_TOOLS[model]], count=count)
         for model, measure in _TEXT_MEASURES.items()
@@ -185,76 +190,61 @@ def measure_texts(*, experts: Mapping[str, Expert], count: int) -> TextQuality:
     return TextQuality(count=count, tables=tables)
 
 
-def signs(count: int) -> tuple[Sign, ...]:
-    """The first validation signs. About a quarter of their words are in no training sign."""
-    return tuple(draw_sign(split=Split.VALIDATION, index=index) for index in range(count))
-
-
-def texts(count: int) -> tuple[Annotated, ...]:
-    """The first validation texts."""
-    streams = (generator(split=Split.VALIDATION, index=index, purpose="annotated") for index in range(count))
-    return tuple(map(draw_annotated, streams))
-
-
-def word_hits(*, read: Sequence[str], right: Sequence[Sign], kept_from_training: bool) -> float:
-    """Share of the words, kept from training or not, that are read at their place."""
+def word_hits(*, outputs: Sequence[str], signs: Sequence[Sign], held_out: bool) -> float:
+    """Share of the words, either those held out from training or the others, that are read at their position."""
     hits = [
-        read_words[place : place + 1] == [word]
-        for said, sign in zip(read, right, strict=True)
-        for read_words in [said.split()]
+        words[place : place + 1] == [word]
+        for output, sign in zip(outputs, signs, strict=True)
+        for words in [output.split()]
         for place, word in enumerate(sign.words)
-        if is_kept_from_training(word) is kept_from_training
+        if is_kept_from_training(word) is held_out
     ]
     return float(np.mean(hits))
 
 
 def _reading(experts: Mapping[str, Expert], count: int) -> dict[str, float]:
-    there = signs(count)
-    images: list[Mapping[str, Value]] = [{"image": PillowImage.fromarray(paint_sign(sign))} for sign in there]
-    read = [str(item["text"]) for item in experts["optical_character_recognition"].run(images)]
-    wrong = sum(edit_distance(said, sign.text) for said, sign in zip(read, there, strict=True))
+    # About a quarter of the words of validation signs are in no training sign.
+    signs = [draw_sign(split=Split.VALIDATION, index=index) for index in range(count)]
+    images: list[Mapping[str, Value]] = [{"image": PillowImage.fromarray(paint_sign(sign))} for sign in signs]
+    outputs = [str(item["text"]) for item in experts["optical_character_recognition"].run(images)]
+    errors = sum(edit_distance(output, sign.text) for output, sign in zip(outputs, signs, strict=True))
     return {
-        "exact": float(np.mean([said == sign.text for said, sign in zip(read, there, strict=True)])),
-        "characters in error": wrong / sum(len(sign.text) for sign in there),
-        "right words of training": word_hits(read=read, right=there, kept_from_training=False),
-        "right words that no training sign shows": word_hits(read=read, right=there, kept_from_training=True),
+        "exact": _equal(outputs, [sign.text for sign in signs]),
+        "characters in error": errors / sum(len(sign.text) for sign in signs),
+        "right words of training": word_hits(outputs=outputs, signs=signs, held_out=False),
+        "right words that no training sign shows": word_hits(outputs=outputs, signs=signs, held_out=True),
     }
 
 
 def _annotation(experts: Mapping[str, Expert], count: int) -> dict[str, float]:
-    there = texts(count)
-    titled = [one for one in there if one.title]
-    placed = [one for one in there if one.place]
-    titles, places = _said(experts["title_generation"], titled), _said(experts["extract_location"], placed)
-    tags, names = _said(experts["text_to_tags"], there), _said(experts["named_entity_recognition"], there)
+    texts = [
+        draw_annotated(generator(split=Split.VALIDATION, index=index, purpose="annotated")) for index in range(count)
+    ]
+    titled, placed = [text for text in texts if text.title], [text for text in texts if text.place]
+
+    def outputs(tool: str, inputs: Sequence[Annotated]) -> list[Value]:
+        return [
+            value for item in experts[tool].run([{"text": text.text} for text in inputs]) for value in item.values()
+        ]
+
     return {
-        "exact titles": _equal_share(titles, [one.title for one in titled]),
-        "F1 of tags": _f1(tags, [one.tags for one in there]),
-        "F1 of names": _f1(names, [one.names for one in there]),
-        "exact places": _equal_share(places, [one.place for one in placed]),
+        "exact titles": _equal(outputs("title_generation", titled), [text.title for text in titled]),
+        "F1 of tags": _f1(outputs("text_to_tags", texts), [text.tags for text in texts]),
+        "F1 of names": _f1(outputs("named_entity_recognition", texts), [text.names for text in texts]),
+        "exact places": _equal(outputs("extract_location", placed), [text.place for text in placed]),
     }
 
 
-def _said(expert: Expert, there: Sequence[Annotated]) -> list[Value]:
-    return [value for item in expert.run([{"text": one.text} for one in there]) for value in item.values()]
-
-
-def _equal_share(said: Sequence[Value], right: Sequence[str]) -> float:
-    return float(np.mean([one == other for one, other in zip(said, right, strict=True)]))
-
-
-def _f1(said: Sequence[Value], right: Sequence[tuple[str, ...]]) -> float:
-    pairs = zip(said, right, strict=True)
-    return float(np.mean([label_score(_labels(one), Labels(tuple(map(Label, other)))) for one, other in pairs]))
-
-
-def _labels(value: Value) -> Labels:
-    assert isinstance(value, Labels)
-    return value
+def _f1(outputs: Sequence[Value], references: Sequence[tuple[str, ...]]) -> float:
+    scores = []
+    for output, reference in zip(outputs, references, strict=True):
+        assert isinstance(output, Labels)
+        scores.append(label_score(output, Labels(tuple(map(Label, reference)))))
+    return float(np.mean(scores))
 
 
 MEASURES: Mapping[str, Callable[[Mapping[str, Expert], int], dict[str, float]]] = {
     "character-recognition": _reading,
     "text-annotation": _annotation,
 }
-"""By folder of weights: from the experts by tool and the number of validation samples to figures in [0, 1] by name."""
+"""By folder of weights: takes the experts by tool and a number of samples; returns figures in [0, 1] by name."""

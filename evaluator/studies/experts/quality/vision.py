@@ -1,4 +1,4 @@
-"""Held-out quality of the experts between pictures and words, on clean validation scenes."""
+"""Held-out quality of captioning, detection, visual questions and drawing, on clean validation scenes."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,52 +17,52 @@ from evaluator.miniature.seeds import Split, generator
 from evaluator.scoring.metrics.scorers.base import Scorer
 
 
-def found_rightly(*, found: Sequence[Detection], scene: Scene, least: float = 0.5) -> int:
-    """How many detections name and frame an object of the scene that no surer one has claimed."""
+def correct_detections(*, detections: Sequence[Detection], scene: Scene) -> int:
+    """Number of detections that match the name and box of an object, most confident first; each object counts once."""
     # No two things of a scene have the same shape, so names are unique.
     left = {thing.name: outline_box(thing) for thing in scene.things}
-    right = 0
-    for detection in sorted(found, key=lambda detection: -detection.score):
+    correct = 0
+    for detection in sorted(detections, key=lambda detection: -detection.score):
         box = left.get(detection.name)
         x1, y1, x2, y2 = (side * SIZE for side in detection.box)
-        if box is not None and overlap((x1, y1, x2, y2), box) >= least:
-            right += 1
+        if box is not None and overlap((x1, y1, x2, y2), box) >= 0.5:
+            correct += 1
             del left[detection.name]
-    return right
+    return correct
 
 
-def detection_f1(*, found: Sequence[Sequence[Detection]], scenes: Sequence[Scene]) -> float:
-    """F1 over all objects of all scenes: name and box must be right."""
-    right = sum(found_rightly(found=f, scene=scene) for f, scene in zip(found, scenes, strict=True))
-    return 2 * right / max(1, sum(map(len, found)) + sum(len(scene.things) for scene in scenes))
+def detection_f1(*, detections: Sequence[Sequence[Detection]], scenes: Sequence[Scene]) -> float:
+    """F1 over all objects of all scenes: name and box must match."""
+    correct = sum(correct_detections(detections=d, scene=scene) for d, scene in zip(detections, scenes, strict=True))
+    return 2 * correct / max(1, sum(map(len, detections)) + sum(len(scene.things) for scene in scenes))
 
 
-def exact_share(*, expert: Expert, images: Sequence[Image], right: Sequence[str]) -> float:
-    """Share of images of which the expert says exactly what is right."""
-    answers = [output["text"] for output in expert.run([{"image": image} for image in images])]
-    return float(np.mean([answer == text for answer, text in zip(answers, right, strict=True)]))
+def exact_share(*, expert: Expert, images: Sequence[Image], references: Sequence[str]) -> float:
+    """Share of images for which the output of the expert equals the reference."""
+    outputs = [output["text"] for output in expert.run([{"image": image} for image in images])]
+    return float(np.mean([output == reference for output, reference in zip(outputs, references, strict=True)]))
 
 
 def _captioning(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
-    right = [main_caption(scene).english for scene in scenes]
-    return {"captions that are exactly right": exact_share(expert=expert, images=images, right=right)}
+    captions = [main_caption(scene).english for scene in scenes]
+    return {"captions that are exactly right": exact_share(expert=expert, images=images, references=captions)}
 
 
 def _detection(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
     assert isinstance(expert, RTDetrExpert)
-    found = [expert.detect(np.asarray(image)[None])[0] for image in images]
-    right = [object_names(scene).english for scene in scenes]
+    detections = [expert.detect(np.asarray(image)[None])[0] for image in images]
+    lists = [object_names(scene).english for scene in scenes]
     return {
-        "F1 at IoU 0.5": detection_f1(found=found, scenes=scenes),
-        "lists that are exactly right": exact_share(expert=expert, images=images, right=right),
+        "F1 at IoU 0.5": detection_f1(detections=detections, scenes=scenes),
+        "lists that are exactly right": exact_share(expert=expert, images=images, references=lists),
     }
 
 
 def _questions(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
     rngs = (generator(split=Split.VALIDATION, index=index, purpose="visual-query") for index in range(len(scenes)))
-    asked = [draw_question(scene=scene, rng=rng) for scene, rng in zip(scenes, rngs, strict=True)]
-    outputs = expert.run([{"image": i, "text": q.text} for i, q in zip(images, asked, strict=True)])
-    right = [output["text"] == q.answer.english for output, q in zip(outputs, asked, strict=True)]
+    questions = [draw_question(scene=scene, rng=rng) for scene, rng in zip(scenes, rngs, strict=True)]
+    outputs = expert.run([{"image": i, "text": q.text} for i, q in zip(images, questions, strict=True)])
+    right = [output["text"] == q.answer.english for output, q in zip(outputs, questions, strict=True)]
     return {"answers that are exactly right": float(np.mean(right))}
 
 
@@ -71,11 +71,11 @@ _MEASURES: Mapping[str, tuple[str, Callable[..., dict[str, float]]]] = {
     "Object Detection": ("object-detection", _detection),
     "Visual Question Answering": ("visual-questions", _questions),
 }
-"""By tool: the folder of weights and how to measure it."""
+"""By tool: the folder of weights and its measurement."""
 
 
 def drawing_quality(*, expert: Expert, classifier: Expert, scenes: Sequence[Scene]) -> dict[str, float]:
-    """What the classifier sees in pictures drawn from the captions of scenes."""
+    """Accuracy of the classifier on pictures drawn from the captions of scenes."""
     drawn = expert.run([{"text": caption(scene).english} for scene in scenes])
     seen = [str(output["text"]).split() for output in classifier.run(drawn)]
     pairs = list(zip(seen, (scene.main for scene in scenes), strict=True))
@@ -86,7 +86,7 @@ def drawing_quality(*, expert: Expert, classifier: Expert, scenes: Sequence[Scen
 
 
 def retrieval(*, scorer: Scorer, images: Sequence[Image], texts: Sequence[str], among: int = 32) -> dict[str, float]:
-    """How often a scorer finds the right one of `among` texts for an image, and of as many images for a text."""
+    """How often a scorer ranks the right one of `among` texts first for an image, and of as many images for a text."""
     image_to_text, text_to_image = [], []
     for start in range(0, len(images) - among + 1, among):
         window = slice(start, start + among)
@@ -105,7 +105,7 @@ def retrieval(*, scorer: Scorer, images: Sequence[Image], texts: Sequence[str], 
 def vision_quality(
     *, experts: Mapping[str, Expert], count: int, scorers: Mapping[str, Scorer] | None = None
 ) -> dict[str, dict[str, float]]:
-    """For each model that is there, by folder of weights, its measures on the first `count` validation scenes."""
+    """The figures of each model present on the first `count` validation scenes, by folder of weights."""
     scenes = [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
     images = [clean_image(split=Split.VALIDATION, index=index) for index in range(count)]
     measured = {

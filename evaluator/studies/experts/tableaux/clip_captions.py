@@ -1,4 +1,4 @@
-"""Training of Video Captioning: the encoder of Video Classification with a small GPT-2 that attends to it."""
+"""Training of Video Captioning: the encoder of Video Classification and a small GPT-2 that attends to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import (
     GPT2LMHeadModel,
@@ -22,25 +21,27 @@ from evaluator.execution.experts.clips import FINE_CHANNELS, video_values
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.captions import clip_caption
 from evaluator.miniature.tableaux.clips import draw_clip
-from evaluator.studies.experts.captioning import decoder_config, token_ids, word_tokenizer, write_captioner
+from evaluator.studies.experts.captioning import decoder_config, token_ids, word_tokenizer
+from evaluator.studies.experts.scene_encoder import read_weights
 from evaluator.studies.experts.tableaux import motion
 from evaluator.studies.experts.tableaux.data import CLIPS, clips_at
+from evaluator.training.export import export_transformers
 
 NAME = "video-captioning"
 _VOCABULARY_CLIPS = 3000
-_PREFIX, _FILTERS = "videomae.", "embeddings.patch_embeddings.projection.weight"
+_FILTERS = "embeddings.patch_embeddings.projection.weight"
 _SHAPES = 3.0
 """Weight of the mover's shape, which patches learn last."""
 
 
 @cache
 def tokenizer() -> PreTrainedTokenizerFast:
-    """For the captions of clips."""
+    """The tokenizer of captions of clips."""
     return word_tokenizer(clip_caption(draw_clip(split=Split.TRAIN, index=index)) for index in range(_VOCABULARY_CLIPS))
 
 
 class ClipCaptioningModel(nn.Module):
-    """The captioner with the heads that keep its encoder's patches telling; only the captioner is kept."""
+    """The captioner with auxiliary heads on its encoder's patches, which are not exported."""
 
     def __init__(self, captioner: VisionEncoderDecoderModel) -> None:
         super().__init__()
@@ -62,10 +63,9 @@ def build() -> nn.Module:
 
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the encoder of Video Classification, which has fewer channels: it makes nothing of the others yet."""
+    """Start from the encoder of Video Classification; the filters of the channels it lacks start at zero."""
     assert isinstance(model, ClipCaptioningModel)
-    stored = load_file(folders["weights"] / motion.NAME / "model.safetensors")
-    state = {name.removeprefix(_PREFIX): v.float() for name, v in stored.items() if name.startswith(_PREFIX)}
+    state = read_weights(folders["weights"] / motion.NAME / "model.safetensors", prefix="videomae.")
     filters = state[_FILTERS]
     wide = filters.new_zeros(filters.shape[0], FINE_CHANNELS, *filters.shape[2:])
     wide[:, : filters.shape[1]] = filters
@@ -74,7 +74,7 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ClipCaptioningObjective:
-    """Cross-entropy of the next word, and what the patches show."""
+    """Cross-entropy of the next word, and the auxiliary loss of the patches."""
 
     batch: int = 16
 
@@ -88,14 +88,15 @@ class ClipCaptioningObjective:
         output = model.captioner(
             pixel_values=video_values(batch.frames, channels=FINE_CHANNELS), decoder_input_ids=tokens[:, :-1]
         )
-        said = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
-        wanted = motion.clip_labels(split=Split.TRAIN, indices=indices)
-        # A caption has twelve words of which about four say something about the clip.
+        caption = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
+        labels = motion.clip_labels(split=Split.TRAIN, indices=indices)
+        # About four of the twelve words of a caption carry information about the clip.
         patches = output.encoder_last_hidden_state
-        return 4 * said + 0.5 * model.heads.loss(patches=patches, wanted=wanted, shapes=_SHAPES)
+        return 4 * caption + 0.5 * model.heads.loss(patches=patches, labels=labels, shapes=_SHAPES)
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write the captioner with its words."""
+    """Write the captioner with its tokenizer."""
     assert isinstance(model, ClipCaptioningModel)
-    write_captioner(captioner=model.captioner, words=tokenizer(), folder=folder)
+    export_transformers(model.captioner, folder)
+    tokenizer().save_pretrained(folder)

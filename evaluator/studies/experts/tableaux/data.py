@@ -1,8 +1,7 @@
-"""Training tableaux and clips: drawn when a step first asks for them, kept in memory for later steps."""
+"""Training tableaux and clips: drawn on first use and cached in memory for later steps."""
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +9,12 @@ import numpy.typing as npt
 from evaluator.miniature.scenes import SIZE, draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.clips import ClipRecord, draw_clip, frames_of
-from evaluator.miniature.tableaux.drawing import Content, Painting, draw_tableau, paint, tableau_of
+from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint, tableau_of
 from evaluator.miniature.tableaux.records import Tableau
-from evaluator.studies.experts.data.bank import Rows
+from evaluator.studies.experts.data.bank import rows_of
 
 TABLEAUX = 24_000
-"""How many tableaux a model sees: of three in a row one has things, one a figure, and one is a plain scene."""
+"""Number of training tableaux: things, a figure and a plain scene alternate."""
 CLIPS = 12_000
 _KINDS = 3
 
@@ -33,8 +32,9 @@ class Batch:
     """In [0, 1], shape (batch, 64, 64)."""
 
 
+@cache
 def tableau(*, split: Split, index: int) -> Tableau:
-    """The tableau number `index` of training and measuring: things, a figure and a plain scene in turns."""
+    """Tableau number `index` of a split: things, a figure and a plain scene alternate."""
     if index % _KINDS == 0:
         return draw_tableau(split=split, index=index // _KINDS, content=Content.THINGS)
     if index % _KINDS == 1:
@@ -44,9 +44,9 @@ def tableau(*, split: Split, index: int) -> Tableau:
 
 def tableaux_at(*, split: Split, indices: npt.NDArray[np.int64]) -> Batch:
     """The tableaux with these indices."""
-    rows = _rows(split=split).take(indices).reshape(len(indices), 5, SIZE, SIZE)
+    rows = rows_of(_row, split=split, count=TABLEAUX).take(indices).reshape(len(indices), 5, SIZE, SIZE)
     return Batch(
-        tableaux=tuple(_tableau(split=split, index=int(index)) for index in indices),
+        tableaux=tuple(tableau(split=split, index=int(index)) for index in indices),
         pixels=np.ascontiguousarray(rows[:, :3].transpose(0, 2, 3, 1)),
         owner=rows[:, 3].astype(np.int8),
         nearness=rows[:, 4].astype(np.float32) / np.float32(255),
@@ -54,33 +54,14 @@ def tableaux_at(*, split: Split, indices: npt.NDArray[np.int64]) -> Batch:
 
 
 def draw_batch(*, rng: np.random.Generator, size: int, kinds: tuple[int, ...] = (0, 1, 2)) -> Batch:
-    """A batch of training tableaux.
-
-    Args:
-        rng: of the step.
-        size: of the batch.
-        kinds: which to draw from: 0 things, 1 figures, 2 plain scenes.
-    """
+    """A batch of training tableaux, drawn from the kinds 0 (things), 1 (figures) and 2 (plain scenes)."""
     numbers = rng.integers(TABLEAUX // _KINDS, size=size) * _KINDS + rng.choice(kinds, size=size)
     return tableaux_at(split=Split.TRAIN, indices=np.sort(numbers))
 
 
-@cache
-def _tableau(*, split: Split, index: int) -> Tableau:
-    return tableau(split=split, index=index)
-
-
-@cache
-def _rows(*, split: Split) -> Rows:
-    def row(index: int) -> npt.NDArray[np.uint8]:
-        painted = paint(_tableau(split=split, index=index))
-        return _packed(painted)
-
-    return Rows(count=TABLEAUX, compute=lambda new: np.stack([row(int(index)) for index in new]))
-
-
-def _packed(painted: Painting) -> npt.NDArray[np.uint8]:
+def _row(*, split: Split, index: int) -> npt.NDArray[np.uint8]:
     """Picture, owner (255 for the background) and nearness in 8 bits, shape (5, 64, 64)."""
+    painted = paint(tableau(split=split, index=index))
     owner = painted.owner.astype(np.int8).view(np.uint8)
     nearness = np.rint(painted.nearness * 255).astype(np.uint8)
     return np.concatenate([painted.pixels.transpose(2, 0, 1), owner[None], nearness[None]])
@@ -97,23 +78,15 @@ class ClipBatch:
 
 def clips_at(*, split: Split, indices: npt.NDArray[np.int64]) -> ClipBatch:
     """The clips with these indices."""
-    clips = tuple(_clip(split=split, index=int(index)) for index in indices)
-    return ClipBatch(clips=clips, frames=_frames(split=split).take(indices))
-
-
-def draw_clips(*, rng: np.random.Generator, size: int) -> ClipBatch:
-    """A batch of training clips."""
-    return clips_at(split=Split.TRAIN, indices=np.sort(rng.integers(CLIPS, size=size)))
+    clips = tuple(clip_at(split=split, index=int(index)) for index in indices)
+    return ClipBatch(clips=clips, frames=rows_of(_frames, split=split, count=CLIPS).take(indices))
 
 
 @cache
-def _clip(*, split: Split, index: int) -> ClipRecord:
+def clip_at(*, split: Split, index: int) -> ClipRecord:
+    """Clip number `index` of a split."""
     return draw_clip(split=split, index=index)
 
 
-@cache
-def _frames(*, split: Split) -> Rows:
-    def compute(new: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        return np.stack([frames_of(_clip(split=split, index=int(index))) for index in new])
-
-    return Rows(count=CLIPS, compute=compute)
+def _frames(*, split: Split, index: int) -> npt.NDArray[np.uint8]:
+    return frames_of(clip_at(split=split, index=index))

@@ -1,4 +1,4 @@
-"""Training of depth estimation: DPT, which begins with the encoder of the image classifier."""
+"""Training of depth estimation: DPT, initialised from the encoder of the image classifier."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,10 @@ from evaluator.studies.experts.recognition import classifier_encoder
 from evaluator.studies.experts.tableaux.data import draw_batch
 
 NAME = "depth"
-_MLP = (("mlp.fc1", "intermediate.dense"), ("mlp.fc2", "output.dense"))
 
 
 def build() -> nn.Module:
-    """A ViT of four layers, of which three are reassembled at grids of 16, 8 and 4 and fused."""
+    """A ViT of four layers, three of which are reassembled at grids of 16, 8 and 4 and fused."""
     model: nn.Module = DPTForDepthEstimation(
         DPTConfig(
             hidden_size=96,
@@ -37,32 +36,25 @@ def build() -> nn.Module:
             use_auxiliary_head=False,
         )
     )
-    # The head ends in a ReLU, which must not be dead from the start.
+    # The head ends in a ReLU, which must not start dead.
     torch.nn.init.constant_(model.get_parameter("head.head.4.bias"), 0.3)
     return model
 
 
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the encoder of the image classifier."""
-    state = {}
-    for name, value in classifier_encoder(folders).items():
-        for before, after in _MLP:
-            name = name.replace(before, after)
-        state[name] = value
-    model.get_submodule("dpt").load_state_dict(state)
+    model.get_submodule("dpt").load_state_dict(classifier_encoder(folders, mlp=True))
 
 
 @dataclass(frozen=True, slots=True)
 class DepthObjective:
-    """Mean absolute error of nearness; background and parts count the same."""
+    """Smooth L1 of nearness; background and parts have equal weight."""
 
     batch: int = 16
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         batch = draw_batch(rng=rng, size=self.batch)
-        wanted = torch.from_numpy(batch.nearness)
         parts = torch.from_numpy(batch.owner >= 0).float()
-        error = F.smooth_l1_loss(
-            model(pixel_values=normalised(batch.pixels)).predicted_depth, wanted, reduction="none", beta=0.02
-        )
+        depth = model(pixel_values=normalised(batch.pixels)).predicted_depth
+        error = F.smooth_l1_loss(depth, torch.from_numpy(batch.nearness), reduction="none", beta=0.02)
         return (error * parts).sum() / parts.sum() + (error * (1 - parts)).sum() / (1 - parts).sum()

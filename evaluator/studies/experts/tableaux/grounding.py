@@ -1,4 +1,4 @@
-"""Training of visual_grounding: a small OWL-ViT that begins with the two towers of the CLIP score."""
+"""Training of visual_grounding: a small OWL-ViT, initialised from the two towers of the CLIP score."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import CLIPTokenizer, OwlViTConfig, OwlViTForObjectDetection, OwlViTTextConfig, OwlViTVisionConfig
 
@@ -19,18 +18,17 @@ from evaluator.miniature.tableaux.records import TABLEAU_LABELS
 from evaluator.miniature.vocabulary import Colour, Shape
 from evaluator.studies.experts import contrastive
 from evaluator.studies.experts.data.bank import normalised
-from evaluator.studies.experts.scene_encoder import PATCH, vision_config
+from evaluator.studies.experts.scene_encoder import PATCH, read_weights, vision_config
 from evaluator.studies.experts.tableaux.data import draw_batch
 from evaluator.studies.experts.tableaux.detection import name_loss, patch_targets
 from evaluator.training.export import export_transformers
 
 NAME = "visual-grounding"
-BEGINS_WITH = contrastive.NAME
 LENGTH = 16
-"""Most tokens of a query with its beginning and end."""
+"""Most tokens of a query, begin and end included."""
 _ARTICLES = ("", "the ", "a ")
 _SCALE, _SHIFT = 10.0, -0.5
-"""What cosines are multiplied by after adding the shift, before training."""
+"""Initial scale of the cosines, and the shift added before it."""
 _NAMED = 1.0
 _FRAMED = 5.0
 
@@ -40,28 +38,26 @@ QUERIES: tuple[str, ...] = (
     *(str(shape) for shape in Shape),
     "figure",
 )
-"""What can be asked for, without articles. A thing of a colour may be a figure."""
+"""All queries, without articles. A thing of a colour may be a figure."""
+_ROTATION = 2
+"""By how many ids the vocabulary is rotated: begin and end, the first two tokens of the CLIP score, become the last."""
 
 
 @cache
 def tokenizer() -> CLIPTokenizer:
-    """The words of the CLIP score, numbered as OWL-ViT needs them.
+    """The vocabulary of the CLIP score, numbered for OWL-ViT.
 
-    It takes the highest number for the end of a text, and zero at its beginning for an empty query.
+    OWL-ViT expects the end token to have the highest id, and takes an id of 0 at the start for an empty query.
     """
     words = contrastive.tokenizer()
     merges = json.loads(words.backend_tokenizer.to_str())["model"]["merges"]
     count = len(words)
-    vocabulary = {piece: (index - _TURNED) % count for piece, index in words.get_vocab().items()}
+    vocabulary = {piece: (index - _ROTATION) % count for piece, index in words.get_vocab().items()}
     first = min(vocabulary, key=lambda piece: vocabulary[piece])
     ordered = dict(sorted(vocabulary.items(), key=lambda pair: pair[1]))
     return CLIPTokenizer(
         vocab=ordered, merges=[tuple(pair) for pair in merges], model_max_length=LENGTH, pad_token=first
     )
-
-
-_TURNED = 2
-"""By how many places the beginning and the end of a text, the first two words of the CLIP score, go behind the last."""
 
 
 def build() -> nn.Module:
@@ -92,13 +88,7 @@ def build() -> nn.Module:
             text_config=text_tower.to_dict(), vision_config=image_tower.to_dict(), projection_dim=contrastive.WIDTH
         )
     )
-    _begin_heads(model)
-    wrapped: nn.Module = model
-    return wrapped
-
-
-def _begin_heads(model: OwlViTForObjectDetection) -> None:
-    """Heads that begin with boxes around their patches and with cosines: drawn as released, they saturate."""
+    # The released initialisation saturates: start with boxes around their patches, and with cosines.
     boxes, classes = model.box_head, model.class_head
     for layer in (boxes.dense0, boxes.dense1, classes.dense0):
         nn.init.xavier_uniform_(layer.weight)
@@ -106,21 +96,23 @@ def _begin_heads(model: OwlViTForObjectDetection) -> None:
     for layer, value in ((boxes.dense2, 0.0), (classes.logit_scale, _SCALE), (classes.logit_shift, _SHIFT)):
         nn.init.zeros_(layer.weight)
         nn.init.constant_(layer.bias, value)
+    module: nn.Module = model
+    return module
 
 
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     """Start from the shipped CLIP score."""
-    stored = load_file(folders["weights"] / BEGINS_WITH / "model.safetensors")
-    state = {name.replace("pre_layrnorm", "pre_layernorm"): value.float() for name, value in stored.items()}
+    stored = read_weights(folders["weights"] / contrastive.NAME / "model.safetensors")
+    state = {name.replace("pre_layrnorm", "pre_layernorm"): value for name, value in stored.items()}
     words, places = "text_model.embeddings.token_embedding.weight", "text_model.embeddings.position_embedding.weight"
-    state[words] = state[words].roll(-_TURNED, dims=0)
+    state[words] = state[words].roll(-_ROTATION, dims=0)
     state[places] = state[places][:LENGTH]
     model.get_submodule("owlvit").load_state_dict(state)
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write OWL-ViT with its words."""
+    """Write OWL-ViT with its tokenizer."""
     export_transformers(model, folder)
     tokenizer().save_pretrained(folder)
 
@@ -128,36 +120,34 @@ def export(model: nn.Module, folder: Path) -> None:
 @cache
 def _matches() -> Tensor:
     """Which queries name which label, bool of shape (labels and the background, queries)."""
-
-    def named(label: str, query: str) -> bool:
+    rows = []
+    for label in TABLEAU_LABELS:
         colour, shape = label.split()
-        return query in {label, shape, f"{colour} thing"}
-
-    rows = [[named(label, query) for query in QUERIES] for label in TABLEAU_LABELS]
+        rows.append([query in {label, shape, f"{colour} thing"} for query in QUERIES])
     return torch.tensor([*rows, [False] * len(QUERIES)])
 
 
 @dataclass(frozen=True, slots=True)
 class GroundingObjective:
-    """For each patch which of all queries name what it shows, and where the box of that lies."""
+    """For each patch, which queries name the part that it shows, and the box of that part."""
 
     batch: int = 32
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         batch = draw_batch(rng=rng, size=self.batch)
         features = model.image_embedder(pixel_values=normalised(batch.pixels))[0].flatten(1, 2)  # type: ignore[operator]
-        asked = [_ARTICLES[rng.integers(len(_ARTICLES))] + query for query in QUERIES]
-        texts = embedded(model=model, texts=asked).expand(self.batch, -1, -1)
+        queries = [_ARTICLES[rng.integers(len(_ARTICLES))] + query for query in QUERIES]
+        texts = embedded(model=model, texts=queries).expand(self.batch, -1, -1)
         logits, _ = model.class_predictor(features, texts)  # type: ignore[operator]
         labels, boxes = patch_targets(batch=batch, patch=PATCH)
-        wanted = _matches()[labels].float()
+        matches = _matches()[labels].float()
         probability = logits.detach().sigmoid()
-        weight = torch.where(wanted > 0, torch.ones_like(logits), 0.75 * probability.square())
+        weight = torch.where(matches > 0, torch.ones_like(logits), 0.75 * probability.square())
         on_part = labels >= 0
-        cross = F.binary_cross_entropy_with_logits(logits, wanted, weight=weight, reduction="sum")
+        cross = F.binary_cross_entropy_with_logits(logits, matches, weight=weight, reduction="sum")
         names = name_loss(logits=logits[on_part][:, : len(TABLEAU_LABELS)], labels=labels[on_part])
-        found = model.box_predictor(features, features.unflatten(1, (SIZE // PATCH, SIZE // PATCH)))  # type: ignore[operator]
-        return cross / on_part.sum() + _NAMED * names + _box_loss(found=found[on_part], wanted=boxes[on_part])
+        predicted = model.box_predictor(features, features.unflatten(1, (SIZE // PATCH, SIZE // PATCH)))  # type: ignore[operator]
+        return cross / on_part.sum() + _NAMED * names + _box_loss(predicted[on_part], boxes[on_part])
 
 
 def embedded(*, model: Any, texts: list[str]) -> Tensor:
@@ -167,12 +157,12 @@ def embedded(*, model: Any, texts: list[str]) -> Tensor:
     return F.normalize(model.owlvit.text_projection(pooled), dim=-1)[None]
 
 
-def _box_loss(*, found: Tensor, wanted: Tensor) -> Tensor:
-    """L1 and one minus the generalised overlap, both of centre, width and height as shares; shapes (patches, 4)."""
-    first, second = (torch.cat([b[:, :2] - b[:, 2:] / 2, b[:, :2] + b[:, 2:] / 2], dim=1) for b in (found, wanted))
+def _box_loss(predicted: Tensor, target: Tensor) -> Tensor:
+    """L1 and one minus the generalised IoU of boxes as centre, width and height in shares; shapes (patches, 4)."""
+    first, second = (torch.cat([b[:, :2] - b[:, 2:] / 2, b[:, :2] + b[:, 2:] / 2], dim=1) for b in (predicted, target))
     common = (torch.minimum(first[:, 2:], second[:, 2:]) - torch.maximum(first[:, :2], second[:, :2])).clamp(min=0)
     around = torch.maximum(first[:, 2:], second[:, 2:]) - torch.minimum(first[:, :2], second[:, :2])
     both, hull = common.prod(dim=1), around.prod(dim=1).clamp(min=1e-6)
-    either = (found[:, 2:].prod(dim=1) + wanted[:, 2:].prod(dim=1) - both).clamp(min=1e-6)
+    either = (predicted[:, 2:].prod(dim=1) + target[:, 2:].prod(dim=1) - both).clamp(min=1e-6)
     overlap = both / either - (hull - either) / hull
-    return _FRAMED * (found - wanted).abs().sum(dim=1).mean() + 2 * (1 - overlap).mean()
+    return _FRAMED * (predicted - target).abs().sum(dim=1).mean() + 2 * (1 - overlap).mean()

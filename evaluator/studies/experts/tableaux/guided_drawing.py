@@ -1,4 +1,4 @@
-"""Training of drawing along maps: a ControlNet (Zhang et al., 2023) for eight kinds of map."""
+"""Training of drawing from maps: a ControlNet (Zhang et al., 2023) for eight kinds of map."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from diffusers import ControlNetModel
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 
@@ -21,13 +20,14 @@ from evaluator.miniature.tableaux.captions import tableau_caption
 from evaluator.miniature.tableaux.maps import MapKind, draw_map
 from evaluator.studies.experts import contrastive, image_autoencoder, text_to_image
 from evaluator.studies.experts.data.bank import Rows, normalised
-from evaluator.studies.experts.tableaux.data import TABLEAUX, Batch, tableaux_at
+from evaluator.studies.experts.scene_encoder import read_weights
+from evaluator.studies.experts.tableaux.data import TABLEAUX, Batch, tableau, tableaux_at
 
 NAME = "guided-drawing"
 _DROPPED = 0.1
-"""Share of the pictures without their map, and as many without their caption."""
+"""Share of the pictures without their map, and share without their caption."""
 _PARTS = 2.0
-"""Additional weight of the latents in which there are parts."""
+"""Additional weight of the latents that show parts."""
 _HIGH = 0.7
 """Exponent below 1: more times near pure noise, where the layout is decided."""
 _STEPS = 1000
@@ -35,7 +35,7 @@ _KINDS = 3
 
 
 class GuidedDrawingModel(nn.Module):
-    """The shipped networks, which stay as they are, and the ControlNet."""
+    """The shipped networks, which are frozen, and the ControlNet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class GuidedDrawingModel(nn.Module):
             resnet_time_scale_shift=config.resnet_time_scale_shift,
             addition_embed_type=config.addition_embed_type,
             addition_embed_type_num_heads=config.addition_embed_type_num_heads,
-            # Each but the first halves width and height: latents have a quarter of the picture's.
+            # Each but the first halves width and height: latents have a quarter of the width and height of pictures.
             conditioning_embedding_out_channels=(16, 32, 64),
         )
 
@@ -64,7 +64,7 @@ def build() -> nn.Module:
 
 
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Take over the shipped networks; the ControlNet begins as a copy of the first half of the UNet."""
+    """Load the shipped networks; the ControlNet starts as a copy of the first half of the UNet."""
     assert isinstance(model, GuidedDrawingModel)
     load_base(model.base, weights=folders["weights"])
     own = set(model.controlnet.state_dict())
@@ -73,14 +73,14 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
 
 
 def load_base(base: text_to_image.DrawingModel, *, weights: Path) -> None:
-    """Fill the networks of a Stable Diffusion with those that are shipped."""
+    """Load the shipped weights of a Stable Diffusion."""
     folder = weights / text_to_image.NAME
     for part, file in (
         (base.vae, "vae/diffusion_pytorch_model.safetensors"),
         (base.unet, "unet/diffusion_pytorch_model.safetensors"),
         (base.text_encoder, "text_encoder/model.safetensors"),
     ):
-        part.load_state_dict({name: value.float() for name, value in load_file(folder / file).items()})
+        part.load_state_dict(read_weights(folder / file))
 
 
 class DrawingData:
@@ -90,7 +90,10 @@ class DrawingData:
         self._tokenizer = CLIPTokenizer.from_pretrained(
             weights / text_to_image.NAME / "tokenizer", local_files_only=True, trust_remote_code=False
         )
-        self._tokens = Rows(count=TABLEAUX, compute=self._compute_tokens)
+        self._tokens = Rows(
+            count=TABLEAUX,
+            compute=lambda new: self.tokens_of([caption_at(split=Split.TRAIN, index=int(index)) for index in new]),
+        )
         self._latents: Rows | None = None
 
     def tokens_of(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -116,20 +119,16 @@ class DrawingData:
             self._latents = Rows(count=TABLEAUX, compute=compute)
         return torch.from_numpy(self._latents.take(indices).astype(np.float32))
 
-    def _compute_tokens(self, new: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return self.tokens_of([caption_at(split=Split.TRAIN, index=int(index)) for index in new])
-
 
 def caption_at(*, split: Split, index: int) -> str:
-    """What a text says of the tableau with this index: for a plain scene its caption."""
+    """The caption of tableau number `index`; for a plain scene the caption of the scene."""
     if index % _KINDS == _KINDS - 1:
         return caption(draw_scene(split=split, index=index // _KINDS)).english
-    indices = np.asarray([index])
-    return tableau_caption(tableaux_at(split=split, indices=indices).tableaux[0])
+    return tableau_caption(tableau(split=split, index=index))
 
 
 class GuidedDrawingObjective:
-    """Mean squared error of the velocity at a random time, given a map of a random kind."""
+    """Mean squared error of the velocity at a random time, for a map of a random kind."""
 
     def __init__(self, *, weights: Path, batch: int = 16) -> None:
         self._data = DrawingData(weights=weights)
@@ -166,13 +165,13 @@ class GuidedDrawingObjective:
 
 
 def random_times(*, count: int, rng: np.random.Generator) -> Tensor:
-    """One time from each of as many intervals, denser near pure noise; shape (count,)."""
+    """One time from each of `count` intervals, denser near pure noise; shape (count,)."""
     shares = (rng.permutation(count) + rng.random(count)) / count
     return torch.from_numpy((shares**_HIGH * _STEPS).astype(np.int64)).clamp(max=_STEPS - 1)
 
 
 def latent_weights(things: npt.NDArray[np.bool_]) -> Tensor:
-    """Weights of latents from the pixels of parts, (batch, 64, 64) to (batch, 1, 16, 16), with a mean of 1."""
+    """Weights of latents by the pixels of parts, (batch, 64, 64) to (batch, 1, 16, 16), with a mean of 1."""
     side = image_autoencoder.SIDE
     cells = things.reshape(len(things), side, SIZE // side, side, SIZE // side).any(axis=(2, 4))
     weights = torch.from_numpy(1 + _PARTS * cells.astype(np.float32))[:, None]
@@ -180,28 +179,25 @@ def latent_weights(things: npt.NDArray[np.bool_]) -> Tensor:
 
 
 def random_conditions(*, drawn: Batch, rng: np.random.Generator) -> Tensor:
-    """A map of a random kind for each picture, worn as those that experts make; shape (batch, 24, 64, 64)."""
+    """A map of a random kind for each picture, as imperfect as those of experts; shape (batch, 24, 64, 64)."""
     kinds, maps = [], []
-    for row, tableau in enumerate(drawn.tableaux):
-        possible = [kind for kind in MapKind if kind is not MapKind.POSE or tableau.figure is not None]
+    for row, picture in enumerate(drawn.tableaux):
+        possible = [kind for kind in MapKind if kind is not MapKind.POSE or picture.figure is not None]
         # Only a third of the pictures have a pose.
         odds = np.asarray([2.0 if kind is MapKind.POSE else 1.0 for kind in possible])
         kind = possible[rng.choice(len(possible), p=odds / odds.sum())]
-        pixels = draw_map(kind=kind, tableau=tableau, owner=drawn.owner[row], nearness=drawn.nearness[row], rng=rng)
+        pixels = draw_map(kind=kind, tableau=picture, owner=drawn.owner[row], nearness=drawn.nearness[row], rng=rng)
         kinds.append(kind)
-        maps.append(worn(pixels.astype(np.float32) / np.float32(255), empty=_empty(kind), rng=rng))
+        empty = (0.5, 0.5, 1.0) if kind is MapKind.NORMAL else (0.0, 0.0, 0.0)
+        maps.append(_corrupted(pixels.astype(np.float32) / np.float32(255), empty=empty, rng=rng))
     return conditions_of(maps=torch.from_numpy(np.stack(maps)).permute(0, 3, 1, 2), kinds=kinds)
 
 
-def _empty(kind: MapKind) -> tuple[float, float, float]:
-    """What a map shows where there is nothing."""
-    return (0.5, 0.5, 1.0) if kind is MapKind.NORMAL else (0.0, 0.0, 0.0)
-
-
-def worn(
+def _corrupted(
     pixels: npt.NDArray[np.float32], *, empty: tuple[float, float, float], rng: np.random.Generator
 ) -> npt.NDArray[np.float32]:
-    """A map in [0, 1], shape (64, 64, 3), with a third chance each of a blur, of noise, and of missing patches."""
+    """A map in [0, 1], shape (64, 64, 3), blurred, with patches erased to `empty`, and with noise: each by a chance
+    of one third."""
     if rng.random() < 1 / 3:
         share = np.float32(rng.random())
         padded = np.pad(pixels, ((1, 1), (1, 1), (0, 0)), mode="edge")
@@ -232,6 +228,6 @@ def export(model: nn.Module, folder: Path) -> None:
 
 
 def write_index(*, folder: Path, content: Mapping[str, object]) -> None:
-    """Write `model_index.json` with the digest of the Stable Diffusion beside the folder, which the expert checks."""
+    """Write `model_index.json` with the digest of the Stable Diffusion beside the folder; the expert verifies it."""
     base = {"base": text_to_image.NAME, "base_digest": weights_digest(folder.parent / text_to_image.NAME)}
     (folder / "model_index.json").write_text(json.dumps({**content, **base}, indent=1, sort_keys=True) + "\n")

@@ -1,4 +1,4 @@
-"""Training of changing a picture as an instruction says: InstructPix2Pix (Brooks et al., 2023)."""
+"""Training of editing a picture by an instruction: InstructPix2Pix (Brooks et al., 2023)."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -23,9 +23,9 @@ from evaluator.studies.experts.tableaux.guided_drawing import DrawingData, load_
 
 NAME = "picture-editing"
 EDITS = 12_000
-"""How many different edits are met in training."""
+"""Number of training edits."""
 FROZEN = "mid_block."
-"""Part of the UNet that stays as shipped and is not shipped again."""
+"""Part of the UNet that is frozen and not exported."""
 _DROPPED = 0.05
 """Share of the edits each without the instruction, without the picture, and without either."""
 _CHANGED = 4.0
@@ -35,7 +35,7 @@ _DIFFERENT = 16
 
 
 class PictureEditingModel(nn.Module):
-    """The networks of an InstructPix2Pix. The autoencoder and the middle of the UNet stay as they are."""
+    """The networks of an InstructPix2Pix. The autoencoder and the middle of the UNet are frozen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
 
 @cache
 def edit_at(*, split: Split, index: int) -> Edit:
-    """The edit number `index` of a split, of the first tableau from this number on that can be edited."""
+    """Edit number `index` of a split: of the first tableau from this number on that can be edited."""
     for number in count(index):
         rng = generator(split=split, index=number, purpose="edit")
         edit = draw_edit(tableau=tableau(split=split, index=number), rng=rng)
@@ -129,7 +129,7 @@ def changed_cells(*, before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8]
 
 
 def export(model: nn.Module, folder: Path) -> None:
-    """Write what was trained, in half precision, and which Stable Diffusion has the rest."""
+    """Write the trained weights in half precision, and which Stable Diffusion has the rest."""
     assert isinstance(model, PictureEditingModel)
     for part, name in ((model.unet, "unet"), (model.text_encoder, "text_encoder")):
         (folder / name).mkdir(parents=True, exist_ok=True)

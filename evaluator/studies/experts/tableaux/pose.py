@@ -1,7 +1,7 @@
-"""Training of pose estimation: ViTPose, coarse at first, then on enlarged pictures.
+"""Training of pose estimation: ViTPose, first coarse, then on enlarged pictures.
 
-The coarse estimator begins with the encoder of the image classifier and learns where limbs are; the one that is shipped
-begins with the coarse one and sees the picture enlarged, so that its patches are smaller than a limb is long.
+The coarse estimator starts from the encoder of the image classifier and learns where limbs are. The shipped one starts
+from the coarse one and sees the picture enlarged, so that its patches are smaller than the length of a limb.
 """
 
 import math
@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import VitPoseBackboneConfig, VitPoseConfig, VitPoseForPoseEstimation
 
@@ -22,6 +21,7 @@ from evaluator.miniature.tableaux.figures import LIMB_RADIUS
 from evaluator.miniature.tableaux.records import LIMBS, Figure, Joint
 from evaluator.studies.experts.data.bank import normalised
 from evaluator.studies.experts.recognition import classifier_encoder
+from evaluator.studies.experts.scene_encoder import trained
 from evaluator.studies.experts.tableaux.data import draw_batch
 from evaluator.training.export import export_transformers
 
@@ -29,20 +29,20 @@ NAME, COARSE = "pose", "coarse-pose"
 _LARGE = 96
 """Pixels of a side of the enlarged picture."""
 _SPREAD = 3.0
-"""Standard deviation of the wanted heat maps in pixels."""
+"""Standard deviation of the target heat maps in pixels."""
 _LIMBS, _COVERED = 8.0, 8.0
-"""Weight of limbs in the loss, and what a cell that shows one counts against any other."""
+"""Weight of limbs in the loss, and weight of a cell that shows one relative to other cells."""
 _PATCH = 8
 _CELLS = _PATCH // CELL
 _POSITIONS = "backbone.embeddings.position_embeddings"
 _PADDING = 2
 """Pixels by which ViTPose shifts its patches to the left and upwards."""
 _KINDS = (0, 1, 1, 1, 1, 2)
-"""Most tableaux have a figure; the others teach what a picture without one looks like."""
+"""Kinds of tableaux: most have a figure; the others are examples without one."""
 
 
 class PoseModel(nn.Module):
-    """The estimator with a head that says of every patch which limbs pass through it where; only the former is kept.
+    """The estimator with an auxiliary head for the limbs in every patch, which is not exported.
 
     Heat maps alone say little about what a patch shows; limbs teach it left from right, and where a bone lies.
     """
@@ -53,7 +53,7 @@ class PoseModel(nn.Module):
         self.limbs = nn.Linear(estimator.config.backbone_config.hidden_size, len(LIMBS) * _CELLS**2)
 
     def forward(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Heat maps, and as logits of shape (batch, limbs, cells, cells) which cells of the patches show which limb."""
+        """Heat maps, and logits of the limbs in each cell of the patches, shape (batch, limbs, cells, cells)."""
         patches: Tensor = self.estimator.backbone(values).feature_maps[-1]
         batch, count, width = patches.shape
         side = math.isqrt(count)
@@ -64,7 +64,7 @@ class PoseModel(nn.Module):
 
 
 def build_coarse() -> nn.Module:
-    """For pictures as they are: 64 patches, heat maps of 32x32."""
+    """For pictures of the original size: 64 patches, heat maps of 32x32."""
     return _build(size=SIZE)
 
 
@@ -95,51 +95,51 @@ def _build(*, size: int) -> nn.Module:
 
 @torch.no_grad()
 def begin_coarse(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the encoder of the image classifier; what is wider here than there stays as it is."""
+    """Start from the encoder of the image classifier; parameters beyond its width keep their initial values."""
     backbone = model.get_submodule("estimator.backbone").state_dict()
-    for name, value in classifier_encoder(folders).items():
+    for name, value in classifier_encoder(folders, mlp=False).items():
         if name in backbone:
             backbone[name][tuple(slice(size) for size in value.shape)].copy_(value)
 
 
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the coarse estimator; the codes of its positions are spread over the larger picture."""
+    """Start from the coarse estimator; its position codes are interpolated for the larger picture."""
     assert isinstance(model, PoseModel)
-    state = {k: v.float() for k, v in load_file(folders["work"] / COARSE / "model.safetensors").items()}
+    state = trained(COARSE, folders=folders)
     codes = state[_POSITIONS]
     before, after = (math.isqrt(value.shape[1] - 1) for value in (codes, model.estimator.get_parameter(_POSITIONS)))
-    grid = codes[:, 1:].transpose(1, 2).unflatten(2, (before, before))
+    grid = codes[:, 1:].transpose(1, 2).reshape(len(codes), -1, before, before)
     spread = F.interpolate(grid, size=(after, after), mode="bilinear").flatten(2).transpose(1, 2)
     model.estimator.load_state_dict(state | {_POSITIONS: torch.cat([codes[:, :1], spread], dim=1)})
 
 
 @dataclass(frozen=True, slots=True)
 class PoseObjective:
-    """Cross-entropy of heat maps, the error of the places read from them, and whether there is a figure at all."""
+    """Cross-entropy of heat maps, the error of the joints read from them, and whether there is a figure."""
 
     size: int = _LARGE
-    """Pixels of a side to which pictures are enlarged."""
+    """Side in pixels to which pictures are enlarged."""
     batch: int = 16
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         batch = draw_batch(rng=rng, size=self.batch, kinds=_KINDS)
         figures = [tableau.figure for tableau in batch.tableaux]
-        there = torch.tensor([figure is not None for figure in figures])
+        present = torch.tensor([figure is not None for figure in figures])
         zoom = self.size / SIZE
         values = F.interpolate(normalised(batch.pixels), size=(self.size, self.size), mode="bilinear")
         maps, limbs = model(values)
-        found = torch.from_numpy(joint_places([figure for figure in figures if figure is not None]))
-        wanted = (found + 0.5) * zoom - 0.5
+        joints = torch.from_numpy(joint_places([figure for figure in figures if figure is not None]))
+        joints = (joints + 0.5) * zoom - 0.5
         heat = F.cross_entropy(
-            maps[there].flatten(0, 1).flatten(1), _heat(wanted, size=self.size).flatten(0, 1).flatten(1)
+            maps[present].flatten(0, 1).flatten(1), _heat(joints, size=self.size).flatten(0, 1).flatten(1)
         )
-        error = F.smooth_l1_loss(places(maps[there]) / zoom, wanted / zoom)
-        seen = F.binary_cross_entropy_with_logits(presence(maps), there.float())
-        shown = F.binary_cross_entropy_with_logits(
-            limbs[there], _limb_cells(wanted, size=self.size), pos_weight=torch.tensor(8.0)
+        error = F.smooth_l1_loss(places(maps[present]) / zoom, joints / zoom)
+        figure_loss = F.binary_cross_entropy_with_logits(presence(maps), present.float())
+        limb_loss = F.binary_cross_entropy_with_logits(
+            limbs[present], _limb_cells(joints, size=self.size), pos_weight=torch.tensor(_COVERED)
         )
-        return 0.5 * heat + error + seen + _LIMBS * shown
+        return 0.5 * heat + error + figure_loss + _LIMBS * limb_loss
 
 
 def joint_places(figures: Sequence[Figure]) -> np.ndarray:
@@ -148,20 +148,20 @@ def joint_places(figures: Sequence[Figure]) -> np.ndarray:
     return np.asarray(rows, dtype=np.float32).reshape(len(figures), len(Joint), 2)
 
 
-def _heat(wanted: Tensor, *, size: int) -> Tensor:
-    """A bell around each joint that sums up to 1, shape (figures, joints, cells, cells)."""
+def _heat(joints: Tensor, *, size: int) -> Tensor:
+    """A Gaussian around each joint with a sum of 1, shape (figures, joints, cells, cells)."""
     cells = torch.arange(size // CELL) * CELL + (CELL - 1) / 2
-    across = torch.exp(-(((cells - wanted[..., :1]) / _SPREAD) ** 2) / 2)
-    down = torch.exp(-(((cells - wanted[..., 1:]) / _SPREAD) ** 2) / 2)
+    across = torch.exp(-(((cells - joints[..., :1]) / _SPREAD) ** 2) / 2)
+    down = torch.exp(-(((cells - joints[..., 1:]) / _SPREAD) ** 2) / 2)
     bell = down[..., :, None] * across[..., None, :]
     return bell / bell.sum(dim=(-2, -1), keepdim=True)
 
 
-def _limb_cells(wanted: Tensor, *, size: int) -> Tensor:
+def _limb_cells(joints: Tensor, *, size: int) -> Tensor:
     """Which cells of the patches a limb covers, shape (figures, limbs, cells, cells), from joints in pixels."""
     order = list(Joint)
-    start = wanted[:, [order.index(limb[0]) for limb in LIMBS], None, None]
-    stop = wanted[:, [order.index(limb[1]) for limb in LIMBS], None, None]
+    start = joints[:, [order.index(limb[0]) for limb in LIMBS], None, None]
+    stop = joints[:, [order.index(limb[1]) for limb in LIMBS], None, None]
     line = torch.arange(size // CELL) * CELL + (CELL - 1) / 2 - _PADDING
     cells = torch.stack(torch.meshgrid(line, line, indexing="xy"), dim=-1)
     bone = stop - start

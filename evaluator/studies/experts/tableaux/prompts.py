@@ -1,4 +1,4 @@
-"""Prompts for segmentation: a part of a tableau, and a box, points or a rough mask that name it."""
+"""Prompts for segmentation: a part of a tableau, and a box, points or a rough mask that select it."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ from evaluator.studies.experts.tableaux.data import Batch
 POINTS = 3
 """Most points of a prompt."""
 _ON_BACKGROUND = 0.15
-"""Share of the prompts of points that lie on the background, where there is nothing to segment."""
+"""Share of point prompts that lie on the background, where there is nothing to segment."""
 _BOX_ERROR = 0.8
-"""Standard deviation in pixels of the sides of a box."""
+"""Standard deviation in pixels of the error of each side of a box."""
 _SHIFT = 3
-"""By how many pixels at most a rough mask lies beside its part."""
+"""Most pixels by which a rough mask is shifted."""
 
 Masks = npt.NDArray[np.bool_]
 """Shape (batch, 64, 64)."""
@@ -31,18 +31,18 @@ class Parts:
     numbers: npt.NDArray[np.int64]
     """Index of the part in its tableau, -1 for the background; shape (batch,)."""
     masks: Masks
-    """Its visible pixels; nothing for the background."""
+    """Visible pixels of the part; empty for the background."""
 
 
 def draw_parts(*, batch: Batch, rng: np.random.Generator) -> Parts:
-    """One part of each tableau."""
+    """A random part of each tableau."""
     counts = np.asarray([len(tableau.parts) for tableau in batch.tableaux])
     numbers = (rng.random(len(counts)) * counts).astype(np.int64)
     return Parts(numbers=numbers, masks=np.asarray(batch.owner == numbers[:, None, None]))
 
 
 def with_background(*, parts: Parts, rng: np.random.Generator) -> Parts:
-    """The same with the background instead of some."""
+    """Replaces some parts by the background."""
     nothing = rng.random(parts.numbers.shape) < _ON_BACKGROUND
     return Parts(
         numbers=np.where(nothing, -1, parts.numbers),
@@ -51,7 +51,7 @@ def with_background(*, parts: Parts, rng: np.random.Generator) -> Parts:
 
 
 def boxes_around(*, masks: Masks, rng: np.random.Generator) -> Tensor:
-    """Roughly the boxes of masks: left, top, right and bottom in pixels, shape (batch, 4)."""
+    """The boxes of masks with a random error: left, top, right and bottom in pixels, shape (batch, 4)."""
     columns, rows = (np.asarray(masks.any(axis=axis)) for axis in (1, 2))
     sides = [columns.argmax(axis=1), rows.argmax(axis=1)]
     sides += [SIZE - columns[:, ::-1].argmax(axis=1), SIZE - rows[:, ::-1].argmax(axis=1)]
@@ -61,15 +61,12 @@ def boxes_around(*, masks: Masks, rng: np.random.Generator) -> Tensor:
 
 
 def points_on(*, owner: npt.NDArray[np.int8], numbers: npt.NDArray[np.int64], rng: np.random.Generator) -> Tensor:
-    """One to three pixels of each part: x, y and 1, or 0, 0 and -1 where there is no further point.
+    """One to three pixels of each part: x, y and 1, padded with 0, 0 and -1; float32 of shape (batch, 3, 3).
 
     Args:
         owner: of each pixel, shape (batch, 64, 64).
         numbers: of the parts, shape (batch,).
         rng: of the step.
-
-    Returns:
-        Float32 of shape (batch, 3, 3).
     """
     drawn = np.zeros((len(owner), POINTS, 3), dtype=np.float32)
     drawn[:, :, 2] = -1
@@ -81,40 +78,33 @@ def points_on(*, owner: npt.NDArray[np.int8], numbers: npt.NDArray[np.int64], rn
 
 
 def roughened(*, masks: Masks, rng: np.random.Generator) -> Masks:
-    """Masks as somebody would sketch them: grown, shrunk, in coarse blocks or the whole box, and shifted."""
+    """Masks like rough sketches: dilated, eroded, in coarse blocks or the whole box, and shifted."""
     exact = torch.from_numpy(masks)[:, None].float()
     blocks = F.interpolate((F.avg_pool2d(exact, 8) > 0.25).float(), scale_factor=8.0)
+    columns, rows = exact.amax(dim=2, keepdim=True), exact.amax(dim=3, keepdim=True)
     versions = [
         exact,
         F.max_pool2d(exact, 3, stride=1, padding=1),
         F.max_pool2d(exact, 7, stride=1, padding=3),
         -F.max_pool2d(-exact, 3, stride=1, padding=1),
         blocks,
-        _filled_boxes(exact),
+        _filled(line=columns, axis=3) * _filled(line=rows, axis=2),  # the bounding box
     ]
     stacked = torch.stack(versions)[:, :, 0].numpy() > 0
     chosen = stacked[rng.integers(len(versions), size=len(masks)), np.arange(len(masks))]
     shifts = rng.integers(-_SHIFT, _SHIFT + 1, size=(len(masks), 2))
-    rough = np.stack([_shifted(mask=mask, by=by) for mask, by in zip(chosen, shifts, strict=True)])
-    # What was eroded or pushed away altogether stays as it was.
+    rough = np.stack(
+        [
+            np.pad(mask, _SHIFT)[_SHIFT - down : _SHIFT - down + SIZE, _SHIFT - right : _SHIFT - right + SIZE]
+            for mask, (down, right) in zip(chosen, shifts.tolist(), strict=True)
+        ]
+    )
+    # A mask that was eroded or shifted away entirely is not changed.
     return np.where(rough.any(axis=(1, 2), keepdims=True), rough, masks)
 
 
-def _filled_boxes(masks: Tensor) -> Tensor:
-    """The bounding boxes of masks of shape (batch, 1, 64, 64) as masks."""
-    columns, rows = masks.amax(dim=2, keepdim=True), masks.amax(dim=3, keepdim=True)
-    return _filled(line=columns, axis=3) * _filled(line=rows, axis=2)
-
-
 def _filled(*, line: Tensor, axis: int) -> Tensor:
-    """Ones from the first to the last along an axis."""
+    """Ones from the first to the last one along an axis."""
     forwards = line.cummax(dim=axis).values
     backwards = line.flip(axis).cummax(dim=axis).values.flip(axis)
     return torch.minimum(forwards, backwards)
-
-
-def _shifted(*, mask: npt.NDArray[np.bool_], by: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """A mask moved down and to the right; what leaves the picture is lost."""
-    down, right = int(by[0]), int(by[1])
-    padded = np.pad(mask, _SHIFT)
-    return padded[_SHIFT - down : _SHIFT - down + SIZE, _SHIFT - right : _SHIFT - right + SIZE]

@@ -1,4 +1,4 @@
-"""Training of segmentation: a small Segment Anything that finds the part of a tableau that a prompt names."""
+"""Training of segmentation: a small Segment Anything that segments the part of a tableau that a prompt selects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import SamConfig, SamMaskDecoderConfig, SamModel, SamPromptEncoderConfig, SamVisionConfig
 
@@ -37,14 +36,14 @@ _WIDTH = 96
 _LAYERS = 3
 _HEADS = 4
 _LINED = 2.0
-"""Weight of telling from the features of a patch which of its pixels show a part, and where parts end."""
+"""Weight of predicting from the features of a patch which of its pixels show a part, and where parts end."""
 _FRAMED = 10.0
-"""Weight of telling where the box of the part lies that a patch shows: patches of one part become alike, so that one
-point on it is enough."""
+"""Weight of predicting the box of the part that a patch shows: patches of one part become similar, so that one point
+on it is enough."""
 _NAMED = 0.25
-"""Weight of naming the part that a patch shows."""
+"""Weight of predicting the name of the part that a patch shows."""
 _PIXELS = 10.0
-"""Weight of the cross-entropy of pixels beside the overlap of masks."""
+"""Weight of the cross-entropy of pixels relative to the overlap of masks."""
 
 
 def build() -> nn.Module:
@@ -78,13 +77,13 @@ def build() -> nn.Module:
             mask_decoder_config=decoder.to_dict(),
         )
     )
-    # The configuration's scale is for weights that replace it: neighbouring positions would have nothing in common.
+    # At the configured scale, which released weights replace, neighbouring positions would be unrelated.
     nn.init.normal_(model.shared_image_embedding.positional_embedding)
     return SegmentationModel(model)
 
 
 class SegmentationModel(nn.Module):
-    """Segment Anything with heads that say of each patch what it shows; only the former is kept."""
+    """Segment Anything with auxiliary heads on its patches, which are not exported."""
 
     def __init__(self, sam: nn.Module) -> None:
         super().__init__()
@@ -96,17 +95,11 @@ class SegmentationModel(nn.Module):
 
 @torch.no_grad()
 def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the first layers of the detector's backbone, whose patches are twice as wide."""
+    """Start from the first layers of the detector's backbone, a BEiT whose patches are twice as wide."""
     assert isinstance(model, SegmentationModel)
-    stored = load_file(folders["weights"] / detection.NAME / "model.safetensors")
-    prefix = "model.backbone.model.beit."
-    state = {name.removeprefix(prefix): value.float() for name, value in stored.items() if name.startswith(prefix)}
-    found = model.sam.get_submodule("vision_encoder").load_state_dict(_as_sam(state), strict=False)
-    assert not found.unexpected_keys, found.unexpected_keys
-
-
-def _as_sam(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Weights of a BEiT under the names that Segment Anything gives the same parts."""
+    state = scene_encoder.read_weights(
+        folders["weights"] / detection.NAME / "model.safetensors", prefix="model.backbone.model.beit."
+    )
     projection = "embeddings.patch_embeddings.projection"
     side = SIZE // scene_encoder.PATCH
     positions = state["embeddings.position_embeddings"][:, 1:].reshape(1, side, side, _WIDTH).permute(0, 3, 1, 2)
@@ -118,26 +111,27 @@ def _as_sam(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         "pos_embed": wider,
     }
     for layer in range(_LAYERS):
-        here, there = _layer_of(state=state, layer=layer), f"layers.{layer}"
-        renamed |= {f"{there}.{name}": value for name, value in here.items()}
-    return renamed
+        renamed |= {f"layers.{layer}.{name}": value for name, value in _layer_of(state=state, layer=layer).items()}
+    encoder: Any = model.sam.get_submodule("vision_encoder")
+    unexpected = encoder.load_state_dict(renamed, strict=False).unexpected_keys
+    assert not unexpected, unexpected
 
 
-_SAME = {
+_NAMES = {
     "layernorm_before": "layer_norm1",
     "layernorm_after": "layer_norm2",
     "attention.o_proj": "attn.proj",
     "mlp.fc1": "mlp.lin1",
     "mlp.fc2": "mlp.lin2",
 }
-"""Parts of a layer of BEiT, and the same in Segment Anything."""
+"""Names of the parts of a layer in BEiT and in Segment Anything."""
 
 
 def _layer_of(*, state: Mapping[str, Tensor], layer: int) -> dict[str, Tensor]:
-    """A layer, its queries, keys and values as one projection. Keys have no bias in BEiT."""
+    """A layer with queries, keys and values in one projection. Keys have no bias in BEiT."""
     here = f"layers.{layer}"
     renamed = {
-        f"{new}.{kind}": state[f"{here}.{old}.{kind}"] for old, new in _SAME.items() for kind in ("weight", "bias")
+        f"{new}.{kind}": state[f"{here}.{old}.{kind}"] for old, new in _NAMES.items() for kind in ("weight", "bias")
     }
     weights = [state[f"{here}.attention.{name}_proj.weight"] for name in "qkv"]
     query, value = (state[f"{here}.attention.{name}_proj.bias"] for name in "qv")
@@ -150,7 +144,7 @@ def _layer_of(*, state: Mapping[str, Tensor], layer: int) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class SegmentationObjective:
-    """Two parts of each tableau named by boxes, two by points, one by a rough mask; and the lines in each patch."""
+    """Two parts of each tableau selected by boxes, two by points, one by a rough mask; and the labels of each patch."""
 
     batch: int = 16
 
@@ -158,25 +152,40 @@ class SegmentationObjective:
         assert isinstance(model, SegmentationModel)
         batch = draw_batch(rng=rng, size=self.batch)
         seen = model.sam.vision_encoder(as_tensor(batch.pixels)).last_hidden_state  # type: ignore[operator]
-        losses = [
-            _mask_loss(*_from_boxes(model=model, seen=seen, batch=batch, rng=rng)),
-            _mask_loss(*_from_points(model=model, seen=seen, batch=batch, rng=rng)),
-            0.5 * _mask_loss(*_from_masks(model=model, seen=seen, batch=batch, rng=rng)),
-        ]
+        boxed = [draw_parts(batch=batch, rng=rng) for _ in range(_EACH)]
+        boxes = torch.stack([boxes_around(masks=part.masks, rng=rng) for part in boxed], dim=1).flatten(0, 1)
+        planes = plane_of_boxes(boxes, size=SIZE)
+        losses = [_mask_loss(model=model, seen=seen, parts=boxed, planes=planes, input_boxes=boxes[:, None])]
+        pointed = [with_background(parts=draw_parts(batch=batch, rng=rng), rng=rng) for _ in range(_EACH)]
+        points = torch.stack([points_on(owner=batch.owner, numbers=part.numbers, rng=rng) for part in pointed], dim=1)
+        places, labels = points[..., :2].flatten(0, 1), points[..., 2].int().flatten(0, 1)
+        losses.append(
+            _mask_loss(
+                model=model,
+                seen=seen,
+                parts=pointed,
+                planes=plane_of_points(places, labels=labels, size=SIZE),
+                input_points=places[:, None],
+                input_labels=labels[:, None],
+            )
+        )
+        part = draw_parts(batch=batch, rng=rng)
+        planes = plane_of_masks(torch.from_numpy(roughened(masks=part.masks, rng=rng)))
+        losses.append(0.5 * _mask_loss(model=model, seen=seen, parts=[part], planes=planes))
         patches = seen.flatten(2).transpose(1, 2)
         return torch.stack(losses).sum() + _patch_loss(model=model, patches=patches, batch=batch)
 
 
 def _patch_loss(*, model: SegmentationModel, patches: Tensor, batch: Batch) -> Tensor:
-    """What each patch shows: its outlines and borders, and the box and the name of its part."""
+    """The loss of each patch: its outlines and borders, and the box and the name of its part."""
     drawn = model.lines(patches).unflatten(-1, (2, PATCH**2))
     planes = (batch.owner >= 0, detection.borders_of(batch.owner))
-    wanted = torch.stack([detection.in_patches(planes=plane, patch=PATCH) for plane in planes], dim=2)
-    lines = F.binary_cross_entropy_with_logits(drawn, wanted)
+    targets = torch.stack([detection.in_patches(planes=plane, patch=PATCH) for plane in planes], dim=2)
+    lines = F.binary_cross_entropy_with_logits(drawn, targets)
     labels, boxes = patch_targets(batch=batch, patch=PATCH)
-    there = labels >= 0
-    distance = (model.box(patches)[there] - boxes[there]).abs().mean()
-    names = detection.name_loss(logits=model.name(patches)[there], labels=labels[there])
+    on_part = labels >= 0
+    distance = (model.box(patches)[on_part] - boxes[on_part]).abs().mean()
+    names = detection.name_loss(logits=model.name(patches)[on_part], labels=labels[on_part])
     loss: Tensor = _LINED * lines + _FRAMED * distance + _NAMED * names
     return loss
 
@@ -184,57 +193,28 @@ def _patch_loss(*, model: SegmentationModel, patches: Tensor, batch: Batch) -> T
 _EACH = 2
 """Prompts of a kind for each tableau."""
 
-_Answers = tuple[Tensor, Tensor, Tensor]
-"""Logits of pixels and what is right, both of shape (prompts, 64, 64), and the predicted overlaps, (prompts,)."""
 
-
-def _from_boxes(*, model: SegmentationModel, seen: Tensor, batch: Batch, rng: np.random.Generator) -> _Answers:
-    parts = [draw_parts(batch=batch, rng=rng) for _ in range(_EACH)]
-    boxes = torch.stack([boxes_around(masks=one.masks, rng=rng) for one in parts], dim=1)
-    flat = boxes.flatten(0, 1)
-    planes = plane_of_boxes(flat, size=SIZE)
-    return _answers(output=_asked(model=model, seen=seen, planes=planes, input_boxes=flat[:, None]), parts=parts)
-
-
-def _from_points(*, model: SegmentationModel, seen: Tensor, batch: Batch, rng: np.random.Generator) -> _Answers:
-    parts = [with_background(parts=draw_parts(batch=batch, rng=rng), rng=rng) for _ in range(_EACH)]
-    points = torch.stack([points_on(owner=batch.owner, numbers=one.numbers, rng=rng) for one in parts], dim=1)
-    places, labels = points[..., :2].flatten(0, 1), points[..., 2].int().flatten(0, 1)
-    planes = plane_of_points(places, labels=labels, size=SIZE)
-    output = _asked(model=model, seen=seen, planes=planes, input_points=places[:, None], input_labels=labels[:, None])
-    return _answers(output=output, parts=parts)
-
-
-def _from_masks(*, model: SegmentationModel, seen: Tensor, batch: Batch, rng: np.random.Generator) -> _Answers:
-    part = draw_parts(batch=batch, rng=rng)
-    rough = torch.from_numpy(roughened(masks=part.masks, rng=rng))
-    return _answers(output=_asked(model=model, seen=seen, planes=plane_of_masks(rough)), parts=[part])
-
-
-def _asked(*, model: SegmentationModel, seen: Tensor, planes: Tensor, **prompts: Tensor) -> Any:
-    return model.sam(
+def _mask_loss(
+    *, model: SegmentationModel, seen: Tensor, parts: Sequence[Parts], planes: Tensor, **prompts: Tensor
+) -> Tensor:
+    """Cross-entropy of pixels, one minus the soft overlap, and the error of the predicted overlap."""
+    output = model.sam(
         image_embeddings=seen.repeat_interleave(len(planes) // len(seen), dim=0),
         input_masks=planes,
         multimask_output=False,
         **prompts,
     )
-
-
-def _answers(*, output: Any, parts: Sequence[Parts]) -> _Answers:
-    wanted = torch.from_numpy(np.stack([one.masks for one in parts], axis=1)).float()
-    return output.pred_masks[:, 0, 0], wanted.flatten(0, 1), output.iou_scores[:, 0, 0]
-
-
-def _mask_loss(logits: Tensor, wanted: Tensor, overlaps: Tensor) -> Tensor:
-    """Cross-entropy of pixels, one minus the soft overlap, and the error of the predicted overlap."""
-    pixels = F.binary_cross_entropy_with_logits(logits, wanted)
-    shown = logits.sigmoid()
-    both, either = (shown * wanted).sum(dim=(1, 2)), (shown + wanted).sum(dim=(1, 2))
+    logits, overlaps = output.pred_masks[:, 0, 0], output.iou_scores[:, 0, 0]
+    masks = torch.from_numpy(np.stack([part.masks for part in parts], axis=1)).float().flatten(0, 1)
+    pixels = F.binary_cross_entropy_with_logits(logits, masks)
+    share = logits.sigmoid()
+    both, either = (share * masks).sum(dim=(1, 2)), (share + masks).sum(dim=(1, 2))
     soft = 1 - (2 * both + 1) / (either + 1)
-    found, right = logits.detach() > 0, wanted > 0
-    common, all_ = (found & right).sum(dim=(1, 2)), (found | right).sum(dim=(1, 2))
-    error = (overlaps - common / all_.clamp(min=1)).square()
-    return _PIXELS * pixels + soft.mean() + error.mean()
+    predicted, right = logits.detach() > 0, masks > 0
+    common, union = (predicted & right).sum(dim=(1, 2)), (predicted | right).sum(dim=(1, 2))
+    error = (overlaps - common / union.clamp(min=1)).square()
+    loss: Tensor = _PIXELS * pixels + soft.mean() + error.mean()
+    return loss
 
 
 def export(model: nn.Module, folder: Path) -> None:

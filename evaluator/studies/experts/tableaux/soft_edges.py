@@ -17,7 +17,7 @@ from evaluator.training.export import write_config, write_weights
 NAME = "soft-edges"
 _CONFIG = EdgeConfig(widths=(16, 32, 48, 64), depths=(2, 2, 3, 3))
 _EDGES = 5.0
-"""What a pixel of an outline counts against any other."""
+"""Weight of a pixel of an outline relative to other pixels."""
 _SIDES = 0.3
 
 
@@ -41,10 +41,10 @@ class EdgeObjective:
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         batch = draw_batch(rng=rng, size=self.batch)
-        wanted = torch.from_numpy(outlines(batch.owner)).float()[:, None]
+        edges = torch.from_numpy(outlines(batch.owner)).float()[:, None]
         logits: Tensor = model(normalised(batch.pixels))
         losses = F.binary_cross_entropy_with_logits(
-            logits, wanted.expand_as(logits), pos_weight=torch.tensor(_EDGES), reduction="none"
+            logits, edges.expand_as(logits), pos_weight=torch.tensor(_EDGES), reduction="none"
         ).mean(dim=(0, 2, 3))
         return losses[0] + _SIDES * losses[1:].mean()
 

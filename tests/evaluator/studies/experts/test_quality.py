@@ -74,13 +74,15 @@ def column(at):
 
 
 def test_edges_joints_and_depth_are_compared_as_their_figures_say():
-    edges = [edge_scores(found=column(found), wanted=column(4)) for found in (3, 2)]
+    edges = [edge_scores(predicted=column(found), reference=column(4)) for found in (3, 2)]
     assert [one["F1 of edges within one pixel"] for one in edges] == [pytest.approx(1), 0]
-    twice = edge_scores(found=column(1) | column(5), wanted=column(1))
+    twice = edge_scores(predicted=column(1) | column(5), reference=column(1))
     assert [twice[f"{name} of edges within one pixel"] for name in ("precision", "recall")] == [0.5, 1]
     found, wanted = np.zeros((2, 2, 4, 4), dtype=np.bool_)
     found[0], wanted[1] = True, True
-    assert edge_scores(found=found, wanted=wanted)["precision of edges within one pixel"] == 0, "the next picture's"
+    assert edge_scores(predicted=found, reference=wanted)["precision of edges within one pixel"] == 0, (
+        "the next picture's"
+    )
     owner = np.asarray([[0, 0, 1, 1, 3, 3, -1]], dtype=np.int8)
     nearness = np.asarray([[0.4, 0.6, 0.3, 0.3, 0.9, 0.8, 0.0]])
     assert ordered_rightly(nearness=nearness, owner=owner, parts=4) == [False, True, True]

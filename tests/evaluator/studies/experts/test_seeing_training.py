@@ -52,11 +52,11 @@ def box(label, *, left=0.0, score=1.0):
 
 def test_each_part_is_found_once_and_by_its_name():
     right = [box("red star"), box("red star", left=20), box("blue ring", left=40)]
-    assert seeing.rightly_boxed(found=right, right=right) == 3
-    assert seeing.rightly_boxed(found=[right[0], right[0]], right=right) == 1
-    assert seeing.rightly_boxed(found=[box("red ring", left=40), box("red star", left=6)], right=right) == 0
+    assert seeing.rightly_boxed(predicted=right, reference=right) == 3
+    assert seeing.rightly_boxed(predicted=[right[0], right[0]], reference=right) == 1
+    assert seeing.rightly_boxed(predicted=[box("red ring", left=40), box("red star", left=6)], reference=right) == 0
     found = Boxes((64, 64), (right[0], box("pink star")))
-    assert seeing.box_f1(found=[found], right=[Boxes((64, 64), tuple(right))]) == pytest.approx(2 / 5)
+    assert seeing.box_f1(predicted=[found], reference=[Boxes((64, 64), tuple(right))]) == pytest.approx(2 / 5)
 
 
 def test_an_instance_without_a_mask_of_its_name_counts_nothing():
@@ -64,4 +64,4 @@ def test_an_instance_without_a_mask_of_its_name_counts_nothing():
     half[:32] = True
     right = Masks((64, 64), (Mask("red star", whole), Mask("blue ring", whole)))
     found = Masks((64, 64), (Mask("red star", half), Mask("pink ring", whole)))
-    assert seeing.instance_overlaps(found=found, right=right) == [0.5, 0.0]
+    assert seeing.instance_overlaps(predicted=found, reference=right) == [0.5, 0.0]

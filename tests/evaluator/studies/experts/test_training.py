@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.miniature.degradations import Degradation
 from evaluator.miniature.signs import CHARACTERS, is_kept_from_training
-from evaluator.studies.experts import signs
+from evaluator.studies.experts import recipes, signs
 from evaluator.studies.experts.recipes import RECIPES, Order, train
 from evaluator.studies.experts.restoration import target_of
 from evaluator.training.export import update_lock, write_config, write_weights
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.full
 
 @pytest.mark.parametrize("model", ["sentiment", "machine-translation"])
 def test_a_language_model_is_written_with_its_tokenizer(tmp_path, model, monkeypatch):
-    monkeypatch.setattr("evaluator.studies.experts.language_models.EXAMPLES", 40)
+    monkeypatch.setattr(recipes, "RECIPES", {model: dataclasses.replace(RECIPES[model], texts=40)})
     folder = train(Order(model=model, work=tmp_path, weights=tmp_path / "out", steps=1))
     assert {file.name for file in folder.iterdir()} >= {"tokenizer.json", "tokenizer_config.json", "model.safetensors"}
     names = load_file(folder / "model.safetensors").keys()

@@ -21,7 +21,7 @@ from evaluator.studies.experts import (
     visual_questions,
 )
 from evaluator.studies.experts.data.bank import load_bank
-from evaluator.studies.experts.quality.vision import detection_f1, found_rightly
+from evaluator.studies.experts.quality.vision import correct_detections, detection_f1
 from evaluator.studies.experts.recipes import RECIPES
 from evaluator.training.loop import Schedule
 
@@ -44,11 +44,11 @@ def seen(thing, *, name=None, score=0.9):
 
 def test_a_detection_is_right_if_name_and_frame_are_and_counts_once():
     things = scene().things
-    assert found_rightly(found=[seen(thing) for thing in things], scene=scene()) == len(things)
-    assert found_rightly(found=[seen(things[0]), seen(things[0], score=0.5)], scene=scene()) == 1
-    assert found_rightly(found=[seen(things[0], name="grey blob")], scene=scene()) == 0
-    assert found_rightly(found=[seen(things[1], name=things[0].name)], scene=scene()) == 0
-    assert detection_f1(found=[[seen(thing) for thing in things]], scenes=[scene()]) == 1
+    assert correct_detections(detections=[seen(thing) for thing in things], scene=scene()) == len(things)
+    assert correct_detections(detections=[seen(things[0]), seen(things[0], score=0.5)], scene=scene()) == 1
+    assert correct_detections(detections=[seen(things[0], name="grey blob")], scene=scene()) == 0
+    assert correct_detections(detections=[seen(things[1], name=things[0].name)], scene=scene()) == 0
+    assert detection_f1(detections=[[seen(thing) for thing in things]], scenes=[scene()]) == 1
 
 
 def test_the_most_central_object_is_named_first_and_the_others_from_left_to_right():
