@@ -1,1 +1,1 @@
-"""Clients of other machines: guarded connections, retries, downloads, the hub."""
+"""Network clients: guarded connections, retries, downloads, the model hub."""

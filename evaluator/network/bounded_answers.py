@@ -1,7 +1,7 @@
-"""Reading the answers of servers that may be hostile: uncompressed, and bounded in bytes and in time.
+"""Reading the answers of untrusted servers: uncompressed, and bounded in bytes and time.
 
-Bytes are counted as they arrive and nothing is decompressed: `Content-Encoding: gzip, gzip` turns two kilobytes into
-four gigabytes within a single chunk, before anything could be counted.
+Bytes are counted as they arrive and nothing is decompressed: with `Content-Encoding: gzip, gzip` two kilobytes expand
+to four gigabytes in a single chunk, before they can be counted.
 """
 
 import time
@@ -12,22 +12,22 @@ import h11
 import httpx
 
 UNCOMPRESSED: Mapping[str, str] = {"Accept-Encoding": "identity"}
-"""Header of each request whose answer is read here."""
+"""Header of requests whose answers are read here."""
 _LONGEST_SHOWN = 60
 _MOST_HEADER_BYTES = 100 * 1024
-"""What httpcore lets h11 buffer before an answer's headers are complete."""
+"""The buffer of h11 for headers, as httpcore sets it."""
 _TOO_LARGE = 431
-"""How h11 marks the error of a full buffer."""
+"""The status hint of h11 for a full buffer."""
 _ENDED = ("peer closed connection", "peer unexpectedly closed connection")
-"""Beginnings of h11's errors for an answer that was cut off, which may be the network's fault."""
+"""Beginnings of h11's messages for a truncated answer, which the network may have caused."""
 
 
 class CompressedAnswerError(Exception):
-    """The answer is compressed although none was asked for. Its body was not read."""
+    """The answer is compressed although the request excluded it. The body was not read."""
 
     def __init__(self, encoding: str) -> None:
         self.encoding = encoding
-        """Value of the header, or how long it is where it does not fit into a sentence."""
+        """Value of the header, or its length if it is too long for a sentence."""
         super().__init__(f"compressed (Content-Encoding: {encoding}); the request asked for an uncompressed one")
 
 
@@ -45,24 +45,21 @@ class AnswerLateError(Exception):
 
 
 def refuse_compressed(response: httpx.Response) -> None:
-    """Check the headers of an answer, before any of its body is read.
+    """Check the headers of an answer before its body is read.
 
     Raises:
-        CompressedAnswerError: `Content-Encoding` names a coding other than `identity`.
+        CompressedAnswerError: `Content-Encoding` has a coding other than `identity`.
     """
     encoding = response.headers.get("Content-Encoding", "")
     codings = {coding.strip().lower() for coding in encoding.split(",")}
     if codings - {"", "identity"}:
-        # Never cut: half of a secret that a server repeats would not be recognised as one.
+        # Not truncated: a part of a secret that the server echoes would not be recognised.
         raise CompressedAnswerError(encoding if len(encoding) <= _LONGEST_SHOWN else f"{len(encoding)} characters")
 
 
 def http_violation(error: httpx.TransportError) -> str | None:
-    """What makes an answer no HTTP, as part of a sentence; None: the connection failed or ended too early.
-
-    Nothing of the answer is in the text.
-    """
-    # httpcore drops the chain of causes and keeps the error as its own argument.
+    """How an answer violates HTTP, as a clause that quotes none of it; None if the connection failed or was closed."""
+    # httpcore drops the exception chain, and has the original error as its argument.
     cause = error.__cause__.args[0] if error.__cause__ is not None and error.__cause__.args else None
     if not isinstance(cause, h11.RemoteProtocolError) or str(cause).startswith(_ENDED):
         return None
@@ -74,13 +71,13 @@ def http_violation(error: httpx.TransportError) -> str | None:
 def read_answer(
     response: httpx.Response, *, most_bytes: int, until: float, clock: Callable[[], float] = time.monotonic
 ) -> bytes:
-    """The body of a streamed answer.
+    """Read the body of a streamed answer.
 
     Args:
-        response: as `httpx.Client.stream` gives it; nothing of its body has been read.
+        response: from `httpx.Client.stream`, with an unread body.
         most_bytes: the largest body.
-        until: the deadline, on the scale of `clock`. It is checked after each chunk: a server that sends a byte now and
-            then stays within any timeout between two bytes.
+        until: the deadline by `clock`, checked after each chunk: a server that sends single bytes never exceeds a
+            timeout between two bytes.
         clock: the time in seconds.
 
     Raises:
@@ -106,10 +103,9 @@ def save_answer(
     until: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """As `read_answer`, into a file, for answers that are too large to be held in memory.
+    """Like `read_answer`, but writes to a file, for answers that are too large for memory.
 
-    Raises:
-        As `read_answer`; the `beginning` of an answer that is too large is empty, and the file has a part of it.
+    If the answer is too large, `beginning` is empty and the file contains a part of it.
     """
     refuse_compressed(response)
     received = 0
@@ -123,7 +119,7 @@ def save_answer(
 
 
 async def read_answer_async(response: httpx.Response, *, most_bytes: int) -> bytes:
-    """As `read_answer`, in an event loop, whose caller bounds the time with `asyncio.timeout`.
+    """Like `read_answer` in an event loop; the caller bounds the time with `asyncio.timeout`.
 
     Raises:
         CompressedAnswerError: the answer is compressed.

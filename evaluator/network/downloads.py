@@ -1,4 +1,4 @@
-"""Downloading public files whose digests are known. The only addresses are those that this repository itself names."""
+"""Downloads of public files with known digests, from addresses in this repository only."""
 
 import time
 
@@ -14,19 +14,19 @@ DEADLINE_SECONDS = 300.0
 
 
 class DownloadError(Exception):
-    """A file could not be downloaded; the message is one sentence that names the address."""
+    """A download failed; the message is a sentence with the address."""
 
 
 def download(*, url: str, most_bytes: int, deadline_seconds: float = DEADLINE_SECONDS) -> bytes:
-    """The bytes at an address.
+    """Download the content of an address.
 
     Args:
         url: an http(s) address; redirects are not followed.
-        most_bytes: where to stop: a longer answer is not what was asked for.
+        most_bytes: the largest content.
         deadline_seconds: for connection, headers and body together.
 
     Raises:
-        DownloadError: the address cannot be reached, answers anything but 200, or sends too much or too slowly.
+        DownloadError: the address is unreachable, does not answer 200, or sends too much or too slowly.
     """
     until = time.monotonic() + deadline_seconds
     try:
@@ -47,7 +47,7 @@ def download(*, url: str, most_bytes: int, deadline_seconds: float = DEADLINE_SE
 
 
 def download_released(file: PublicFile) -> bytes:
-    """The bytes of a released file where it is served; whether they are the right ones is not checked here.
+    """Download a released file, without checking its digest.
 
     Raises:
         FetchError: the download failed.

@@ -1,7 +1,7 @@
-"""What the operator allows calls to other people's servers: which ports, and through which proxy. Pure.
+"""The operator's policy for calls to users' servers: allowed ports, and a proxy.
 
-PLANARENA_EGRESS_PORTS   `80,443,1024-65535`, which is the default
-PLANARENA_EGRESS_PROXY   `http://[USER:PASSWORD@]HOST:PORT` of an HTTP proxy that takes CONNECT; unset: no proxy
+PLANARENA_EGRESS_PORTS   default: `80,443,1024-65535`
+PLANARENA_EGRESS_PROXY   `http://[USER:PASSWORD@]HOST:PORT` of an HTTP proxy that supports CONNECT; unset: no proxy
 """
 
 import os
@@ -18,15 +18,15 @@ _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
 class EgressPolicyError(ValueError):
-    """A variable has a value that cannot be used; the message names both."""
+    """A variable has an invalid value; the message has its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Ports of users' servers that may be called."""
+    """The allowed ports of users' servers."""
 
     ranges: tuple[tuple[int, int], ...]
-    """First and last of each, both included."""
+    """First and last port of each range, inclusive."""
 
     def __contains__(self, port: object) -> bool:
         return isinstance(port, int) and any(first <= port <= last for first, last in self.ranges)
@@ -42,29 +42,29 @@ class Proxy:
     host: str
     port: int
     authorization: str = field(default="", repr=False)
-    """Value of the header Proxy-Authorization; empty: there is none."""
+    """Value of the header Proxy-Authorization; empty without credentials."""
     password: str = field(default="", repr=False)
     url: str = field(repr=False)
-    """As it was given, for libraries that take an address."""
+    """The configured address, for libraries that take one."""
 
     def __str__(self) -> str:
-        """For messages: without name and password."""
+        """For messages, without credentials."""
         return f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressPolicy:
-    """The operator's rules."""
+    """The operator's policy."""
 
     ports: Ports
     proxy: Proxy | None = None
 
 
 def egress_policy(environment: Mapping[str, str] = os.environ) -> EgressPolicy:
-    """The rules that an environment sets.
+    """The policy in environment variables.
 
     Raises:
-        EgressPolicyError: a variable cannot be read.
+        EgressPolicyError: a variable is invalid.
     """
     return EgressPolicy(
         ports=parse_ports(environment.get(PORTS, "").strip() or DEFAULT_PORTS),
@@ -73,15 +73,15 @@ def egress_policy(environment: Mapping[str, str] = os.environ) -> EgressPolicy:
 
 
 def parse_ports(text: str) -> Ports:
-    """Ports and ranges of ports, separated by commas.
+    """Parse ports and ranges of ports, separated by commas.
 
     Raises:
-        EgressPolicyError: it is none of this.
+        EgressPolicyError: the text is invalid.
     """
     ranges = []
     for part in text.split(","):
-        found = _RANGE.fullmatch(part.strip())
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if not 1 <= first <= last <= 65535:
             raise EgressPolicyError(f"{PORTS}: {part.strip()!r} is no port or range of ports, such as {DEFAULT_PORTS}")
         ranges.append((first, last))
@@ -89,10 +89,10 @@ def parse_ports(text: str) -> Ports:
 
 
 def parse_proxy(text: str) -> Proxy | None:
-    """A proxy's address; None if it is empty.
+    """Parse the address of a proxy; None if empty.
 
     Raises:
-        EgressPolicyError: it is no address of an HTTP proxy. The message leaves it out: it may hold a password.
+        EgressPolicyError: the address is invalid. The message does not quote it, since it may contain a password.
     """
     if not text:
         return None

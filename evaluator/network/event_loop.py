@@ -1,4 +1,4 @@
-"""One event loop in a thread of its own, for code that is not asynchronous but waits for much at once."""
+"""An event loop in its own thread, for synchronous code that waits for many operations at once."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """An event loop that runs until it is closed. Daemonic: it keeps no process alive."""
+    """An event loop that runs until it is closed, in a daemon thread."""
 
     def __init__(self, *, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -18,11 +18,11 @@ class LoopThread:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start a coroutine in the loop; cancelling the future cancels it there."""
+        """Start a coroutine in the loop; cancelling the future cancels it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """Cancel what runs, wait until it has ended, and end the thread."""
+        """Cancel all tasks, wait for them to end, and stop the thread."""
         if self._loop.is_closed():
             return
         self.submit(_cancel_others()).result()

@@ -8,16 +8,14 @@ from evaluator.network.released_files import FetchError, Release
 
 
 def fetching(release: Release) -> Callable[[Path | None], Mapping[Path, str]]:
-    """For `RELEASED` of a suite's commands: fetches the files into the data folder.
-
-    They are from the folder that the function is called with, or, if that is None, from the network.
-    """
+    """A function for `RELEASED` of a suite's commands, which copies the files from a folder, or downloads them if it is
+    None, to the data folder."""
 
     def fetch(folder: Path | None) -> Mapping[Path, str]:
         target = release.folder
         try:
             if folder is None:
-                # Imported here: no other command needs a network client.
+                # Imported lazily: no other command needs a network client.
                 from evaluator.network.downloads import download_released
 
                 digests = release.fetch(download=download_released, target=target)

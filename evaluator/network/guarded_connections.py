@@ -1,4 +1,4 @@
-"""Connections that the SSRF guard allows: each name is resolved once, checked, and connected to by its checked address.
+"""Connections of the SSRF guard: each name is resolved once and checked, and the connection uses the checked address.
 
 Every operation of a connection ends at the deadline of its call (`call_deadline`)."""
 
@@ -18,23 +18,19 @@ from evaluator.network.name_resolution import NameUnresolvedError
 from evaluator.network.public_addresses import is_public
 
 READ_BYTES = 16 * 1024
-"""To read at once, and about the longest head of an answer that h11 takes."""
+"""Size of a read, and approximate limit of h11 for the headers of an answer."""
 _MOST_INTERIM_ANSWERS = 10
 
 
 class TunnelRefusedError(Exception):
-    """The proxy opens no tunnel; the message says so, and with which status."""
+    """The proxy refused a tunnel; the message contains its status."""
 
 
 class Tunnel:
-    """One CONNECT: send `request`, then give `feed` what arrives until it returns True."""
+    """A CONNECT request: send `request`, then call `feed` with the received bytes until it returns True."""
 
     def __init__(self, *, proxy: Proxy, host: str, port: int) -> None:
-        """Args:
-        proxy: which proxy is asked.
-        host: a name, or an IP address without brackets.
-        port: of that host.
-        """
+        """`host` is a name, or an IP address without brackets."""
         self._target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=READ_BYTES)
         self._interim = 0
@@ -45,10 +41,10 @@ class Tunnel:
         self.request: bytes = (self._connection.send(ask) or b"") + (self._connection.send(h11.EndOfMessage()) or b"")
 
     def feed(self, data: bytes) -> bool:
-        """Take bytes from the proxy; empty ones say that it closed the connection. True once the tunnel is open.
+        """Process bytes from the proxy, empty at the end of the connection. Returns True once the tunnel is open.
 
         Raises:
-            TunnelRefusedError: the proxy answered with another status than 2xx, or with something else than HTTP.
+            TunnelRefusedError: the proxy did not answer with a status of 2xx, or not with HTTP.
         """
         if not data:
             raise self._refused("it closed the connection")
@@ -78,11 +74,11 @@ class Tunnel:
 
 
 _WRITTEN_AT_ONCE = 16 * 1024
-"""Bytes after which the deadline is looked at again."""
+"""Bytes after which the deadline is checked again."""
 
 
 class EgressRefusedError(Exception):
-    """The address may not be called; the message is for the person who gave it."""
+    """The address may not be called; the message is for the user who entered it."""
 
 
 _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
@@ -90,9 +86,9 @@ _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def call_deadline(at: float) -> Iterator[None]:
-    """Let no read or write inside this block last beyond `at` (in `time.monotonic()` seconds).
+    """End all reads and writes inside this block at `at` (in `time.monotonic()` seconds).
 
-    httpx's timeouts are per operation: a server that sends a byte now and then would hold a call forever.
+    httpx's timeouts are per operation: a server that sends single bytes could hold a call forever.
     """
     token = _deadline.set(at)
     try:
@@ -102,11 +98,11 @@ def call_deadline(at: float) -> Iterator[None]:
 
 
 def _remaining(timeout: float | None, *, late: type[httpcore.TimeoutException]) -> float | None:
-    """Seconds for the next operation: its own timeout or what is left until the deadline.
+    """Seconds for the next operation: the minimum of its timeout and the time until the deadline.
 
     Raises:
-        httpcore.TimeoutException: of the kind `late`, once the deadline has passed. A short timeout would not do: a
-            server that sends without a pause never exceeds it.
+        httpcore.TimeoutException: of class `late`, after the deadline. A short timeout would not suffice: a server that
+            sends continuously never exceeds it.
     """
     at = _deadline.get()
     if at is None:
@@ -121,7 +117,7 @@ def _resolve_within(*, host: str, port: int, seconds: float | None) -> list[str]
     """The addresses of a name.
 
     Raises:
-        httpcore.ConnectTimeout: there was no answer in time.
+        httpcore.ConnectTimeout: no answer in time.
         httpcore.ConnectError: the name does not resolve.
     """
     try:
@@ -133,9 +129,9 @@ def _resolve_within(*, host: str, port: int, seconds: float | None) -> list[str]
 
 
 def check_public(*, host: str, port: int, seconds: float, caller: str) -> None:
-    """Refuse a name that now resolves to an address that is not public.
+    """Refuse a name that currently resolves to an address that is not public.
 
-    A name that does not resolve, or not within `seconds`, passes: it is checked at each connection.
+    A name that does not resolve within `seconds` passes; it is checked again at each connection.
     """
     with suppress(OSError, NameUnresolvedError):
         addresses = name_resolution.NAMES.addresses(host=host, port=port, seconds=seconds, caller=caller)
@@ -166,7 +162,7 @@ class _BoundedStream(httpcore.NetworkStream):
         return self._stream.read(max_bytes, _remaining(timeout, late=httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        # In slices: the timeout of a whole buffer begins again with each part that the server accepts.
+        # In slices: the timeout of a whole buffer restarts with each part that the server accepts.
         for start in range(0, len(buffer), _WRITTEN_AT_ONCE):
             left = _remaining(timeout, late=httpcore.WriteTimeout)
             self._stream.write(buffer[start : start + _WRITTEN_AT_ONCE], left)
@@ -185,7 +181,7 @@ class _BoundedStream(httpcore.NetworkStream):
 
 
 class CheckedBackend(httpcore.SyncBackend):
-    """Resolves, checks, then connects to the address that was checked, or has the proxy connect to it."""
+    """Resolves and checks a name, then connects to the checked address, directly or through the proxy."""
 
     def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
         super().__init__()
@@ -212,7 +208,7 @@ class CheckedBackend(httpcore.SyncBackend):
         raise problem or httpcore.ConnectError(f"the name {host} has no address")
 
     def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
-        """Where to connect, checked."""
+        """The checked addresses of a host."""
         if not self._allow_private:
             refuse_port(port=port, ports=self._policy.ports)
         elif self._policy.proxy is not None:
@@ -231,7 +227,10 @@ class CheckedBackend(httpcore.SyncBackend):
     def _tunnel(self, *, proxy: Proxy, address: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
         tunnel = Tunnel(proxy=proxy, host=address, port=port)
         try:
-            stream = _BoundedStream(self._to_proxy(host=proxy.host, port=proxy.port, timeout=timeout))
+            left = _remaining(timeout, late=httpcore.ConnectTimeout)
+            (proxy_address, *_) = _resolve_within(host=proxy.host, port=proxy.port, seconds=left)
+            left = _remaining(timeout, late=httpcore.ConnectTimeout)
+            stream = _BoundedStream(super().connect_tcp(proxy_address, proxy.port, left))
             try:
                 stream.write(tunnel.request, timeout)
                 while not tunnel.feed(stream.read(READ_BYTES, timeout)):
@@ -243,17 +242,12 @@ class CheckedBackend(httpcore.SyncBackend):
             raise _of_proxy(error) from None
         return stream
 
-    def _to_proxy(self, *, host: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
-        left = _remaining(timeout, late=httpcore.ConnectTimeout)
-        (address, *_) = _resolve_within(host=host, port=port, seconds=left)
-        return super().connect_tcp(address, port, _remaining(timeout, late=httpcore.ConnectTimeout))
-
 
 _PROXY_ERRORS = (TunnelRefusedError, httpcore.TimeoutException, httpcore.NetworkError)
 
 
 def _of_proxy(error: Exception) -> httpcore.ConnectError | httpcore.ConnectTimeout:
-    """An error of the proxy as one of connecting: what it does is not the called server's fault."""
+    """An error of the proxy as a connection error, since the called server did not cause it."""
     if isinstance(error, httpcore.TimeoutException):
         return httpcore.ConnectTimeout("the egress proxy did not answer in time")
     if isinstance(error, TunnelRefusedError):
@@ -262,7 +256,7 @@ def _of_proxy(error: Exception) -> httpcore.ConnectError | httpcore.ConnectTimeo
 
 
 class AsyncCheckedBackend(httpcore.AnyIOBackend):
-    """As `CheckedBackend`."""
+    """Asynchronous `CheckedBackend`."""
 
     def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
         super().__init__()

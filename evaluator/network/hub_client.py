@@ -1,8 +1,8 @@
-"""The model hub's client, bounded in bytes and time like every other client, and through the operator's egress proxy.
+"""The client of the model hub, bounded in bytes and time, and through the operator's egress proxy.
 
-huggingface_hub has one HTTP client per process for all its calls and threads; `hub_limits` puts a bounded one in its
-place while a download runs. Files come over HTTP alone: the hub's own transfer library (hf_xet) can neither be bounded
-nor sent through the egress proxy.
+huggingface_hub has one HTTP client per process for all calls and threads; `hub_limits` replaces it by a bounded one
+during a download. Files are downloaded by HTTP only: the hub's transfer library (hf_xet) can neither be bounded nor use
+the egress proxy.
 """
 
 import ssl
@@ -25,7 +25,7 @@ from evaluator.network.egress_policy import egress_policy
 from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
 
 DESCRIPTION_BYTES = 16 * 1024 * 1024
-"""Largest answer that is read into memory. Repositories with ten thousands of files have descriptions of megabytes."""
+"""Largest answer that is read into memory. Repositories with tens of thousands of files have megabytes of metadata."""
 DESCRIPTION_SECONDS = 60.0
 _SLOWEST_BYTES_PER_SECOND = 1_000_000
 _PATIENCE_SECONDS = 600.0
@@ -33,19 +33,16 @@ _SLACK_BYTES = 64 * 1024 * 1024
 _one_at_a_time = threading.RLock()
 _TRIES = 3
 _BACKOFF = Backoff(longest=1.0, longest_asked=30.0)
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class HubAnswerError(OSError):
-    """The hub answered too much, too slowly, or compressed although it was asked not to; the message is a clause."""
+    """The hub answered too much, too slowly, or compressed despite the request; the message is a clause."""
 
 
 def download_limits(declared_bytes: int) -> tuple[int, float]:
-    """Bytes and seconds that a download may take. A connection that breaks may cost each byte twice.
-
-    Args:
-        declared_bytes: as the hub described the files.
-    """
+    """Limits of a download in bytes and seconds, from the size that the hub declares. After a broken connection each
+    byte may be transferred twice."""
     return 2 * declared_bytes + _SLACK_BYTES, _PATIENCE_SECONDS + declared_bytes / _SLOWEST_BYTES_PER_SECOND
 
 
@@ -53,14 +50,14 @@ def download_limits(declared_bytes: int) -> tuple[int, float]:
 def hub_limits(
     *, most_bytes: int, seconds: float, endpoint: str | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[None]:
-    """Bound all calls of huggingface_hub in this block together. One block runs at a time in a process.
+    """Bound all calls of huggingface_hub in this block together. Only one block runs at a time in a process.
 
-    Inside, calls raise `HubAnswerError` when a limit is passed.
+    Calls raise `HubAnswerError` when a limit is exceeded.
 
     Args:
         most_bytes: of all bodies.
         seconds: of the whole block.
-        endpoint: the hub's address; None: what its client is set to.
+        endpoint: the hub's address; None for the default of its client.
         clock: the time in seconds.
     """
     with _one_at_a_time:
@@ -74,14 +71,14 @@ def hub_limits(
             constants.HF_HUB_DISABLE_XET = uses_xet
 
 
-def patiently(call: Callable[[], _Found], *, sleep: Callable[[float], None] = time.sleep) -> _Found:
-    """What a call of huggingface_hub returns, tried again while the hub's answer is transient.
+def patiently(call: Callable[[], _Result], *, sleep: Callable[[float], None] = time.sleep) -> _Result:
+    """Call huggingface_hub, with retries while the answer of the hub is transient.
 
     Raises:
-        HfHubHTTPError: the last answer was transient too, or it is none that another try may change.
+        HfHubHTTPError: the answer is not transient, or the last try failed too.
     """
 
-    def called(_: int) -> _Found:
+    def called(_: int) -> _Result:
         try:
             return call()
         except HfHubHTTPError as error:
@@ -97,7 +94,7 @@ def patiently(call: Callable[[], _Found], *, sleep: Callable[[float], None] = ti
 
 
 class _Limits:
-    """What is left for all threads of a download."""
+    """The remaining bytes and time for all threads of a download."""
 
     def __init__(self, *, most_bytes: int, until: float, clock: Callable[[], float]) -> None:
         self._most, self._until, self._clock = most_bytes, until, clock
@@ -105,14 +102,14 @@ class _Limits:
         self._lock = threading.Lock()
 
     def seconds_left(self, timeout: float | None) -> float:
-        """For the next operation, which has a timeout of its own."""
+        """Seconds for the next operation, at most its own timeout."""
         left = self._until - self._clock()
         if left <= 0:
             raise HubAnswerError("it sends too slowly: the time for this download is over")
         return left if timeout is None else min(timeout, left)
 
     def count(self, received: int) -> None:
-        """Note bytes of a body."""
+        """Count received bytes of a body."""
         with self._lock:
             self._received += received
         if self._received > self._most:
@@ -124,7 +121,7 @@ def _client(limits: _Limits, *, endpoint: str) -> httpx2.Client:
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in {"", "identity"}:
             raise HubAnswerError("it compresses its answers although it was asked not to")
-        # All but files are read into memory whole.
+        # All answers except files are read into memory.
         is_file = response.is_success and not response.url.path.startswith("/api/")
         most = None if is_file else DESCRIPTION_BYTES
         assert isinstance(response.stream, httpx2.SyncByteStream)
@@ -138,10 +135,10 @@ def _client(limits: _Limits, *, endpoint: str) -> httpx2.Client:
         follow_redirects=True,
         timeout=None,
         proxy=proxy.url if proxy is not None and through else None,
-        # Proxies of the environment, where there is no egress proxy.
+        # Without an egress proxy, use the proxies of the environment.
         trust_env=proxy is None,
     )
-    # httpx2 has no public way to pass a network backend, as httpx has none.
+    # Like httpx, httpx2 has no public way to set a network backend.
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):
             transport._pool._network_backend = _TimedBackend(limits)
@@ -149,7 +146,7 @@ def _client(limits: _Limits, *, endpoint: str) -> httpx2.Client:
 
 
 class _CountedStream(httpx2.SyncByteStream):
-    """A body whose bytes are counted as they come."""
+    """A body whose bytes are counted as they arrive."""
 
     def __init__(self, stream: httpx2.SyncByteStream, *, limits: _Limits, most_bytes: int | None) -> None:
         self._stream, self._limits, self._most = stream, limits, most_bytes
@@ -168,7 +165,7 @@ class _CountedStream(httpx2.SyncByteStream):
 
 
 class _TimedBackend(httpcore2.SyncBackend):
-    """Connections whose operations end with the download's time."""
+    """Connections whose operations end at the deadline of the download."""
 
     def __init__(self, limits: _Limits) -> None:
         super().__init__()

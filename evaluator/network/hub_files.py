@@ -1,4 +1,4 @@
-"""Which files of a repository on a hub a checkpoint needs."""
+"""The files of a hub repository that a checkpoint needs."""
 
 import re
 from collections.abc import Sequence
@@ -8,21 +8,17 @@ _SMALL = re.compile(
     r"added_tokens|vocab|model_index|scheduler_config)\.json|vocab\.txt|merges\.txt|.*\.model"
 )
 """Settings and vocabularies."""
-
-
 _SAFE = re.compile(r"(diffusion_pytorch_)?model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")
-
-
 _UNSAFE = re.compile(r"(diffusion_)?pytorch_model\.bin")
-"""Converted after fetching; only taken where there is nothing better."""
+"""Weights that are converted after the download; used only if there are no others."""
 
 
 def needed_files(*, names: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
-    """Which files of a repository a checkpoint needs: settings, vocabularies, and weights in one form.
+    """The files of a repository that a checkpoint needs: settings, vocabularies, and weights in one format.
 
     Args:
         names: all paths in the repository.
-        folders: those that are needed besides the top.
+        folders: needed folders besides the top.
     """
     chosen: list[str] = []
     for folder in ("", *folders):

@@ -1,24 +1,24 @@
-"""Which addresses belong to hosts on the public internet.
+"""Classification of IP addresses as public or not.
 
-By IANA's registries of special-purpose addresses (iana-ipv4-special-registry, iana-ipv6-special-registry), and not by
-`ipaddress.is_global`, whose tables change with the version of Python and allow relays and translators. Networks that
-are globally reachable but serve one protocol (AS112, AMT, anycast of PCP and TURN) are refused too: nobody runs a
-planner there.
+Based on IANA's registries of special-purpose addresses (iana-ipv4-special-registry, iana-ipv6-special-registry) rather
+than `ipaddress.is_global`, whose tables change with the version of Python and allow relays and translators. Globally
+reachable networks for a single protocol (AS112, AMT, anycast of PCP and TURN) are not public either: no planner runs
+there.
 """
 
 import ipaddress
 
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All that IANA allocates from. Outside it lie loopback, link-local, unique local, multicast, IPv4-mapped
+"""The range that IANA allocates from. Outside it are loopback, link-local, unique local, multicast, IPv4-mapped
 (::ffff:0:0/96), IPv4-translated (::ffff:0:0:0/96), IPv4-compatible (::/96), NAT64 (64:ff9b::/96, 64:ff9b:1::/48),
-discard-only (100::/64, 100:0:0:1::/64), segment routing (5f00::/16) and all that is not assigned, such as 4000::/3."""
+discard-only (100::/64, 100:0:0:1::/64), segment routing (5f00::/16) and unassigned addresses, such as 4000::/3."""
 
 _SPECIAL_V6 = tuple(
     ipaddress.IPv6Network(network)
     for network in (
         "2001::/23",  # protocol assignments: Teredo, benchmarking, ORCHID, AMT, anycast
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4, whatever IPv4 address it embeds
+        "2002::/16",  # 6to4, with any embedded IPv4 address
         "2620:4f:8000::/48",  # AS112
         "3fff::/20",  # documentation
     )
@@ -54,21 +54,14 @@ _UNIVERSAL_AND_GROUP_BITS = 0x03000000
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet.
-
-    Args:
-        address: as `socket.getaddrinfo` gives it; a zone (`%eth0`) is ignored.
+    """Whether an IP address belongs to the public internet; a zone (`%eth0`) is ignored.
 
     Raises:
-        ValueError: it is no IP address.
+        ValueError: it is not an IP address.
     """
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(parsed, ipaddress.IPv4Address):
         return not any(parsed in network for network in _SPECIAL_V4)
     special = any(parsed in network for network in _SPECIAL_V6)
-    return parsed in _GLOBAL_UNICAST and not special and not _is_isatap(parsed)
-
-
-def _is_isatap(address: ipaddress.IPv6Address) -> bool:
-    identifier = (int(address) >> 32) & 0xFFFFFFFF
-    return identifier & ~_UNIVERSAL_AND_GROUP_BITS == _ISATAP
+    isatap = (int(parsed) >> 32) & 0xFFFFFFFF & ~_UNIVERSAL_AND_GROUP_BITS == _ISATAP
+    return parsed in _GLOBAL_UNICAST and not special and not isatap

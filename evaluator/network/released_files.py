@@ -1,6 +1,7 @@
-"""Getting the files of a published benchmark: pinned, verified and written whole. They are no part of this repository.
+"""Obtaining the files of a published benchmark, which are not part of this repository: pinned, verified and written
+atomically.
 
-This module knows no network: callers pass a function that reads an address.
+This module does not use the network: callers pass a function that downloads a file.
 """
 
 import hashlib
@@ -12,38 +13,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MANIFEST = "manifest.json"
-"""Written last into a folder of fetched files: their digests by name, and where they are from."""
+"""Written last to a folder of fetched files: their digests by name, and their origin."""
 
 
 class FetchError(Exception):
-    """The files could not be obtained; the message is one sentence for the person who asked for them."""
+    """The files could not be obtained; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicFile:
-    """A released file: its name, the folder it is served from, and what its bytes must be."""
+    """A released file: its name, its address, and its digest."""
 
     name: str
-    """Its path in the folder of fetched files, in which `/` separates folders."""
+    """Path in the folder of fetched files, with `/` as separator."""
     base: str
-    """Address of the folder, without a slash at the end."""
+    """Address of its folder, without a trailing slash."""
     sha256: str
     bytes: int
     served_as: str = ""
-    """Its path at `base`, if that is not its name."""
+    """Path at `base`, if it differs from the name."""
 
     @property
     def url(self) -> str:
-        """Where the file is served."""
+        """The address of the file."""
         return f"{self.base}/{self.served_as or self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """The files of one benchmark at one commit. All of them are needed."""
+    """The files of a benchmark at a commit. All of them are needed."""
 
     name: str
-    """What `planarena suites fetch` calls it, and the name of its folder."""
+    """The name for `planarena suites fetch`, and of its folder."""
     origin: str
     """Address of the repository."""
     commit: str
@@ -51,32 +52,30 @@ class Release:
 
     @property
     def folder(self) -> Path:
-        """Where the fetched files belong."""
+        """The data folder of the fetched files."""
         return data_folder(self.name)
 
     def fetch(self, *, download: Callable[[PublicFile], bytes], target: Path) -> Mapping[str, str]:
-        """Download all files into `target`; nothing is written unless every one is the released one.
+        """Download all files to `target`; nothing is written unless all of them match.
 
         Args:
-            download: returns the bytes served at `file.url`, or raises `FetchError`.
-            target: the folder, made if need be.
+            download: returns the content of `file.url`, or raises `FetchError`.
+            target: the folder, created if necessary.
 
         Returns:
-            SHA-256 of each file by its name.
+            SHA-256 of each file by name.
 
         Raises:
-            FetchError: a file could not be obtained, or is not the released one.
+            FetchError: a file could not be obtained, or differs from the released one.
         """
-        contents = {
-            file.name: verified(file=file, content=download(file), origin=file.url) for file in self.files
-        }  # fmt: skip
+        contents = {file.name: verified(file=file, content=download(file), origin=file.url) for file in self.files}
         return self._write(contents=contents, target=target, origin=f"{self.origin} at {self.commit}")
 
     def take(self, *, folder: Path, target: Path) -> Mapping[str, str]:
-        """Copy the files from a folder into `target`; nothing is written unless every one is the released one.
+        """Copy the files from a folder to `target`; nothing is written unless all of them match.
 
         Raises:
-            FetchError: a file is missing, or is not the released one.
+            FetchError: a file is missing, or differs from the released one.
         """
         contents = {
             file.name: verified(file=file, content=read(folder / file.name), origin=str(folder / file.name))
@@ -85,7 +84,7 @@ class Release:
         return self._write(contents=contents, target=target, origin="a folder")
 
     def problem_of(self, folder: Path) -> str | None:
-        """Why the files fetched into a folder cannot be used, as a sentence, or None if they can."""
+        """Why the fetched files in a folder cannot be used, as a sentence; None if they can."""
         again = f"run `planarena suites fetch {self.name}`"
         if not (folder / MANIFEST).exists():
             return f"{folder} holds no fetched files; {again}"
@@ -98,7 +97,7 @@ class Release:
         return None
 
     def fetched_folder(self) -> Path | None:
-        """The folder with the fetched files, complete and undamaged, or None."""
+        """The folder with the fetched files if they are complete and undamaged, else None."""
         return self.folder if self.problem_of(self.folder) is None else None
 
     def _write(self, *, contents: Mapping[str, bytes], target: Path, origin: str) -> dict[str, str]:
@@ -107,15 +106,15 @@ class Release:
 
 
 def data_folder(name: str) -> Path:
-    """Where a benchmark's files belong: `suites/<name>` in `PLANARENA_DATA`, or in `.data` where that is not set."""
+    """The folder of a benchmark's files: `suites/<name>` in `PLANARENA_DATA`, or in `.data` if that is not set."""
     return Path(os.environ.get("PLANARENA_DATA", ".data")) / "suites" / name
 
 
 def verified(*, file: PublicFile, content: bytes, origin: str) -> bytes:
-    """The content, if it is that of the released file.
+    """The content, after comparison with the released file.
 
     Raises:
-        FetchError: it is not; the message has both digests.
+        FetchError: it differs; the message has both digests.
     """
     if digest(content) == file.sha256:
         return content
@@ -126,10 +125,10 @@ def verified(*, file: PublicFile, content: bytes, origin: str) -> bytes:
 
 
 def write_files(*, contents: Mapping[str, bytes], target: Path, facts: Mapping[str, str]) -> dict[str, str]:
-    """Write files, each whole or not at all, and then their manifest.
+    """Write each file atomically, and then the manifest.
 
     Returns:
-        SHA-256 of each file by its name.
+        SHA-256 of each file by name.
 
     Raises:
         FetchError: the folder cannot be written.
@@ -148,7 +147,7 @@ def write_files(*, contents: Mapping[str, bytes], target: Path, facts: Mapping[s
 
 
 def read(path: Path) -> bytes:
-    """The bytes of a file.
+    """Read a file.
 
     Raises:
         FetchError: it cannot be read.

@@ -1,4 +1,4 @@
-"""A header that a planner's endpoint asks for, such as `Authorization`, and whose value nobody else may read."""
+"""A secret header for a planner's endpoint, such as `Authorization`."""
 
 import base64
 import binascii
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from evaluator.core.canonical_json import JsonValue
 
 SHORTEST_VALUE = 8
-"""A shorter one could not be taken out of texts without taking out words."""
+"""Removing a shorter value from texts would also remove words."""
 LONGEST_VALUE = 4096
 LONGEST_NAME = 100
 HIDDEN = "***"
@@ -23,24 +23,24 @@ _OF_HTTP = frozenset(
         "referer", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
     }
 )  # fmt: skip
-"""What the connection itself needs (RFC 9110, sections 7.6.1 and 8), or what says who calls."""
+"""Headers of the connection itself (RFC 9110, sections 7.6.1 and 8), or that identify the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretHeader:
-    """Name and value. The value is in no `repr`, so that no log of an object tells it."""
+    """Name and value. The `repr` omits the value, so that logs do not reveal it."""
 
     name: str
     value: str = field(repr=False)
 
     def as_headers(self) -> Mapping[str, str]:
-        """What is sent."""
+        """The header as a mapping."""
         return {self.name: self.value}
 
     def secrets(self) -> tuple[str, ...]:
-        """All texts that tell the secret, the longest first: the value, and what of it is the secret alone."""
-        found = {self.value, *self._credentials()}
-        return tuple(sorted((text for text in found if len(text) >= SHORTEST_VALUE), key=len, reverse=True))
+        """All secret texts, the longest first: the value, and the credentials in it."""
+        texts = {self.value, *self._credentials()}
+        return tuple(sorted((text for text in texts if len(text) >= SHORTEST_VALUE), key=len, reverse=True))
 
     def taken_out_of(self, text: str) -> str:
         """The text without the secret."""
@@ -49,7 +49,7 @@ class SecretHeader:
         return text
 
     def taken_out_of_json(self, value: JsonValue) -> JsonValue:
-        """The value with every text, keys included, without the secret."""
+        """The value without the secret in any text or key."""
         if isinstance(value, str):
             return self.taken_out_of(value)
         if isinstance(value, list):
@@ -59,7 +59,7 @@ class SecretHeader:
         return value
 
     def _credentials(self) -> list[str]:
-        """What follows the scheme, as in `Bearer abc`, and for `Basic` what it encodes."""
+        """The credentials after the scheme, as in `Bearer abc`; for `Basic` also decoded."""
         scheme, _, rest = self.value.partition(" ")
         rest = rest.strip()
         if not rest:
@@ -74,7 +74,7 @@ class SecretHeader:
 
 
 def problem_of_name(name: str) -> str:
-    """What is wrong with a header's name, as a sentence; empty if nothing is."""
+    """Why a header's name is invalid, as a sentence; empty if it is valid."""
     if len(name) > LONGEST_NAME:
         return f"The name has {len(name)} characters; at most {LONGEST_NAME} are possible."
     if not _TOKEN.match(name):
@@ -85,7 +85,7 @@ def problem_of_name(name: str) -> str:
 
 
 def problem_of_value(value: str) -> str:
-    """What is wrong with a header's value, as a sentence that does not tell it; empty if nothing is."""
+    """Why a header's value is invalid, as a sentence that does not reveal it; empty if it is valid."""
     if not SHORTEST_VALUE <= len(value) <= LONGEST_VALUE:
         return f"The value has {len(value)} characters; give {SHORTEST_VALUE} to {LONGEST_VALUE}."
     if not value.isascii() or not value.isprintable():

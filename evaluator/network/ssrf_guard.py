@@ -1,14 +1,14 @@
-"""Calling addresses that users give, without letting them reach what only we can reach.
+"""Clients for user-supplied addresses, protected against server-side request forgery (SSRF).
 
-An address is checked when it is submitted, and again at the moment of each connection: the name is resolved once, every
-resulting address must be public, and the connection goes to the very address that was checked, so that a name that
-changes its mind in between (DNS rebinding) gains nothing. Redirects are never followed.
+An address is checked when it is submitted, and again for each connection: the name is resolved once, all its addresses
+must be public, and the connection uses a checked address, so that DNS rebinding has no effect. Redirects are not
+followed.
 
-With `PLANARENA_EGRESS_PROXY` every connection is a tunnel through that proxy, which is asked for the address that was
-checked; it gets the name only where no name server here knows it, and must refuse private addresses itself. Other
-proxies in the environment are not used for users' addresses.
+With `PLANARENA_EGRESS_PROXY` every connection is a tunnel through that proxy to the checked address. The proxy gets the
+name only if it cannot be resolved here, and must then refuse private addresses itself. Other proxies in the environment
+are not used for users' addresses.
 
-Every request asks for an uncompressed answer; `evaluator/network/bounded_answers.py` reads it.
+Every request asks for an uncompressed answer, which `evaluator/network/bounded_answers.py` reads.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ from evaluator.network.name_resolution import numeric_address
 class ConnectionLanes(httpcore.AsyncConnectionPool):
     """A pool of pools with one connection each.
 
-    httpcore's own pool looks at every connection and every request that waits whenever a request begins or ends: with a
-    hundred connections that takes longer than the requests themselves.
+    httpcore's own pool scans all connections and waiting requests at the start and end of each request, which with a
+    hundred connections takes longer than the requests themselves.
     """
 
     def __init__(self, *, ssl_context: ssl.SSLContext, backend: httpcore.AsyncNetworkBackend, count: int) -> None:
@@ -58,9 +58,9 @@ class ConnectionLanes(httpcore.AsyncConnectionPool):
         try:
             response = await lane.handle_async_request(request)
         except BaseException:
-            self._give_back(lane)
+            self._release(lane)
             raise
-        stream = _LaneStream(response.stream, done=lambda: self._give_back(lane))
+        stream = _LaneStream(response.stream, done=lambda: self._release(lane))
         return httpcore.Response(
             status=response.status, headers=response.headers, content=stream, extensions=response.extensions
         )
@@ -69,14 +69,14 @@ class ConnectionLanes(httpcore.AsyncConnectionPool):
         for lane in self._lanes:
             await lane.aclose()
 
-    def _give_back(self, lane: httpcore.AsyncConnectionPool) -> None:
-        # The lane that was used last is taken first: its connection is open.
+    def _release(self, lane: httpcore.AsyncConnectionPool) -> None:
+        # The most recently used lane is taken first: its connection is open.
         self._free.append(lane)
         self._places.release()
 
 
 class _LaneStream:
-    """A response's body, after which the lane is free again."""
+    """The body of a response, which releases its lane when closed."""
 
     def __init__(self, stream: Any, *, done: Callable[[], None]) -> None:
         self._stream = stream
@@ -96,28 +96,25 @@ class _LaneStream:
 
 
 MAX_URL_LENGTH = 500
-
-
 RESOLVE_SECONDS = 2.0
-"""How long `check_url` waits for name servers."""
+"""Longest wait of `check_url` for name servers."""
 
 
 def check_url(
     *, url: str, allow_private: bool, policy: EgressPolicy | None = None, look_up: bool = True, caller: str = ""
 ) -> None:
-    """Refuse what is not a plain http(s) address of a public host, at a port that may be called.
+    """Check for a plain http(s) address of a public host, at an allowed port.
 
     Args:
         url: the address.
-        allow_private: take any host and port, as a demo does.
-        policy: the operator's rules; None: those of the environment.
-        look_up: whether to ask name servers, for at most `RESOLVE_SECONDS`; otherwise only hosts that are written as
-            an address are known not to be public.
-        caller: on whose behalf names are resolved, as `NameResolver` takes it.
+        allow_private: accept any host and port, as in a demo.
+        policy: the operator's policy; None for that of the environment.
+        look_up: whether to query name servers, for at most `RESOLVE_SECONDS`; otherwise only numeric hosts are checked.
+        caller: see `NameResolver.addresses`.
 
     Raises:
-        EgressRefusedError: with a sentence that says what is wrong. A name that does not resolve now, or not in time,
-            is not refused here, since it may later; it is refused or unreachable when it is called.
+        EgressRefusedError: with a sentence that says what is wrong. A name that does not resolve in time is accepted,
+            since it may resolve later; it is checked when it is called.
     """
     if len(url) > MAX_URL_LENGTH:
         raise EgressRefusedError(f"The address is longer than {MAX_URL_LENGTH} characters.")
@@ -132,8 +129,10 @@ def check_url(
         raise EgressRefusedError("The address names no host.")
     if parts.username or parts.password:
         raise EgressRefusedError("The address must not hold a user name or password.")
-    if not _can_be_looked_up(parts.hostname):
-        raise EgressRefusedError("The address names a host that no name server can know.")
+    try:
+        parts.hostname.encode("idna")
+    except UnicodeError:
+        raise EgressRefusedError("The address names a host that no name server can know.") from None
     if allow_private:
         return
     port = port if port is not None else 443 if parts.scheme == "https" else 80
@@ -147,12 +146,12 @@ def check_url(
 def egress_client(
     *, allow_private: bool, timeout: httpx.Timeout, policy: EgressPolicy | None = None
 ) -> httpx.Client:  # fmt: skip
-    """An HTTP client that connects only to addresses that pass the check at that moment.
+    """An HTTP client that checks the address of each connection.
 
     Args:
         allow_private: connect to any host and port.
         timeout: of each operation; `call_deadline` bounds them together.
-        policy: the operator's rules; None: those of the environment.
+        policy: the operator's policy; None for that of the environment.
     """
     return httpx.Client(
         transport=_Transport(allow_private=allow_private, policy=policy or egress_policy()),
@@ -170,49 +169,35 @@ def operator_client(
     transport: httpx.BaseTransport | None = None,
     policy: EgressPolicy | None = None,
 ) -> httpx.Client:
-    """An HTTP client for a server that the operator chose, which may be private or behind a proxy of the environment.
+    """An HTTP client for a server that the operator configured, which may be private or behind a proxy.
 
-    The egress proxy comes before those of the environment; `NO_PROXY` names the hosts that are reached without either.
+    The egress proxy takes precedence over those of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`);
+    `NO_PROXY` lists hosts that are reached directly.
 
     Args:
-        url: the server's address, which decides about the proxy.
+        url: the server's address, which determines the proxy.
         timeout: of each operation; `call_deadline` bounds them together.
-        transport: how requests are sent instead; tests give a fake.
-        policy: the operator's rules; None: those of the environment.
+        transport: for tests.
+        policy: the operator's policy; None for that of the environment.
     """
+    if transport is None:
+        policy, parts = policy or egress_policy(), urlsplit(url)
+        if proxy_bypass(parts.hostname or ""):
+            transport = _OperatorTransport(proxy=None)
+        elif policy.proxy is None:
+            proxies = getproxies()
+            transport = _OperatorTransport(proxy=proxies.get(parts.scheme) or proxies.get("all"))
+        else:
+            transport = _Transport(allow_private=True, policy=policy)
     return httpx.Client(
-        transport=transport or _operator_transport(url=url, policy=policy or egress_policy()),
-        timeout=timeout,
-        follow_redirects=False,
-        trust_env=False,
-        headers=UNCOMPRESSED,
+        transport=transport, timeout=timeout, follow_redirects=False, trust_env=False, headers=UNCOMPRESSED
     )
-
-
-def _operator_transport(*, url: str, policy: EgressPolicy) -> httpx.BaseTransport:
-    if policy.proxy is None:
-        return _OperatorTransport(proxy=_proxy_for(url))
-    if proxy_bypass(urlsplit(url).hostname or ""):
-        return _OperatorTransport(proxy=None)
-    return _Transport(allow_private=True, policy=policy)
-
-
-def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for an address (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`)."""
-    parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
-        return None
-    proxies = getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 def async_egress_client(
     *, allow_private: bool, timeout: httpx.Timeout, connections: int, policy: EgressPolicy | None = None
 ) -> httpx.AsyncClient:
-    """As `egress_client`, for code that waits for many answers at once; used in one event loop.
-
-    Calls are bounded in time by `asyncio.timeout`, which ends what `call_deadline` ends elsewhere.
-    """
+    """Asynchronous `egress_client`, for use in one event loop. `asyncio.timeout` bounds calls, not `call_deadline`."""
     return httpx.AsyncClient(
         transport=_AsyncTransport(
             allow_private=allow_private, connections=connections, policy=policy or egress_policy()
@@ -224,20 +209,11 @@ def async_egress_client(
     )
 
 
-def _can_be_looked_up(host: str) -> bool:
-    """Whether the name's parts have lengths and characters that names may have."""
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        return False
-    return True
-
-
 class _Transport(httpx.HTTPTransport):
-    """httpx's own transport over a pool with the checked backend.
+    """httpx's transport over a pool with the checked backend.
 
-    httpx has no public way to pass a network backend, and replacing the pool keeps its
-    mapping of errors. `tests/evaluator/network/test_ssrf_guard.py` fails if a new httpx no longer uses this pool.
+    httpx has no public way to set a network backend; replacing the pool preserves its mapping of errors.
+    `tests/evaluator/network/test_ssrf_guard.py` fails if a new httpx no longer uses this pool.
     """
 
     def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
@@ -251,7 +227,7 @@ class _Transport(httpx.HTTPTransport):
 
 
 class _OperatorTransport(httpx.HTTPTransport):
-    """httpx's own transport, proxies included, over connections that end at the call's deadline."""
+    """httpx's transport, including proxies, over connections that end at the call's deadline."""
 
     def __init__(self, *, proxy: str | None) -> None:
         super().__init__(proxy=proxy)
@@ -260,7 +236,7 @@ class _OperatorTransport(httpx.HTTPTransport):
 
 
 class _AsyncTransport(httpx.AsyncHTTPTransport):
-    """As `_Transport`."""
+    """Asynchronous `_Transport`."""
 
     def __init__(self, *, allow_private: bool, connections: int, policy: EgressPolicy) -> None:
         context = ssl.create_default_context()

@@ -1,18 +1,18 @@
-"""Which answers of HTTP servers are the infrastructure's, and how calls are tried again: one table, and one loop.
+"""Classification of transient answers of HTTP servers, and retries.
 
 =========================  ==================================================================================
-answer                     what it means
+answer                     meaning
 =========================  ==================================================================================
-408, 425                   the server did not wait for, or not yet take, the request
-409                        another request was in the way; not for APIs that give 409 a meaning of their own
+408, 425                   the server timed out waiting for the request, or does not accept it yet
+409                        conflict with another request; not for APIs in which 409 is an answer
 429                        too many requests
 500 and above              the server or a gateway in front of it failed: 502 to 504, 520 to 530 (Cloudflare), 529
-HTML                       a page of a gateway: servers of these APIs speak JSON
-JSON `error` without the   a router's or gateway's error inside 200
+HTML                       a page of a gateway: servers of these APIs answer in JSON
+JSON `error` without the   the error of a router or gateway, with status 200
 answer
 =========================  ==================================================================================
 
-None of them says anything about what was asked, so that the same request may succeed later.
+None of them depends on the content of the request, so that the same request may succeed later.
 """
 
 import math
@@ -35,13 +35,13 @@ _Result = TypeVar("_Result")
 
 
 class TransientError(Exception):
-    """A try failed, and another may succeed; the message is part of a sentence."""
+    """A try failed, and another may succeed; the message is a clause."""
 
     def __init__(self, message: str, *, asked: float | None = None, renews: bool = False) -> None:
         """Args:
         message: what happened.
-        asked: seconds that the answer asks to wait; None: it does not.
-        renews: whether the time for all tries begins again.
+        asked: seconds from `Retry-After`, if any.
+        renews: whether to restart the time limit for all tries.
         """
         super().__init__(message)
         self.asked = asked
@@ -50,23 +50,17 @@ class TransientError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """Pauses between tries in seconds: each twice as long as the one before."""
+    """Exponential backoff in seconds."""
 
     first: float = 0.5
     longest: float
     longest_asked: float = math.inf
-    """Of what `Retry-After` asks for."""
+    """Upper bound of `Retry-After`."""
     jitter: bool = False
-    """Whether pauses are shortened by up to a half, so that clients that lost a server at one moment do not all come
-    back at one moment."""
+    """Whether pauses are randomly shortened by up to a half, so that clients do not retry in lockstep."""
 
     def pause(self, tries: int, *, asked: float | None = None) -> float:
-        """Seconds to wait after so many tries.
-
-        Args:
-            tries: at least 1.
-            asked: as `asked_to_wait` returns it.
-        """
+        """Seconds to wait after `tries` tries; `asked` is from `asked_to_wait`."""
         own = min(self.longest, self.first * 2.0 ** min(tries - 1, 100))
         if self.jitter:
             own *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
@@ -82,18 +76,18 @@ def retried(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> _Result:
-    """What a call returns, tried again while it raises `TransientError`.
+    """Call a function, with retries while it raises `TransientError`.
 
     Args:
         call: receives the number of the try, from 1.
         backoff: pauses between tries.
-        tries: at most; None: no limit.
-        seconds: no try begins later; None: no limit.
-        sleep: how to wait; tests give their own.
+        tries: most tries; None for no limit.
+        seconds: time after which no try starts; None for no limit.
+        sleep: waits; tests replace it.
         clock: the time in seconds.
 
     Raises:
-        TransientError: that of the last try.
+        TransientError: of the last try.
     """
     until = math.inf if seconds is None else clock() + seconds
     for number in count(1):
@@ -106,7 +100,7 @@ def retried(
             if number == tries or clock() + pause > until:
                 raise
         sleep(pause)
-    raise AssertionError("numbers do not end")
+    raise AssertionError("unreachable")
 
 
 def is_transient(status: int, *, conflicts_are_answers: bool = False) -> bool:
@@ -114,7 +108,7 @@ def is_transient(status: int, *, conflicts_are_answers: bool = False) -> bool:
 
     Args:
         status: of HTTP.
-        conflicts_are_answers: for APIs in which 409 answers the request, such as the site's own.
+        conflicts_are_answers: for APIs in which 409 is an answer, such as the site's own.
     """
     if status == _CONFLICT and conflicts_are_answers:
         return False
@@ -122,12 +116,9 @@ def is_transient(status: int, *, conflicts_are_answers: bool = False) -> bool:
 
 
 def asked_to_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that `Retry-After` asks to wait, at least 0; None where it is absent or neither of its two forms.
+    """The seconds in `Retry-After`, at least 0 and not bounded; None if it is missing or invalid.
 
-    Callers bound it. A date counts from the server's own `Date`, since clocks differ.
-
-    Args:
-        headers: of the answer; names in any case if the mapping allows it, as those of httpx and urllib3 do.
+    A date is relative to the server's `Date`, since clocks differ.
     """
     value = headers.get("Retry-After", "").strip()
     try:
@@ -142,15 +133,15 @@ def asked_to_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def is_html(body: bytes) -> bool:
-    """Whether a body is a page, as gateways answer."""
+    """Whether a body is an HTML page, as gateways send."""
     start = body[:4096].lstrip(_SPACE).lower()
     return start.startswith((b"<!doctype html", b"<html", b"<head", b"<!--", b"<?xml"))
 
 
 def error_in(value: JsonValue) -> str | None:
-    """The error that a JSON object reports instead of an answer, as one line; None where it reports none.
+    """The error in a JSON object, as one line; None if there is none.
 
-    Known are `{"error": "..."}`, `{"error": {"message": ..., "code": ...}}`, `{"errors": [...]}` and
+    Known forms are `{"error": "..."}`, `{"error": {"message": ..., "code": ...}}`, `{"errors": [...]}` and
     `{"object": "error", "message": ...}`.
     """
     if not isinstance(value, Mapping):

@@ -1,1 +1,1 @@
-"""What confines strangers' programs and models, and what is checked before a model is loaded."""
+"""Confinement of untrusted programs and models, and the checks of a model before it is loaded."""

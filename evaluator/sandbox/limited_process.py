@@ -1,9 +1,9 @@
-"""Calls in a separate process with limits on memory, processor time and duration, for untrusted input.
+"""Calls in a separate process with limits on memory, CPU time and duration, for untrusted input.
 
 The caller writes JSON values to the process and reads one back for each: `call` for one, `Server` for many. The process
-sets its limits itself, before it looks at the input: code that a caller with threads runs between fork and exec may
-wait for a lock forever. Where the system has seccomp and Landlock, it then starts no processes, takes no memory that
-its limit does not count, and writes no files.
+sets its limits itself before it reads the input: code that a caller with threads runs between fork and exec may
+deadlock. Where the system has seccomp and Landlock, the process can then start no processes, use no memory that its
+limit does not count, and write no files.
 """
 
 import ctypes
@@ -36,36 +36,36 @@ _FIRST_TO_GO = "900"
 _SHOWN_OF_ERRORS = 4000
 _LENGTH_BYTES = 8
 _MOST_WRITTEN = 64 * 1024
-"""Bytes of a file that the process writes; what it complains of goes to one."""
+"""Largest size in bytes of a file that the process writes; its standard error goes to one."""
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PLANARENA_DATA")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a call may use."""
+    """Limits of a call."""
 
     memory_bytes: int
-    """Of address space, shared libraries included (some 60 MB)."""
+    """Address space, including shared libraries (about 60 MB)."""
     cpu_seconds: int
-    """Of the whole process; 0: no limit."""
+    """CPU time of the whole process; 0 for no limit."""
     wall_seconds: float
-    """Of a request."""
+    """Duration of a request."""
     most_answer_bytes: int = 16 * 1024 * 1024
     sockets: bool = False
-    """Whether it may use the network."""
+    """Whether the network is allowed."""
     writable: tuple[str, ...] = ()
-    """Folders that it may write to."""
+    """Folders that may be written to."""
 
 
 class Exceeded(StrEnum):
-    """What a call used too much of."""
+    """The resource whose limit a call exceeded."""
 
     MEMORY = "memory"
     TIME = "time"
 
 
 class LimitExceededError(Exception):
-    """A call was ended because it used too much."""
+    """A call was killed because it exceeded a limit."""
 
     def __init__(self, what: Exceeded) -> None:
         super().__init__(f"too much {what}")
@@ -73,23 +73,30 @@ class LimitExceededError(Exception):
 
 
 def call(module: str, request: JsonValue, *, limits: Limits) -> Any:
-    """Run a module whose `__main__` calls `serve`, and return what it answers.
+    """Run a module whose `__main__` calls `serve`, and return its answer.
 
     Args:
         module: as for `python -m`.
-        request: what it is given.
+        request: its input.
         limits: beyond them it is killed.
 
     Raises:
-        LimitExceededError: it used too much, or was killed.
-        RuntimeError: it failed otherwise, which is a defect; the log has what it wrote.
+        LimitExceededError: it exceeded a limit, or was killed.
+        RuntimeError: it failed otherwise, which is a bug; its standard error is logged.
     """
     sent = json.dumps({"limits": asdict(limits), "request": request}).encode()
     with tempfile.TemporaryFile() as errors:
         process = _started(module, errors=errors)
         try:
-            with _killed_after(limits.wall_seconds, process) as late:
-                answer = _exchange(process, sent=sent, most=limits.most_answer_bytes)
+            with _killed_after(limits.wall_seconds, process) as late, _streams(process) as (stdin, stdout):
+                with suppress(BrokenPipeError):
+                    stdin.write(sent)
+                    stdin.close()
+                answer = stdout.read(limits.most_answer_bytes + 1)
+                if len(answer) > limits.most_answer_bytes:
+                    raise LimitExceededError(Exceeded.MEMORY)
+                # It has closed its end of the pipe, so it has exited or is about to.
+                process.wait()
         finally:
             process.kill()
             process.wait()
@@ -102,13 +109,13 @@ def call(module: str, request: JsonValue, *, limits: Limits) -> Any:
 
 
 class Server:
-    """A process that answers one request after the other, each within the limits. One that used too much is replaced.
+    """A process that answers requests one by one, each within the limits; replaced after it exceeds one.
 
-    Not for use by several threads at a time. Ends with the object, or the program.
+    Not thread-safe. The process is killed with the object or at exit.
     """
 
     def __init__(self, module: str, *, limits: Limits) -> None:
-        """Start nothing yet.
+        """Does not start the process yet.
 
         Args:
             module: as for `python -m`; its `__main__` calls `serve_many`.
@@ -117,18 +124,23 @@ class Server:
         self._module, self._limits = module, limits
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
-        self._end: Callable[[], object] = _nothing
+        self._end: Callable[[], object] = lambda: None
 
     def call(self, request: JsonValue) -> Any:
-        """What the process answers.
+        """The answer of the process.
 
         Raises:
-            LimitExceededError: it used too much, or was killed.
-            RuntimeError: it failed otherwise, which is a defect; the log has what it wrote.
+            LimitExceededError: it exceeded a limit, or was killed.
+            RuntimeError: it failed otherwise, which is a bug; its standard error is logged.
         """
         answer, late = b"", threading.Event()
         try:
-            process = self._running()
+            if self._process is None:
+                self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
+                self._process = _started(self._module, errors=self._errors)
+                self._end = weakref.finalize(self, _end_process, self._process, self._errors)
+                self._exchange(self._process, sent=json.dumps(asdict(self._limits)).encode())
+            process = self._process
             with _killed_after(self._limits.wall_seconds, process) as late:
                 answer = self._exchange(process, sent=json.dumps(request).encode())
         except BaseException:
@@ -141,26 +153,26 @@ class Server:
             raise LimitExceededError(Exceeded.TIME)
         if answer:
             return json.loads(answer)
-        raise self._failure_of(process)
+        assert self._errors is not None
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.kill()
+        code = process.wait()
+        self._errors.seek(0)
+        errors = self._errors.read(_MOST_WRITTEN)
+        self.close()
+        raise _failure(code, errors=errors, module=self._module)
 
     def close(self) -> None:
-        """End the process; the next call starts another one."""
+        """Kill the process; the next call starts another one."""
         self._end()
-        self._process, self._end = None, _nothing
-
-    def _running(self) -> "subprocess.Popen[bytes]":
-        if self._process is None:
-            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
-            self._process = _started(self._module, errors=self._errors)
-            self._end = weakref.finalize(self, _end_process, self._process, self._errors)
-            self._exchange(self._process, sent=json.dumps(asdict(self._limits)).encode())
-        return self._process
+        self._process, self._end = None, lambda: None
 
     def _exchange(self, process: "subprocess.Popen[bytes]", *, sent: bytes) -> bytes:
-        """The answer; nothing, if it ended.
+        """The answer; empty if the process exited.
 
         Raises:
-            LimitExceededError: it answers more than it may.
+            LimitExceededError: the answer is too long.
         """
         assert process.stdin is not None
         assert process.stdout is not None
@@ -172,22 +184,6 @@ class Server:
             raise LimitExceededError(Exceeded.MEMORY)
         answer = process.stdout.read(length)
         return answer if len(answer) == length else b""
-
-    def _failure_of(self, process: "subprocess.Popen[bytes]") -> Exception:
-        """Why a process ended."""
-        assert self._errors is not None
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=1)
-        process.kill()
-        code = process.wait()
-        self._errors.seek(0)
-        errors = self._errors.read(_MOST_WRITTEN)
-        self.close()
-        return _failure(code, errors=errors, module=self._module)
-
-
-def _nothing() -> None:
-    """There is no process to end."""
 
 
 def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
@@ -201,7 +197,7 @@ def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
 
 def _started(module: str, *, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    # One arena: glibc reserves 64 MB of addresses for each further thread, which would count as memory.
+    # One arena: glibc reserves 64 MB of address space per further thread, which would count as memory.
     environment |= {"MALLOC_ARENA_MAX": "1", "PYTHONUTF8": "1"}
     return subprocess.Popen(  # noqa: S603 - a module of ours; untrusted input comes through the pipe
         [sys.executable, "-m", module],
@@ -216,7 +212,7 @@ def _started(module: str, *, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
 
 @contextmanager
 def _killed_after(seconds: float, process: "subprocess.Popen[bytes]") -> Iterator[threading.Event]:
-    """Kill the process if this takes too long; the event says whether it did."""
+    """Kill the process if the block takes too long, and set the event."""
     late = threading.Event()
 
     def end() -> None:
@@ -232,32 +228,16 @@ def _killed_after(seconds: float, process: "subprocess.Popen[bytes]") -> Iterato
         timer.cancel()
 
 
-def _exchange(process: "subprocess.Popen[bytes]", *, sent: bytes, most: int) -> bytes:
-    """What the process answers.
-
-    Raises:
-        LimitExceededError: it answers more than it may.
-    """
+@contextmanager
+def _streams(process: "subprocess.Popen[bytes]") -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     assert process.stdin is not None
     assert process.stdout is not None
     with process.stdin, process.stdout:
-        with suppress(BrokenPipeError):
-            process.stdin.write(sent)
-            process.stdin.close()
-        answer = process.stdout.read(most + 1)
-        if len(answer) > most:
-            raise LimitExceededError(Exceeded.MEMORY)
-        # It has closed its end, and so has ended or is about to.
-        process.wait()
-        return answer
+        yield process.stdin, process.stdout
 
 
 def serve(handle: Callable[[Any], JsonValue]) -> None:
-    """Answer the one request on standard input, within its limits.
-
-    Args:
-        handle: makes the answer.
-    """
+    """Answer the request on standard input with `handle`, within its limits."""
     received = json.loads(sys.stdin.buffer.read())
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -271,18 +251,14 @@ def serve(handle: Callable[[Any], JsonValue]) -> None:
 
 
 def serve_many(handle: Callable[[Any], JsonValue]) -> None:
-    """Answer the requests of a `Server` on standard input until it ends.
-
-    Args:
-        handle: makes an answer.
-    """
+    """Answer the requests of a `Server` on standard input with `handle`, until it closes the pipe."""
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     limits: Limits | None = None
     while beginning := incoming.read(_LENGTH_BYTES):
         request = json.loads(incoming.read(int.from_bytes(beginning)))
         try:
             if limits is None:
-                # No death signal: it would come with the end of the thread that started this process.
+                # No death signal: it is sent at the end of the thread that started this process.
                 _confine(limits := Limits(**request))
                 answer = b"null"
             else:
@@ -294,7 +270,7 @@ def serve_many(handle: Callable[[Any], JsonValue]) -> None:
 
 
 def _confine(limits: Limits) -> None:
-    wanted = {
+    caps = {
         resource.RLIMIT_AS: limits.memory_bytes,
         resource.RLIMIT_CPU: limits.cpu_seconds or resource.RLIM_INFINITY,
         resource.RLIMIT_FSIZE: _MOST_WRITTEN,
@@ -304,9 +280,9 @@ def _confine(limits: Limits) -> None:
     if sys.platform == "linux":
         with suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
-        # Libraries ask for it while they are imported, and it is looked for by writing to it.
+        # Libraries ask for the temporary folder at import; without this, Python searches for it by writing files.
         tempfile.tempdir = limits.writable[0] if limits.writable else "/"
-        # What the kernel lacks is no reason to refuse: the code is ours.
+        # Continue without features that the kernel lacks: the code is trusted, only its input is not.
         if landlock.abi():
             landlock.restrict(
                 readable=[Path("/")],
@@ -316,17 +292,17 @@ def _confine(limits: Limits) -> None:
             )
         with suppress(seccomp.SeccompError):
             seccomp.restrict(sockets=limits.sockets, locks=bool(limits.writable))
-    for name, most in wanted.items():
-        # macOS knows RLIMIT_AS and refuses to set it; the duration is limited there too.
+    for name, most in caps.items():
+        # macOS refuses to set RLIMIT_AS; the duration is limited there too.
         with suppress(ValueError, OSError):
-            # Processor time: SIGXCPU at the first, to distinguish it from a lack of memory, SIGKILL at the second.
+            # CPU time: SIGXCPU at the soft limit, to distinguish it from a lack of memory; SIGKILL at the hard one.
             spare = 1 if name == resource.RLIMIT_CPU and limits.cpu_seconds else 0
             resource.setrlimit(name, (most, most + spare))
 
 
 def _failure(code: int, *, errors: bytes, module: str) -> Exception:
     if code in {-signal.SIGXCPU, -signal.SIGKILL} and b"MemoryError" not in errors:
-        # The system kills with SIGKILL at the limit of processor time, and where memory ends.
+        # The kernel sends SIGKILL when it runs out of memory.
         return LimitExceededError(Exceeded.TIME if code == -signal.SIGXCPU else Exceeded.MEMORY)
     if code == _OUT_OF_MEMORY_EXIT or b"MemoryError" in errors or code in {-signal.SIGSEGV, -signal.SIGABRT}:
         return LimitExceededError(Exceeded.MEMORY)

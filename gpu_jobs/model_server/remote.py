@@ -166,7 +166,7 @@ class RemoteOpener:
         while True:
             problem = "it has no address"
             try:
-                for address in self._address.found():
+                for address in self._address.resolve():
                     try:
                         return greeted(address)
                     except (OSError, ChannelError, ValidationError) as error:

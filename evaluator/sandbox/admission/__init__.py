@@ -1,4 +1,4 @@
-"""What a submitted language model must be like before anything loads it. No torch; only `hub_lookup` uses the network.
+"""Checks of a submitted language model before it is loaded. No torch; only `hub_lookup` uses the network.
 
-Nothing is imported here: a site that checks one file must not load the parsers of all others.
+Nothing is imported here, so that checking one file does not load the parsers of the others.
 """

@@ -1,7 +1,7 @@
-"""A checkpoint as a zip: what may be in it, the check before it is kept, and unpacking it. No torch.
+"""Checking and unpacking of a checkpoint as a zip. No torch.
 
-Nothing in the archive is trusted: names, declared and real sizes, checksums, headers and settings are checked before a
-byte is unpacked, on the site in a process with limits: whoever made the zip decides what reading it costs.
+Nothing in the archive is trusted: names, declared and real sizes, checksums, headers and settings are checked before
+anything is unpacked. On a site this runs in a process with limits, since the zip determines the cost of reading it.
 """
 
 import re
@@ -29,13 +29,13 @@ from evaluator.sandbox.limited_process import Exceeded, LimitExceededError, Limi
 
 MOST_FILES = 200
 _MOST_LISTING_BYTES = 1024 * 1024
-"""Of the archive's own list of its files; that of 200 files has some ten thousand."""
+"""Size of the central directory; for 200 files it has about ten thousand bytes."""
 _MOST_RATIO = 20
-"""Unpacked bytes for each byte of the zip. Weights hardly compress; those of bfloat16 kept as float32 do to a half."""
+"""Unpacked bytes per byte of the zip. Weights hardly compress; bfloat16 stored as float32 compresses to a half."""
 _MOST_OUTSIDE_RATIO = 64 * 1024 * 1024
-"""Unpacked bytes that count towards no ratio: small models of our tests, vocabularies, settings."""
+"""Unpacked bytes exempt from the ratio: small models, vocabularies, settings."""
 _MOST_OTHER_BYTES = 512 * 1024 * 1024
-"""Of all files but the weights, whose size their headers declare."""
+"""Size of all files except the weights, whose size their headers declare."""
 _LOCAL_HEADER_BYTES = 30
 _ALLOWED = re.compile(
     r"(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|training|"
@@ -48,18 +48,18 @@ _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".onnx", ".npz", ".npy")
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _LITTER = re.compile(r"__MACOSX/.*|(.*/)?(\._[^/]*|\.DS_Store)")
-"""What file managers put into archives; left out when unpacking."""
+"""Files that file managers add to archives; ignored."""
 _PIECE = 1024 * 1024
 _END_OF_LISTING = struct.Struct("<4s4H2LH")
 _MEMORY_BYTES = 1024**3
 _LEAST_CPU_SECONDS = 30
 _BYTES_PER_SECOND = 20_000_000
-"""Of a zip. Reading one to its end takes a tenth of this time where its weights are not compressed."""
+"""Reading rate of a zip; uncompressed weights are read ten times as fast."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointFacts:
-    """What there is to know of a checkpoint that passed."""
+    """Facts about a checkpoint that passed all checks."""
 
     architecture: str
     files: int
@@ -73,26 +73,38 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
 
     Args:
         path: of the zip.
-        most_unpacked_bytes: what its files may come to together.
+        most_unpacked_bytes: total size of its files.
 
     Raises:
-        ModelRefusedError: it is no checkpoint that is loaded here; the message is a sentence that says why.
+        ModelRefusedError: it is not an accepted checkpoint; the message is a sentence that says why.
     """
     with _opened(path) as (archive, members):
         _check_sizes(members, most=most_unpacked_bytes, zip_bytes=path.stat().st_size)
-        _check_places(archive.infolist(), listing_at=archive.start_dir)
+        # Overlapping data: a few bytes of a zip could unpack to many files.
+        infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
+        ends = [info.header_offset for info in infos[1:]] + [archive.start_dir]
+        for info, end in zip(infos, ends, strict=True):
+            if info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size > end:
+                raise ModelRefusedError(f"{info.filename[:80]!r} in the zip overlaps with what comes after it.")
         _check_names(members)
         headers = {
             name: _header(archive, member=member) for name, member in members.items() if _WEIGHTS.fullmatch(name)
         }
         if not headers:
             raise ModelRefusedError("The zip has no weights: put model.safetensors, or its parts with their index, in.")
-        _check_index(archive, members=members, headers=headers)
+        read = _reader(archive, members=members)
+        _check_index(read, has=INDEX in members, headers=headers)
         if CONFIG not in members:
             raise ModelRefusedError(f"The zip has no {CONFIG}.")
-        config = check_settings(_reader(archive, members=members))
+        config = check_settings(read)
         for member in members.values():
-            _read_to_the_end(archive, member=member)
+            # ZipExtFile returns at most the declared size, and raises BadZipFile there if the checksum differs.
+            received = 0
+            with archive.open(member) as source:
+                while piece := source.read(_PIECE):
+                    received += len(piece)
+            if received != member.file_size:
+                raise ModelRefusedError(f"{member.filename[:80]!r} in the zip is shorter than the zip says.")
         return CheckpointFacts(
             architecture=config.architecture,
             files=len(members),
@@ -103,15 +115,15 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
 
 
 def inspect_confined(path: Path, *, most_unpacked_bytes: int, cpu_seconds: int | None = None) -> CheckpointFacts:
-    """As `checkpoint_zip.inspect`, with limits on memory and processor time.
+    """Like `inspect`, with limits on memory and CPU time.
 
     Args:
         path: of the zip.
-        most_unpacked_bytes: what its files may come to together.
-        cpu_seconds: None: by the size of the zip.
+        most_unpacked_bytes: total size of its files.
+        cpu_seconds: None for a limit by the size of the zip.
 
     Raises:
-        ModelRefusedError: it is no checkpoint that is loaded here, or reading it takes too much.
+        ModelRefusedError: it is not an accepted checkpoint, or reading it takes too much time or memory.
     """
     cpu = cpu_seconds or _LEAST_CPU_SECONDS + path.stat().st_size // _BYTES_PER_SECOND
     limits = Limits(memory_bytes=_MEMORY_BYTES, cpu_seconds=cpu, wall_seconds=3.0 * cpu)
@@ -137,10 +149,10 @@ def _facts(request: Any) -> Any:
 
 
 def unpack(path: Path, *, folder: Path, most_unpacked_bytes: int) -> CheckpointFacts:
-    """Check an archive and unpack it into a folder, which is made; what stood there is replaced when all is there.
+    """Check an archive and unpack it into a folder, which is created or replaced when all files are complete.
 
     Raises:
-        ModelRefusedError: as `inspect`, or a file is not what the archive says; nothing is left.
+        ModelRefusedError: like `inspect`, or a file differs from what the archive declares; no files are left.
     """
     facts = inspect(path, most_unpacked_bytes=most_unpacked_bytes)
     partial = folder.with_name(f".{folder.name}.partial")
@@ -149,7 +161,8 @@ def unpack(path: Path, *, folder: Path, most_unpacked_bytes: int) -> CheckpointF
     try:
         with _opened(path) as (archive, members):
             for name, member in members.items():
-                _write(archive, member=member, target=partial / name)
+                with archive.open(member) as source, (partial / name).open("xb") as file:
+                    shutil.copyfileobj(source, file, _PIECE)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
     finally:
@@ -159,9 +172,9 @@ def unpack(path: Path, *, folder: Path, most_unpacked_bytes: int) -> CheckpointF
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
-    """The archive, and its members by the names that they are unpacked under."""
+    """The archive, and its members by unpacked name."""
     try:
-        _check_listing(path)
+        _check_directory(path)
         with zipfile.ZipFile(path) as archive:
             yield archive, _members(archive.infolist())
     except ModelRefusedError:
@@ -172,8 +185,8 @@ def _opened(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.Zip
         raise ModelRefusedError("The zip cannot be read: its list of files is damaged.") from None
 
 
-def _check_listing(path: Path) -> None:
-    """Refuse an archive whose list of files is larger than any that is needed, before it is read into memory."""
+def _check_directory(path: Path) -> None:
+    """Refuse an archive whose central directory is too large, before it is read into memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 65_557))
@@ -182,12 +195,7 @@ def _check_listing(path: Path) -> None:
     if at < 0 or len(tail) - at < _END_OF_LISTING.size:
         raise ModelRefusedError("This is no zip, or only a part of one.")
     *_, count, listing_bytes, _, _ = _END_OF_LISTING.unpack_from(tail, at)
-    if count > MOST_FILES + 100 or listing_bytes > _MOST_LISTING_BYTES:
-        # 0xffff and 0xffffffff, the marks of the larger format, are among these; zip64 is used for few large files too.
-        _check_zip64(tail=tail, at=at, path=path, count=count, listing_bytes=listing_bytes)
-
-
-def _check_zip64(*, tail: bytes, at: int, path: Path, count: int, listing_bytes: int) -> None:
+    # These values mark zip64, which is also used for few large files.
     if count == 0xFFFF or listing_bytes == 0xFFFFFFFF:
         locator = tail.rfind(b"PK\x06\x07", 0, at)
         if locator >= 0 and len(tail) - locator >= 20:
@@ -202,7 +210,7 @@ def _check_zip64(*, tail: bytes, at: int, path: Path, count: int, listing_bytes:
 
 
 def _members(infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The files by name, without the one folder that they may all be in."""
+    """The files by name, without the common folder that they may be in."""
     files = [info for info in infos if not info.is_dir() and not _LITTER.fullmatch(info.filename)]
     if len(files) > MOST_FILES:
         raise ModelRefusedError(f"The zip has {len(files)} files; at most {MOST_FILES} are possible.")
@@ -221,9 +229,9 @@ def _members(infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
 
 
 def _check_kind(info: zipfile.ZipInfo) -> None:
-    """Refuse what is no plain file at a plain place."""
+    """Refuse anything but a regular file with a plain path."""
     name = info.filename
-    # ZipFile cuts names at a NUL and turns some backslashes; what was written there is in `orig_filename`.
+    # ZipFile truncates names at a NUL and replaces some backslashes; `orig_filename` is unchanged.
     original = info.orig_filename
     if "\\" in original or "\x00" in original or name.startswith("/") or ":" in name:
         raise ModelRefusedError(f"The zip has a file with an odd name: {original[:80]!r}.")
@@ -239,7 +247,7 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
 
 
 def _check_sizes(members: Mapping[str, zipfile.ZipInfo], *, most: int, zip_bytes: int) -> None:
-    """Refuse what would unpack to too much; where a file is longer than it says, reading it fails."""
+    """Refuse too large files. Reading fails if a file is longer than it declares."""
     declared = sum(member.file_size for member in members.values())
     if declared > most:
         raise ModelRefusedError(f"The files in the zip have {declared} bytes together; at most {most} are possible.")
@@ -255,26 +263,19 @@ def _check_sizes(members: Mapping[str, zipfile.ZipInfo], *, most: int, zip_bytes
         )
 
 
-def _check_places(infos: Sequence[zipfile.ZipInfo], *, listing_at: int) -> None:
-    """Refuse files whose data overlap: a few bytes of a zip could then unpack to many files."""
-    placed = sorted(infos, key=lambda info: info.header_offset)
-    ends = [info.header_offset for info in placed[1:]] + [listing_at]
-    for info, end in zip(placed, ends, strict=True):
-        if info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size > end:
-            raise ModelRefusedError(f"{info.filename[:80]!r} in the zip overlaps with what comes after it.")
-
-
 def _check_names(members: Mapping[str, zipfile.ZipInfo]) -> None:
     for name in members:
         if _ALLOWED.fullmatch(name):
             continue
-        shown = repr(name[:80])
+        quoted = repr(name[:80])
         if name.endswith(_PICKLED):
-            raise ModelRefusedError(f"{shown} in the zip may run code when it is loaded; save weights as safetensors.")
+            raise ModelRefusedError(f"{quoted} in the zip may run code when it is loaded; save weights as safetensors.")
         if name.endswith(".py"):
-            raise ModelRefusedError(f"{shown} in the zip is a program; code that comes with a model is never run here.")
+            raise ModelRefusedError(
+                f"{quoted} in the zip is a program; code that comes with a model is never run here."
+            )
         raise ModelRefusedError(
-            f"{shown} is no file of a checkpoint: {CONFIG}, generation_config.json, the tokenizer's files, "
+            f"{quoted} is no file of a checkpoint: {CONFIG}, generation_config.json, the tokenizer's files, "
             "model*.safetensors with their index, README and LICENSE are."
         )
 
@@ -296,15 +297,13 @@ def _exactly(file: IO[bytes], count: int) -> bytes:
     return bytes(data)
 
 
-def _check_index(
-    archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo], headers: Mapping[str, Header]
-) -> None:
-    """Refuse parts without an index, an index without its parts, and two sets of weights."""
-    if INDEX not in members:
+def _check_index(read: Read, *, has: bool, headers: Mapping[str, Header]) -> None:
+    """Refuse shards without an index, an index without its shards, and two sets of weights."""
+    if not has:
         if set(headers) != {"model.safetensors"}:
             raise ModelRefusedError(f"The zip has parts of weights, but no {INDEX} that says which tensor is where.")
         return
-    named = shards_named(_reader(archive, members=members)(INDEX) or b"", name=INDEX)
+    named = shards_named(read(INDEX) or b"", name=INDEX)
     if missing := sorted(named - set(headers)):
         raise ModelRefusedError(f"{INDEX} names {missing[0][:80]!r}, which is not in the zip.")
     if unused := sorted(set(headers) - named):
@@ -320,24 +319,6 @@ def _reader(archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo])
             return _exactly(file, members[name].file_size)
 
     return read
-
-
-def _read_to_the_end(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo) -> None:
-    """Refuse a file that is not as long as it says, or damaged.
-
-    ZipExtFile never gives more than the declared size, and raises BadZipFile there if the checksum is another one.
-    """
-    received = 0
-    with archive.open(member) as source:
-        while piece := source.read(_PIECE):
-            received += len(piece)
-    if received != member.file_size:
-        raise ModelRefusedError(f"{member.filename[:80]!r} in the zip is shorter than the zip says.")
-
-
-def _write(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo, target: Path) -> None:
-    with archive.open(member) as source, target.open("xb") as file:
-        shutil.copyfileobj(source, file, _PIECE)
 
 
 if __name__ == "__main__":

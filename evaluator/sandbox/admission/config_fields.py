@@ -1,9 +1,8 @@
-"""Which settings of a submitted model's `config.json` are used. No torch.
+"""The settings of a submitted model's `config.json` that are used. No torch.
 
-A configuration class keeps whatever it is given, and published files carry settings of generation, labels and overrides
-for single layers besides those that describe the network. Only the settings listed here reach the class, so that what
-a model answers depends on its network and on the call alone. Their values are not checked: what they cost is bounded by
-the sandbox that loads the model.
+A configuration class stores any argument, and published files also contain settings of generation, labels and overrides
+for single layers. Only the settings listed here are passed to the class, so that the answers of a model depend on its
+network and on the call only. Values are not checked: the sandbox that loads the model bounds their cost.
 """
 
 USED = frozenset(
@@ -55,4 +54,4 @@ UNUSED = frozenset(
         "return_dict",
     }
 )  # fmt: skip
-"""Fields of the configuration classes that keep their defaults: labels, precision, outputs, generation."""
+"""Fields of the configuration classes left at their defaults: labels, precision, outputs, generation."""

@@ -1,8 +1,8 @@
-"""Looks a language model up at a hub before its weights are fetched: its commit, its size, whether it is accepted.
+"""Looks up a language model at a hub before its weights are downloaded: its commit, its size, whether it is accepted.
 
-Nothing that the hub answers is trusted: every answer is bounded in bytes and seconds, and checked for its shape. The
-files of settings, `tokenizer.json` included, pass the same checks as those of an uploaded checkpoint. The
-access token of `HF_TOKEN` is not sent: what is evaluated here, anybody must be able to get.
+Answers of the hub are not trusted: they are bounded in bytes and seconds, and validated. The settings files, including
+`tokenizer.json`, pass the same checks as those of an uploaded checkpoint. The access token in `HF_TOKEN` is not sent:
+evaluated models must be public.
 """
 
 import json
@@ -36,7 +36,7 @@ _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII
 _REVISION = re.compile(r"[\w.][\w./+-]{0,119}", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _MOST_DESCRIPTION_BYTES = 16 * 1024 * 1024
-"""Repositories with ten thousands of files have descriptions of a few megabytes."""
+"""Repositories with tens of thousands of files have descriptions of a few megabytes."""
 _MOST_REDIRECTS = 3
 _LONGEST_LICENCE = 100
 _LONGEST_SILENCE_SECONDS = 5.0
@@ -45,22 +45,22 @@ _TEMPLATES = re.compile(r"chat_template\.(jinja|json)")
 
 
 class HubAwayError(Exception):
-    """The hub did not answer, or nothing that can be understood: it may later. The message is a sentence."""
+    """The hub did not answer, or sent an invalid answer; a retry may succeed. The message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubModel:
-    """A language model at one commit."""
+    """A language model at a commit."""
 
     model_id: str
     commit: str
     architecture: str
     weights_bytes: int
-    """Of the safetensors that would be loaded."""
+    """Size of the safetensors files to load."""
     parameters: int | None
-    """As the hub counted them; None: it does not say."""
+    """Reported by the hub, if known."""
     licence: str
-    """As the model's card says; empty: it does not."""
+    """From the model card; empty if it has none."""
 
 
 def look_up(
@@ -74,21 +74,21 @@ def look_up(
     inspect: Callable[[Path], str] = inspect_settings_confined,
     clock: Callable[[], float] = time.monotonic,
 ) -> HubModel:
-    """The model at the commit that a revision names now.
+    """The model at the commit that a revision currently resolves to.
 
     Args:
         model_id: `ORG/NAME`.
         revision: a branch, a tag or a commit.
         hub: its address, such as `https://huggingface.co`.
         deadline_seconds: for all calls together; the check of the files has its own limits.
-        allow_private: follow redirects of files to any host, as a demo does; else to public addresses only.
-        transport: how requests are sent; tests give a fake.
-        inspect: checks the files of settings in a folder and gives the architecture.
+        allow_private: follow redirects of files to any host, as in a demo, and not only to public addresses.
+        transport: for tests.
+        inspect: checks the settings files in a folder and returns the architecture.
         clock: the time in seconds.
 
     Raises:
-        ModelRefusedError: there is no such model, or it cannot be evaluated; the message is a sentence.
-        HubAwayError: the hub did not say.
+        ModelRefusedError: the model does not exist or cannot be evaluated; the message is a sentence.
+        HubAwayError: the hub failed.
     """
     check_names(model_id=model_id, revision=revision)
     source = f"{model_id}@{revision}"
@@ -103,38 +103,39 @@ def look_up(
             client=client, elsewhere=elsewhere, hub=hub.rstrip("/"), until=clock() + deadline_seconds, clock=clock
         )
         description = _description(session=session, model_id=model_id, revision=revision)
-        commit = _commit(description, hub=session.hub)
+        commit = description.get("sha")
+        if not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
+            raise HubAwayError(
+                f"The model hub {session.hub} names no commit; nothing was saved, please try again later."
+            )
         sizes = _sizes(description, hub=session.hub)
         weights = _weights_bytes(sizes, source=source, hub=session.hub)
-        for name in _settings_files(sizes, source=source):
+        check_tokenizer_file(has=TOKENIZER in sizes, size=sizes.get(TOKENIZER))
+        if CONFIG not in sizes:
+            raise ModelRefusedError(f"{source} has no {CONFIG}.")
+        names = [name for name in SETTINGS_FILES if name in sizes]
+        for name in names:
+            check_size(name=name, size=sizes[name] or 0)
+        for name in names:
             session.save(model_id=model_id, commit=commit, name=name, folder=Path(folder))
         architecture = inspect(Path(folder))
+    safetensors = description.get("safetensors")
+    total = safetensors.get("total") if isinstance(safetensors, dict) else None
     return HubModel(
         model_id=model_id,
         commit=commit,
         architecture=architecture,
         weights_bytes=weights,
-        parameters=_parameters(description),
+        parameters=total if type(total) is int and 0 < total < 10**15 else None,
         licence=_licence(description),
     )
 
 
-def _settings_files(sizes: Mapping[str, int | None], *, source: str) -> list[str]:
-    """Names of the model's files of settings, whose sizes are accepted."""
-    check_tokenizer_file(has=TOKENIZER in sizes, size=sizes.get(TOKENIZER))
-    if CONFIG not in sizes:
-        raise ModelRefusedError(f"{source} has no {CONFIG}.")
-    found = [name for name in SETTINGS_FILES if name in sizes]
-    for name in found:
-        check_size(name=name, size=sizes[name] or 0)
-    return found
-
-
 def check_names(*, model_id: str, revision: str) -> None:
-    """Refuse what can be no model's name or revision, before anybody is asked.
+    """Refuse an invalid model name or revision before any request.
 
     Raises:
-        ModelRefusedError: it can be none.
+        ModelRefusedError: it is invalid.
     """
     if not _REPO.fullmatch(model_id) or ".." in model_id or "--" in model_id:
         raise ModelRefusedError(f"{model_id[:100]!r} is no ORG/NAME of a model, such as org/name.")
@@ -143,14 +144,14 @@ def check_names(*, model_id: str, revision: str) -> None:
 
 
 def language_model_files(names: Sequence[str]) -> tuple[str, ...]:
-    """Which files of a repository a language model needs; never pickled weights, programs or ways of decoding."""
+    """The files of a repository that a language model needs; no pickled weights, code or generation settings."""
     unused = (".bin", "generation_config.json")
     needed = [name for name in needed_files(names=names, folders=()) if not name.endswith(unused)]
     return tuple(sorted({*needed, *(name for name in names if _TEMPLATES.fullmatch(name))}))
 
 
 class _HubSession:
-    """Calls of one look-up, which share their time."""
+    """The calls of a look-up, which share a deadline."""
 
     def __init__(
         self,
@@ -165,12 +166,13 @@ class _HubSession:
         self._client, self._elsewhere, self._until, self._clock = client, elsewhere, until, clock
 
     def get(self, path: str, *, most: int) -> tuple[httpx.Response, bytes]:
-        """The answer and its body; redirects are followed within the hub."""
+        """The answer and its body; follows redirects within the hub."""
         with self._answer(path, leave=False) as answer, self._errors_as_away(name=path, most=most):
             return answer, read_answer(answer, most_bytes=most, until=self._until, clock=self._clock)
 
     def save(self, *, model_id: str, commit: str, name: str, folder: Path) -> None:
-        """Write a file of the model into a folder. Hubs keep large files elsewhere, so other hosts are followed to."""
+        """Write a file of the model to a folder. Hubs store large files on other hosts, so their redirects are
+        followed."""
         most = most_bytes(name)
         with (
             self._answer(f"/{model_id}/resolve/{commit}/{name}", leave=True) as answer,
@@ -183,9 +185,9 @@ class _HubSession:
 
     @contextmanager
     def _answer(self, path: str, *, leave: bool) -> Iterator[httpx.Response]:
-        """The answer at the end of the redirects, whose body has not been read."""
+        """The answer after redirects, without its body."""
         url, client = httpx.URL(self.hub + path), self._client
-        home = (url.scheme, url.host, url.port)
+        origin = (url.scheme, url.host, url.port)
         for _ in range(_MOST_REDIRECTS + 1):
             with self._errors_as_away(name=path, most=0):
                 answer = client.send(client.build_request("GET", url), stream=True)
@@ -197,7 +199,7 @@ class _HubSession:
                     url = url.join(answer.headers.get("Location", ""))
             finally:
                 answer.close()
-            client = self._client if (url.scheme, url.host, url.port) == home else self._elsewhere
+            client = self._client if (url.scheme, url.host, url.port) == origin else self._elsewhere
             if client is self._elsewhere and not leave:
                 raise self.away("redirects to another host")
         raise self.away("redirects without end")
@@ -222,7 +224,7 @@ class _HubSession:
 
 
 def _description(*, session: _HubSession, model_id: str, revision: str) -> dict[str, Any]:
-    """What the hub says about a model, which anybody can get."""
+    """The hub's description of a public model."""
     path = f"/api/models/{model_id}/revision/{quote(revision, safe='')}?blobs=true"
     answer, body = session.get(path, most=_MOST_DESCRIPTION_BYTES)
     problem = answer.headers.get("X-Error-Code", "")
@@ -254,15 +256,8 @@ def _gated(model_id: str) -> ModelRefusedError:
     )
 
 
-def _commit(description: Mapping[str, Any], *, hub: str) -> str:
-    commit = description.get("sha")
-    if not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
-        raise HubAwayError(f"The model hub {hub} names no commit; nothing was saved, please try again later.")
-    return commit
-
-
 def _sizes(description: Mapping[str, Any], *, hub: str) -> dict[str, int | None]:
-    """Bytes of each file, where the hub says them."""
+    """Size of each file, if known."""
     siblings = description.get("siblings")
     files = [file for file in siblings if isinstance(file, dict)] if isinstance(siblings, list) else []
     names = {name: file.get("size") for file in files if isinstance(name := file.get("rfilename"), str)}
@@ -275,17 +270,11 @@ def _weights_bytes(sizes: Mapping[str, int | None], *, source: str, hub: str) ->
     weights = [name for name in language_model_files(list(sizes)) if name.endswith(".safetensors")]
     if not weights:
         others = sorted(name for name in sizes if name.endswith((".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")))
-        found = f": it has {others[0][:80]}, and other forms of weights may run code" if others else ""
-        raise ModelRefusedError(f"{source} has no weights as safetensors (model.safetensors or its parts){found}.")
+        hint = f": it has {others[0][:80]}, and other forms of weights may run code" if others else ""
+        raise ModelRefusedError(f"{source} has no weights as safetensors (model.safetensors or its parts){hint}.")
     if unknown := [name for name in weights if sizes[name] is None]:
         raise HubAwayError(f"The model hub {hub} does not say how large {unknown[0]} is; please try again later.")
     return sum(sizes[name] or 0 for name in weights)
-
-
-def _parameters(description: Mapping[str, Any]) -> int | None:
-    safetensors = description.get("safetensors")
-    total = safetensors.get("total") if isinstance(safetensors, dict) else None
-    return total if type(total) is int and 0 < total < 10**15 else None
 
 
 def _licence(description: Mapping[str, Any]) -> str:

@@ -1,18 +1,17 @@
-"""What a submitted language model must be like before a sandbox loads it. No torch, no network.
+"""The rules for the settings of a submitted language model. No torch, no network.
 
-Only settings, vocabularies and safetensors; an architecture of the installed `transformers`; no code of its own.
+Only settings, vocabularies and safetensors; an architecture of the installed `transformers`; no custom code.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from evaluator.sandbox.admission.config_fields import USED
 
-# A closed list in plain data: importing the tables of `transformers` imports torch, which a site that only looks at a
-# configuration does without.
+# Plain data, since importing the tables of `transformers` imports torch, which a site does not have.
 CAUSAL = frozenset(
     {
         "apertus", "arcee", "biogpt", "bloom", "codegen", "cohere", "deepseek_v2", "deepseek_v3", "ernie4_5", "exaone4",
@@ -32,10 +31,10 @@ SEQUENCE_TO_SEQUENCE = frozenset(
 
 CONFIG, INDEX = "config.json", "model.safetensors.index.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024
-"""Of one file of settings that is read here; vocabularies may be larger, and are not read."""
+"""Size of a settings file that is read here; vocabularies may be larger, and are not read."""
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
-"""Of attention or experts: a name of the library's own, or a repository whose code it would fetch and run."""
+"""Implementation of attention or experts: a name in the library, or a repository whose code it would download."""
 _OWN_IMPLEMENTATION = re.compile(r"[a-z0-9_]+")
 _QUANTIZATION_KEY = "quantization_config"
 _WEIGHTS_KEY = "transformers_weights"
@@ -43,25 +42,25 @@ _WEIGHTS_FILE = re.compile(r"[A-Za-z0-9_][\w.-]*\.safetensors", re.ASCII)
 
 
 class ModelRefusedError(ValueError):
-    """A language model that is not loaded here; the message is a sentence for who submits it."""
+    """A language model is not accepted; the message is a sentence for its submitter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What a configuration says."""
+    """An accepted configuration."""
 
     architecture: str
     """`model_type`."""
     fields: Mapping[str, Any]
-    """The settings that are used, unchecked: only the sandbox that loads the model gives them to a configuration."""
+    """The used settings, with unchecked values: only the sandbox that loads the model builds a configuration."""
 
 
 def read_config(data: bytes) -> Config:
     """The configuration in `config.json`.
 
     Raises:
-        ModelRefusedError: it is none, needs code of its own or weights from elsewhere, or names an architecture that is
-            not loaded here.
+        ModelRefusedError: it is invalid, needs custom code or weights from elsewhere, or names an architecture that is
+            not accepted.
     """
     content = settings_of(data, name=CONFIG)
     refuse_code(content, name=CONFIG)
@@ -78,12 +77,22 @@ def read_config(data: bytes) -> Config:
             f"{CONFIG} sets {_QUANTIZATION_KEY}; quantized weights are not loaded here. Save the weights in bfloat16."
         )
     for key, value in _entries(content):
-        _refuse_elsewhere(key, value)
+        if not isinstance(value, str) or not value:
+            continue
+        if _IMPLEMENTATION.fullmatch(key) and not _OWN_IMPLEMENTATION.fullmatch(value):
+            raise ModelRefusedError(
+                f"{CONFIG} sets {key} to {value[:60]!r}, which is code from elsewhere; use the library's own, such as "
+                "'sdpa', or leave the setting out."
+            )
+        if key == _WEIGHTS_KEY and not _WEIGHTS_FILE.fullmatch(value):
+            raise ModelRefusedError(
+                f"{CONFIG} sets {key} to {value[:60]!r}, which is no safetensors file of the model."
+            )
     return Config(architecture=architecture, fields={name: content[name] for name in content if name in USED})
 
 
 def end_tokens(named: object, *, own: int | None) -> tuple[int, ...]:
-    """Token ids that end a text; empty if nothing names one. `generation_config.json` has no say.
+    """Token ids that end a text; empty if none is known. `generation_config.json` is ignored.
 
     Args:
         named: `eos_token_id` of `config.json`: one id, several, or None. Negative ids mean none.
@@ -94,24 +103,11 @@ def end_tokens(named: object, *, own: int | None) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*([own] if own is not None else []), *known]))
 
 
-def _refuse_elsewhere(key: str, value: object) -> None:
-    """Refuse a setting that makes the library read weights or code from outside the model's folder."""
-    if not isinstance(value, str) or not value:
-        return
-    if _IMPLEMENTATION.fullmatch(key) and not _OWN_IMPLEMENTATION.fullmatch(value):
-        raise ModelRefusedError(
-            f"{CONFIG} sets {key} to {value[:60]!r}, which is code from elsewhere; use the library's own, such as "
-            "'sdpa', or leave the setting out."
-        )
-    if key == _WEIGHTS_KEY and not _WEIGHTS_FILE.fullmatch(value):
-        raise ModelRefusedError(f"{CONFIG} sets {key} to {value[:60]!r}, which is no safetensors file of the model.")
-
-
 def settings_of(data: bytes, *, name: str) -> dict[str, Any]:
-    """A file of settings as an object.
+    """Parse a settings file.
 
     Raises:
-        ModelRefusedError: it is none.
+        ModelRefusedError: it is not a JSON object.
     """
     try:
         content = json.loads(data)
@@ -123,7 +119,7 @@ def settings_of(data: bytes, *, name: str) -> dict[str, Any]:
 
 
 def refuse_code(content: Mapping[str, Any], *, name: str) -> None:
-    """Refuse settings that want code which comes with the model.
+    """Refuse settings that need code shipped with the model.
 
     Raises:
         ModelRefusedError: they do.
@@ -131,36 +127,31 @@ def refuse_code(content: Mapping[str, Any], *, name: str) -> None:
     for key in _CODE_KEYS:
         if content.get(key):
             raise ModelRefusedError(f"It needs code of its own ({key} in {name}), which is never run here.")
-    named = next((text for text in _texts(content) if text.endswith(".py")), None)
-    if named is not None:
-        raise ModelRefusedError(f"It needs code of its own ({named[:80]!r} in {name}), which is never run here.")
+    for _, value in _entries(content):
+        if isinstance(value, str) and value.endswith(".py"):
+            raise ModelRefusedError(f"It needs code of its own ({value[:80]!r} in {name}), which is never run here.")
 
 
 def shards_named(data: bytes, *, name: str) -> frozenset[str]:
-    """The files that an index of weights names.
+    """The files in an index of weights.
 
     Raises:
-        ModelRefusedError: it is no index, or names something other than a safetensors file beside it.
+        ModelRefusedError: it is invalid, or names something other than a safetensors file beside it.
     """
     weight_map = settings_of(data, name=name).get("weight_map")
     if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
         raise ModelRefusedError(f"{name} is no index of weights: it has no weight_map.")
-    # The library joins these names to the folder's path: one with ".." would be another model's weights.
+    # The library joins these names to the folder's path: ".." would lead to the weights of another model.
     elsewhere = next((file for file in weight_map.values() if not _WEIGHTS_FILE.fullmatch(file)), None)
     if elsewhere is not None:
         raise ModelRefusedError(f"{name} names {elsewhere[:80]!r}, which is no safetensors file beside it.")
     return frozenset(weight_map.values())
 
 
-def _texts(content: Mapping[str, Any]) -> Iterable[str]:
-    """All texts in settings."""
-    return (value for _, value in _entries(content) if isinstance(value, str))
-
-
 def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """All values in settings with their keys; those of lists have the list's.
+    """All values in settings with their keys; items of a list get its key.
 
-    Not recursive: submitted settings may be nested as deep as JSON allows.
+    Not recursive, since submitted settings may be nested as deep as JSON allows.
     """
     waiting: list[tuple[str, Any]] = [("", content)]
     while waiting:

@@ -1,6 +1,6 @@
-"""The header of a safetensors file: eight bytes with its length, then JSON with type, shape and place of each tensor.
+"""The header of a safetensors file: eight bytes with its length, then JSON with type, shape and offsets of each tensor.
 
-Read without the library, which maps the whole file: here a submitted file may still be inside an archive.
+Parsed without the library, which maps the whole file: a submitted file may still be in an archive.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 LENGTH_BYTES = 8
 MOST_HEADER_BYTES = 16 * 1024 * 1024
-"""A model of a trillion parameters in some thousand tensors needs about one megabyte."""
+"""A model with a trillion parameters in a few thousand tensors needs about one megabyte."""
 _BITS: Mapping[str, int] = {
     "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
     "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
@@ -23,27 +23,27 @@ _MOST_DIMENSIONS = 32
 
 
 class HeaderError(ValueError):
-    """The bytes are no safetensors file; the message is the end of a sentence that begins with its name."""
+    """Not a safetensors file; the message is a sentence without its subject, the name of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a safetensors file holds."""
+    """The header of a safetensors file."""
 
     shapes: Mapping[str, tuple[int, ...]]
-    """By the tensor's name."""
+    """Shapes by tensor name."""
 
     @property
     def parameters(self) -> int:
-        """Numbers in all tensors together."""
+        """Number of elements of all tensors."""
         return sum(math.prod(shape) for shape in self.shapes.values())
 
 
 def header_length(first: bytes, *, file_bytes: int) -> int:
-    """How many bytes of JSON follow the first eight.
+    """The length of the JSON after the first eight bytes.
 
     Raises:
-        HeaderError: the file ends before, or the header would be larger than any that is needed.
+        HeaderError: the file is shorter, or the header is too large.
     """
     if len(first) < LENGTH_BYTES:
         raise HeaderError(f"has {len(first)} bytes and is no safetensors file")
@@ -54,12 +54,17 @@ def header_length(first: bytes, *, file_bytes: int) -> int:
 
 
 def read_header(text: bytes, *, file_bytes: int) -> Header:
-    """The header from its JSON, checked against the length of the whole file.
+    """Parse the header, and check it against the length of the file.
 
     Raises:
-        HeaderError: it is no header, or its tensors do not fill the file without gaps.
+        HeaderError: it is invalid, or its tensors do not fill the file without gaps.
     """
-    content = _object(text)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise HeaderError("is no safetensors file: its header is no JSON object")
     content.pop("__metadata__", None)
     places: list[tuple[int, int, str]] = []
     shapes: dict[str, tuple[int, ...]] = {}
@@ -81,8 +86,8 @@ def file_header(path: Path) -> Header:
     """The header of a file.
 
     Raises:
-        HeaderError: it has none that fits it.
-        OSError: it cannot be read.
+        HeaderError: it is invalid.
+        OSError: the file cannot be read.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -90,18 +95,8 @@ def file_header(path: Path) -> Header:
         return read_header(file.read(length), file_bytes=size)
 
 
-def _object(text: bytes) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise HeaderError("is no safetensors file: its header is no JSON object")
-    return content
-
-
 def _tensor(*, name: str, entry: object) -> tuple[tuple[int, ...], int, int]:
-    """Shape, and first and past-last byte."""
+    """Shape, begin and end offset of a tensor."""
     values: dict[str, Any] = entry if isinstance(entry, dict) else {}
     bits = _BITS.get(str(values.get("dtype")))
     shape, offsets = _whole_numbers(values.get("shape")), _whole_numbers(values.get("data_offsets"))
@@ -114,7 +109,7 @@ def _tensor(*, name: str, entry: object) -> tuple[tuple[int, ...], int, int]:
 
 
 def _whole_numbers(value: object) -> list[int] | None:
-    """A list of at most as many whole numbers as a tensor has dimensions."""
+    """A list of at most `_MOST_DIMENSIONS` natural numbers; None for anything else."""
     if not isinstance(value, list) or len(value) > _MOST_DIMENSIONS:
         return None
     return value if all(type(item) is int and 0 <= item <= _MOST_ELEMENTS for item in value) else None

@@ -1,8 +1,8 @@
-"""The files of settings that a submitted model is checked by: the same rules for a zip, a hub and a folder.
+"""The checks of a submitted model's settings files, the same for a zip, a hub and a folder.
 
-They are checked in a process with limits, since whoever wrote them decides what reading them costs. No torch, no
-network, no native code. The content of `tokenizer.json`, chat templates and the values of `config.json` are not
-checked: only the sandbox that loads the model parses them, and bounds what they cost.
+They run in a process with limits, since the files determine the cost of reading them. No torch, no network, no native
+code. The content of `tokenizer.json`, chat templates and the values of `config.json` are not checked: only the sandbox
+that loads the model parses them, and bounds their cost.
 """
 
 from collections.abc import Callable
@@ -36,28 +36,28 @@ from evaluator.sandbox.admission.tokenizer_settings import (
 from evaluator.sandbox.limited_process import Exceeded, LimitExceededError, Limits, call, serve
 
 SETTINGS_FILES = (CONFIG, INDEX, TOKENIZER_CONFIG, SPECIAL_TOKENS_MAP, TEMPLATE_TEXT, TEMPLATE_JSON, TOKENIZER)
-"""All that are read, the largest last."""
+"""All files that are read, the largest last."""
 
 Read = Callable[[str], bytes | None]
-"""Gives a file by its name; None if there is none."""
+"""Returns a file by name; None if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerFiles:
-    """What a tokenizer is built from."""
+    """The checked files of a tokenizer."""
 
     content: str
-    """`tokenizer.json`, unread: only the sandbox that loads the model gives it to the native library."""
+    """`tokenizer.json`, not parsed: only the sandbox that loads the model passes it to the native library."""
     settings: TokenizerSettings
 
 
 def most_bytes(name: str) -> int:
-    """The largest size of a file of settings."""
+    """The largest size of a settings file."""
     return MOST_TOKENIZER_BYTES if name == TOKENIZER else MOST_SETTINGS_BYTES
 
 
 def check_size(*, name: str, size: int) -> None:
-    """Refuse a file of settings that is too large.
+    """Refuse a settings file that is too large.
 
     Raises:
         ModelRefusedError: it is.
@@ -67,10 +67,10 @@ def check_size(*, name: str, size: int) -> None:
 
 
 def check_settings(read: Read) -> Config:
-    """Check all files of settings, and return the configuration.
+    """Check all settings files, and return the configuration.
 
     Raises:
-        ModelRefusedError: one is missing, or has something that is not accepted.
+        ModelRefusedError: one is missing, or not accepted.
     """
     data = read(CONFIG)
     if data is None:
@@ -83,10 +83,10 @@ def check_settings(read: Read) -> Config:
 
 
 def read_tokenizer_files(read: Read) -> TokenizerFiles:
-    """The checked files of a tokenizer; its configuration comes before the older map of special tokens.
+    """The checked files of a tokenizer; its configuration overrides the older map of special tokens.
 
     Raises:
-        ModelRefusedError: there is no `tokenizer.json`, or a file has something that is not accepted.
+        ModelRefusedError: `tokenizer.json` is missing, or a file is not accepted.
     """
     settings: TokenizerSettings = {}
     if (data := read(SPECIAL_TOKENS_MAP)) is not None:
@@ -104,7 +104,7 @@ def read_tokenizer_files(read: Read) -> TokenizerFiles:
 
 
 def folder_reader(folder: Path) -> Read:
-    """Reads files of a folder, up to their largest size."""
+    """A reader of the files in a folder, which refuses too large ones."""
 
     def read(name: str) -> bytes | None:
         try:
@@ -120,7 +120,7 @@ def folder_reader(folder: Path) -> Read:
 
 
 def _template(read: Read) -> str | None:
-    """The chat template that has a file of its own, which replaces the one in the tokenizer's configuration."""
+    """The chat template in a separate file, which overrides the one in the tokenizer's configuration."""
     if (data := read(TEMPLATE_TEXT)) is not None:
         try:
             return checked_template(data.decode())
@@ -133,23 +133,23 @@ def _template(read: Read) -> str | None:
 
 
 _LIMITS = Limits(memory_bytes=1024**3, cpu_seconds=20, wall_seconds=60.0)
-"""Settings are parsed up to 4 MiB a file; `tokenizer.json`, of at most 64 MiB, is only looked at as text."""
+"""Settings are parsed up to 4 MiB a file; `tokenizer.json`, of at most 64 MiB, is only decoded."""
 
 
 def inspect_settings(folder: Path) -> str:
-    """Check the files of settings in a folder, and return the architecture.
+    """Check the settings files in a folder, and return the architecture.
 
     Raises:
-        ModelRefusedError: they have something that is not accepted.
+        ModelRefusedError: one is not accepted.
     """
     return check_settings(folder_reader(folder)).architecture
 
 
 def inspect_settings_confined(folder: Path, *, limits: Limits = _LIMITS) -> str:
-    """As `inspect_settings`, with limits on memory and time.
+    """Like `inspect_settings`, with limits on memory and time.
 
     Raises:
-        ModelRefusedError: the settings are refused, or reading them takes too much.
+        ModelRefusedError: one is not accepted, or reading takes too much time or memory.
     """
     try:
         answer = call(__name__, str(folder), limits=limits)

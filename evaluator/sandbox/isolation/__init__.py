@@ -1,8 +1,8 @@
-"""What a Linux process does to confine itself, with the standard library only.
+"""Confinement of the current process on Linux, with the standard library only.
 
-- `landlock`: opens only listed files
-- `seccomp`: system calls are refused, by a list of those that are not allowed or of those that are
-- `privileges`: another user, no capabilities, no life after the parent's
+- `landlock`: access to listed files only
+- `seccomp`: system call filters, with a deny list or an allow list
+- `privileges`: another user, no capabilities, exit with the parent
 
-`address` says where what is isolated in another container or pod listens.
+`address`: the address of a server that is isolated in another container or pod.
 """

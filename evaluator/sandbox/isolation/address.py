@@ -1,4 +1,4 @@
-"""Where what is isolated in another container or pod listens: `HOST:PORT`, or `unix:PATH` in a shared volume."""
+"""The address of a server isolated in another container or pod: `HOST:PORT`, or `unix:PATH` in a shared volume."""
 
 import socket
 import stat
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _IDLE_SECONDS, _BETWEEN_SECONDS, _PROBES = 15, 5, 4
-"""A machine that is gone is noticed after 35 seconds; one that only computes answers these by itself."""
+"""Keepalive: a lost machine is detected after 35 seconds. The kernel of a busy one answers the probes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,8 @@ class Address:
     def __str__(self) -> str:
         return f"unix:{self.path}" if self.path else f"{self.host}:{self.port}"
 
-    def found(self) -> Iterator["Address"]:
-        """Each server behind this name: a headless Service has one address for each of its pods.
+    def resolve(self) -> Iterator["Address"]:
+        """The servers behind this name: a headless Service has an address for each of its pods.
 
         Raises:
             OSError: the name has no address, as before the first pod runs.
@@ -32,12 +32,12 @@ class Address:
         if self.path:
             yield self
             return
-        seen = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)  # noqa: TID251 - the operator's own cluster
-        for host in dict.fromkeys(str(one[4][0]) for one in seen):
+        results = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)  # noqa: TID251 - the operator's own cluster
+        for host in dict.fromkeys(str(address[0]) for *_, address in results):
             yield Address(host=host, port=self.port)
 
     def connected(self, *, seconds: float) -> socket.socket:
-        """A connection.
+        """A new connection.
 
         Raises:
             OSError: nothing listens there, or does not accept in time.
@@ -54,10 +54,7 @@ class Address:
         return connection
 
     def listening(self, *, waiting: int = 1) -> socket.socket:
-        """A socket that listens here.
-
-        Args:
-            waiting: clients that may wait.
+        """A socket that listens at this address, with a backlog of `waiting` clients.
 
         Raises:
             OSError: the port is taken, or the folder of the socket is not writable.
@@ -66,13 +63,13 @@ class Address:
             family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
             return socket.create_server((self.host, self.port), family=family, backlog=waiting)
         with suppress(FileNotFoundError):
-            # Of an earlier process of this container; nothing else is removed.
+            # Left by an earlier process of this container; other files are not removed.
             if stat.S_ISSOCK(Path(self.path).lstat().st_mode):
                 Path(self.path).unlink()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listener.bind(self.path)
-            # The worker is another user of the same group.
+            # The worker runs as another user of the same group.
             Path(self.path).chmod(0o660)
             listener.listen(waiting)
         except BaseException:
@@ -82,10 +79,10 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """The address that a setting names.
+    """Parse the address in a setting.
 
     Raises:
-        ValueError: it is neither `HOST:PORT` nor `unix:PATH`.
+        ValueError: it is neither `HOST:PORT` nor `unix:/PATH`.
     """
     kind, _, path = text.partition(":")
     if kind == "unix" and path.startswith("/"):
@@ -98,7 +95,7 @@ def parse_address(text: str) -> Address:
 
 
 def kept_alive(connection: socket.socket) -> socket.socket:
-    """Have the kernel ask a silent peer whether its machine is still there, and send small frames at once."""
+    """Enable keepalive probes, and send small frames without delay."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if sys.platform == "linux":

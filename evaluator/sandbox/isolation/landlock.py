@@ -1,6 +1,6 @@
-"""Landlock by its system calls: this process and its children can then read only the listed paths.
+"""Landlock by its system calls: restricts this process and its children to listed paths, irrevocably.
 
-It cannot be taken back. See landlock(7). The numbers are the same on every architecture.
+See landlock(7). The system call numbers are the same on every architecture.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ _VERSION_FLAG = 1
 _RULE_PATH_BENEATH = 1
 _WRITE_FILE, _READ_FILE, _READ_DIR, _IOCTL = 1 << 1, 1 << 2, 1 << 3, 1 << 15
 _FILE_RIGHTS_OF_ABI = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many kinds of access to files an ABI knows; the newest number holds for all after it."""
+"""Number of file access rights by ABI version; later versions use the last one."""
 _BIND_AND_CONNECT_TCP = 0b11
 _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 _PR_SET_NO_NEW_PRIVS = 38
@@ -28,9 +28,9 @@ class LandlockError(OSError):
 
 
 def abi() -> int:
-    """The version that the kernel offers; 0: it has none, or has it switched off."""
-    found = _libc.syscall(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))
-    return max(0, int(found))
+    """The ABI version of the kernel; 0 if Landlock is missing or disabled."""
+    version = _libc.syscall(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION_FLAG))
+    return max(0, int(version))
 
 
 def restrict(
@@ -40,13 +40,13 @@ def restrict(
     devices: Iterable[Path] = (),
     sockets: bool = False,
 ) -> None:
-    """Allow to read these files and folders, with all that is below, and nothing else, not even to execute; refuse
-    TCP, and signals and abstract sockets of others, where the kernel's version knows them.
+    """Restrict file access to these paths and all below; execution is not allowed. Also refuses TCP, and signals to and
+    abstract sockets of other processes, where the kernel supports it.
 
     Args:
-        readable: those that do not exist are passed over.
-        writable: folders below which everything else is allowed too.
-        devices: may also be written, and controlled by `ioctl`.
+        readable: paths that may be read; missing ones are ignored.
+        writable: folders with all rights.
+        devices: paths that may also be written, and controlled by `ioctl`.
         sockets: whether TCP and abstract sockets are allowed.
 
     Raises:
@@ -91,8 +91,8 @@ def _allow(ruleset: int, *, path: Path, rights: int) -> None:
 
 
 def _call(number: int, *arguments: object) -> int:
-    found = int(_libc.syscall(ctypes.c_long(number), *arguments))
-    if found < 0:
+    result = int(_libc.syscall(ctypes.c_long(number), *arguments))
+    if result < 0:
         code = ctypes.get_errno()
         raise LandlockError(code, os.strerror(code))
-    return found
+    return result

@@ -1,7 +1,7 @@
 """Seccomp filters through libseccomp: for a process that loads a model, and for one that only computes.
 
-A filter cannot be taken back, and holds for all threads that start later. The library knows the architecture's numbers
-and kills what calls by another architecture's.
+A filter is irrevocable and applies to all threads started later. The library maps the numbers of the architecture, and
+kills a process that calls by those of another.
 """
 
 import ctypes
@@ -18,11 +18,11 @@ _PROT_EXEC = 4
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_GROWSDOWN, _MAP_HUGETLB = 0x01, 0x20, 0x0100, 0x40000
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP = 4, 22
 _RECORD_LOCKS = (6, 7, 37, 38)
-"""`F_SETLK`, `F_SETLKW`, `F_OFD_SETLK` and `F_OFD_SETLKW`: a file can have any number, in the kernel's memory."""
+"""`F_SETLK`, `F_SETLKW`, `F_OFD_SETLK` and `F_OFD_SETLKW`: a file can have any number of locks, in kernel memory."""
 
 SOCKETS = ("socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendmsg", "sendmmsg", "recvmsg",
            "recvmmsg")  # fmt: skip
-"""The channel is inherited, and read and written by other calls; without these two no descriptor is handed over."""
+"""The channel is inherited, and used with `read` and `write`; without these calls no descriptor can be passed."""
 OTHER_PROCESSES = ("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
                    "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "kcmp", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
                    "tkill", "setpriority", "ioprio_set", "sched_setscheduler", "sched_setattr", "sched_setparam",
@@ -41,24 +41,23 @@ IDENTITY = ("setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid"
             "capset")  # fmt: skip
 SHARED_MEMORY = ("shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
                  "semctl", "mq_open", "mq_unlink")  # fmt: skip
-"""It would outlive the process."""
+"""System V and POSIX IPC objects, which would outlive the process."""
 UNCOUNTED_MEMORY = ("vmsplice", "splice", "tee", "inotify_init", "inotify_init1", "io_setup", "seccomp",
                     "landlock_create_ruleset", "landlock_add_rule")  # fmt: skip
-"""Calls whose memory counts neither as the process's own nor towards a resource limit. A spliced page of four KiB holds
-the huge page around it."""
+"""Calls whose memory no resource limit counts. A spliced page of 4 KiB pins the huge page around it."""
 PIPES_AND_MEMORY_FILES = ("pipe", "pipe2", "memfd_create")
-"""The same; drivers of GPUs make them."""
+"""Not counted either, but GPU drivers use them."""
 REFUSED = (
     *OTHER_PROCESSES, *NEW_PROCESSES, *NAMESPACES_AND_MOUNTS, *KERNEL, *IDENTITY, *SHARED_MEMORY, *UNCOUNTED_MEMORY
 )  # fmt: skip
 COMPUTING = ("brk", "munmap", "mremap", "madvise", "futex", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
              "sigaltstack", "clock_gettime", "clock_getres", "gettimeofday", "time", "getrandom", "sched_yield",
              "restart_syscall", "exit", "exit_group")  # fmt: skip
-"""Calls of a process that only computes, beside `write`, `mmap` and `mprotect` with conditions."""
+"""Calls of a process that only computes, besides conditional `write`, `mmap` and `mprotect`."""
 
 
 class SeccompError(OSError):
-    """There is no filter."""
+    """The filter could not be built or loaded."""
 
 
 class _Comparison(ctypes.Structure):
@@ -73,13 +72,13 @@ class _Comparison(ctypes.Structure):
 
 
 def restrict(*, sockets: bool = False, locks: bool = False, drivers: bool = False) -> None:
-    """Refuse to this process, with EPERM, what `REFUSED` lists: other processes, privileges, and memory that is not
-    counted as its own, such as shared memory without a file, which the kernel keeps while it is mapped but not present.
+    """Refuse the calls in `REFUSED` with EPERM: other processes, privileges, and memory that is not counted, such as
+    anonymous shared memory, which the kernel keeps while it is mapped but not present.
 
     Args:
-        sockets: whether it may use sockets.
-        locks: whether it may lock parts of files.
-        drivers: whether drivers of GPUs run in it, which map shared memory and use pipes and files in memory.
+        sockets: whether sockets are allowed.
+        locks: whether record locks are allowed.
+        drivers: whether GPU drivers run in this process, which map shared memory and use pipes and memory files.
 
     Raises:
         SeccompError: the library is missing, or the kernel refused.
@@ -88,7 +87,7 @@ def restrict(*, sockets: bool = False, locks: bool = False, drivers: bool = Fals
     with _Context(default=_ALLOW) as context:
         for name in refused:
             context.add(name, action=_ERRNO | errno.EPERM)
-        # Threads are made by `clone`; `clone3` keeps its flags where no filter sees them, and glibc does without it.
+        # Threads are created by `clone`; a filter cannot see the flags of `clone3`, without which glibc falls back.
         context.add("clone3", action=_ERRNO | errno.ENOSYS)
         no_thread = _Comparison(0, _MASKED_EQUAL, _CLONE_THREAD, 0)
         context.add("clone", action=_ERRNO | errno.EPERM, where=[no_thread])
@@ -106,14 +105,11 @@ def restrict(*, sockets: bool = False, locks: bool = False, drivers: bool = Fals
 
 
 class ComputingFilter:
-    """A filter for a process that only computes: it manages its memory, writes to one descriptor and exits; everything
-    else is refused (EPERM). Prepared before a fork, for children to put on."""
+    """A filter for a process that only computes: memory management, writes to one descriptor and exit are allowed, all
+    other calls fail with EPERM. Prepared before a fork and loaded by the children."""
 
     def __init__(self, *, writable: int) -> None:
-        """Prepare the filter.
-
-        Args:
-            writable: the descriptor.
+        """Prepare the filter; `writable` is the descriptor.
 
         Raises:
             SeccompError: the library is missing.
@@ -125,8 +121,8 @@ class ComputingFilter:
         for name in ("mmap", "mprotect"):
             self._context.add(name, action=_ALLOW, where=[_Comparison(2, _MASKED_EQUAL, _PROT_EXEC, 0)])
 
-    def put_on(self) -> None:
-        """Confine this process.
+    def load(self) -> None:
+        """Load the filter for this process.
 
         Raises:
             SeccompError: the kernel refused.
@@ -135,10 +131,14 @@ class ComputingFilter:
 
 
 class _Context:
-    """A filter of the library's."""
+    """`scmp_filter_ctx` of libseccomp."""
 
     def __init__(self, *, default: int) -> None:
-        self._library = _library()
+        try:
+            self._library = ctypes.CDLL(LIBRARY, use_errno=True)
+        except OSError as error:
+            raise SeccompError(errno.ENOENT, f"{LIBRARY} is not installed ({error})") from None
+        self._library.seccomp_init.restype = ctypes.c_void_p
         self._pointer = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(default)))
         if not self._pointer:
             raise SeccompError(errno.ENOMEM, "seccomp_init")
@@ -152,30 +152,20 @@ class _Context:
     def add(self, name: str, *, action: int, where: Iterable[_Comparison] = ()) -> None:
         number = self._library.seccomp_syscall_resolve_name(name.encode())
         if number == -1:
-            # Not known to this release of the library.
-            return
+            return  # unknown to this release of the library
         comparisons = list(where)
         array = (_Comparison * len(comparisons))(*comparisons)
-        found = self._library.seccomp_rule_add_array(
+        code = self._library.seccomp_rule_add_array(
             self._pointer, ctypes.c_uint32(action), ctypes.c_int(number), ctypes.c_uint(len(comparisons)), array
         )
-        # What another architecture has alone needs no rule here.
-        if found != -errno.EDOM:
-            _checked(found, what=name)
+        # EDOM: the call exists on other architectures only.
+        if code != -errno.EDOM:
+            _check(code, call=name)
 
     def load(self) -> None:
-        _checked(self._library.seccomp_load(self._pointer), what="seccomp_load")
+        _check(self._library.seccomp_load(self._pointer), call="seccomp_load")
 
 
-def _library() -> ctypes.CDLL:
-    try:
-        library = ctypes.CDLL(LIBRARY, use_errno=True)
-    except OSError as error:
-        raise SeccompError(errno.ENOENT, f"{LIBRARY} is not installed ({error})") from None
-    library.seccomp_init.restype = ctypes.c_void_p
-    return library
-
-
-def _checked(found: int, *, what: str) -> None:
-    if found < 0:
-        raise SeccompError(-found, f"{what}: {os.strerror(-found)}")
+def _check(code: int, *, call: str) -> None:
+    if code < 0:
+        raise SeccompError(-code, f"{call}: {os.strerror(-code)}")

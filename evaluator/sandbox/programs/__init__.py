@@ -1,13 +1,12 @@
-"""Runs short, hostile Python programs safely.
+"""Safe execution of short, untrusted Python programs.
 
-Two layers, each able to contain a program by itself:
+Two layers, each sufficient to contain a program:
 
-- the language: `checking` holds programs to an allow-list (`language`), `instrumenting` makes them count their steps
-  (`meter`) and call bounded `operators`, `functions` and `methods`; `executing` puts these together, `encoding` bounds
-  results
-- the process: `confining` puts kernel limits on `child`, which forks a process for each program
+- the language: `checking` enforces an allow list (`language`), `instrumenting` inserts step counting (`meter`) and
+  calls of bounded `operators`, `functions` and `methods`; `executing` combines these, and bounds results
+- the process: `confining` applies kernel limits to `child`, which forks a process for each program
 
-`runner` has the pool of processes, `worker` one of them, `results` checks what they answer, `support` says what this
-machine has; `serving` runs them in another pod, `remote` asks it, in `frames`. What the process imports (the modules of
-the two layers) uses the standard library only.
+`runner` manages a pool of processes and `worker` one of them, `results` validates their answers, and `support` reports
+the layers of this machine. `serving` runs programs for other pods, and `remote` is its client. The modules that the
+process imports use the standard library only.
 """

@@ -1,10 +1,10 @@
-"""`python child.py`: the process of programs. Forks a child for each program, and ends it when its time is over.
+"""`python child.py`: the process of programs. Forks a child for each program, and kills it when its time is up.
 
 Reads its settings from standard input, a Unix socket, and confirms them with one line of JSON. Each further message is
-one byte with a descriptor, over which the child receives a program and answers; then a line says how it ended. Neither
-programs nor results pass through this process, so no program finds another one's in its memory.
+one byte with a descriptor, over which the child receives a program and answers; then one line reports how it ended.
+Programs and results do not pass through this process, so no program can find another one in its memory.
 
-Runs without site packages, so it makes this package's modules importable without running their `__init__`.
+Runs without site packages, and makes this package's modules importable without running their `__init__`.
 """
 
 import gc
@@ -33,25 +33,32 @@ _MOST_DESCRIPTORS = 2
 _MOST_MESSAGE = 500
 _PROBE_SECONDS = 5.0
 _RECURSION = 3000
-"""Nested calls. Flood fills of a 30 x 30 grid take 900."""
+"""Recursion limit. A flood fill of a 30 x 30 grid takes 900 nested calls."""
 _UNCONFINED_EXIT = 70
 
 
 def main() -> None:
     """Serve until the parent closes the socket."""
-    _make_importable()
+    root = Path(__file__).resolve().parents[2]
+    for name in ("evaluator", "evaluator.sandbox.programs"):
+        package = ModuleType(name)
+        package.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
+        sys.modules[name] = package
     from evaluator.sandbox.programs.confining import Confinement
     from evaluator.sandbox.programs.executing import Executor
     from evaluator.sandbox.programs.wire import Layer, Limits, Settings
 
     channel = socket.socket(fileno=os.dup(0))
-    _point_standard_streams_nowhere()
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(null, standard)
+    os.close(null)
     settings = Settings.loads(_received(channel.recv))
     limits = Limits(**settings.limits)
     layers = frozenset(map(Layer, settings.layers))
     try:
         executor = Executor(library=settings.library, limits=limits, language=Layer.LANGUAGE in layers)
-    except Exception as error:  # noqa: BLE001 - whatever the library raises, its author must learn it
+    except Exception as error:  # noqa: BLE001 - reported to the author of the library
         channel.sendall(json.dumps({"error": f"the library raises {error!r}"[:_MOST_MESSAGE]}).encode() + b"\n")
         return
     confinement = Confinement(layers, limits=limits)
@@ -73,24 +80,9 @@ def main() -> None:
         channel.sendall(json.dumps(endings.of(child, seconds=limits.wall_seconds)).encode() + b"\n")
 
 
-def _make_importable() -> None:
-    root = Path(__file__).resolve().parents[2]
-    for name in ("evaluator", "evaluator.sandbox.programs"):
-        package = ModuleType(name)
-        package.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
-        sys.modules[name] = package
-
-
-def _point_standard_streams_nowhere() -> None:
-    null = os.open(os.devnull, os.O_RDWR)
-    for standard in range(3):
-        os.dup2(null, standard)
-    os.close(null)
-
-
 def _forked(connection: socket.socket, *, executor: "Executor | None", confinement: "Confinement") -> int:
-    """Start a child that runs the program that comes over the connection; without an executor, one that only puts on
-    its layers. Returns its process id."""
+    """Fork a child that runs the program received over the connection, or, without an executor, only confines itself.
+    Returns its process id."""
     pid = os.fork()
     if pid:
         with suppress(OSError):
@@ -121,22 +113,20 @@ def _run(connection: socket.socket, *, executor: "Executor | None", confinement:
     confinement.confine_child()
     if executor is None:
         return
-    found = json.loads(received)
-    request = Request(source=found["source"], entry=found["entry"], calls=tuple(found["calls"]), tuples=found["tuples"])
+    message = json.loads(received)
+    request = Request(**message | {"calls": tuple(message["calls"])})
     sys.setrecursionlimit(_RECURSION)
-    executor.run(request, write=_write)
 
+    def write(line: str) -> None:
+        rest = memoryview(line.encode() + b"\n")
+        while rest:
+            rest = rest[os.write(RESULTS, rest) :]
 
-def _write(line: str) -> None:
-    from evaluator.sandbox.programs.confining import RESULTS
-
-    waiting = memoryview(line.encode() + b"\n")
-    while waiting:
-        waiting = waiting[os.write(RESULTS, waiting) :]
+    executor.run(request, write=write)
 
 
 def _received(read: "Callable[[int], bytes]") -> str:
-    """A text after its length."""
+    """Read a text after its length."""
     return _exactly(int.from_bytes(_exactly(_LENGTH_BYTES, read=read)), read=read).decode()
 
 
@@ -152,7 +142,7 @@ def _exactly(count: int, *, read: "Callable[[int], bytes]") -> bytes:
 
 
 class _Endings:
-    """Waits for children, without polling. Not by `sigtimedwait`, which only Linux has."""
+    """Waits for children without polling. `sigtimedwait` exists on Linux only."""
 
     def __init__(self) -> None:
         self._woken, writing = socket.socketpair()
@@ -163,8 +153,8 @@ class _Endings:
         signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
 
     def of(self, child: int, *, seconds: float) -> dict[str, object]:
-        """Wait for a child, and end it and what it started at the end of its time. Returns its exit code, or minus the
-        signal, whether it was late, and the most memory that it held."""
+        """Wait for a child, and kill it and its descendants when its time is up. Returns its exit code (negative for a
+        signal), whether it was late, and its peak memory."""
         deadline = time.monotonic() + seconds
         ended, late = os.wait4(child, os.WNOHANG), False
         while ended[0] == 0:
@@ -179,7 +169,7 @@ class _Endings:
             with suppress(BlockingIOError):
                 self._woken.recv(_MOST_READ)
             ended = os.wait4(child, os.WNOHANG)
-        # What it may have started.
+        # Its descendants, if any.
         with suppress(OSError):
             os.killpg(child, signal.SIGKILL)
         _, status, usage = ended

@@ -1,4 +1,4 @@
-"""The layers that the process of programs puts on itself, and its children on themselves. Standard library only."""
+"""The confinement of the process of programs and of its children. Standard library only."""
 
 import ctypes
 import os
@@ -15,30 +15,30 @@ RESULTS = 3
 _MOST_DESCRIPTORS = 1 << 16
 _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_NET = 0x04000000, 0x08000000, 0x10000000, 0x40000000
 _SPARE_SECONDS = 1
-"""Between the signal at the limit of processor time and the one that nothing can handle."""
+"""Between SIGXCPU at the soft limit of CPU time and SIGKILL at the hard one."""
 
 
 class Confinement:
-    """Puts on the layers that are wanted, and remembers which of them failed and why."""
+    """Applies layers, and records which failed and why."""
 
-    def __init__(self, wanted: Iterable[Layer], *, limits: Limits) -> None:
-        self.wanted = frozenset(wanted)
+    def __init__(self, layers: Iterable[Layer], *, limits: Limits) -> None:
+        self.layers = frozenset(layers)
         self.failed: dict[Layer, str] = {}
         self._limits = limits
         self._filter: seccomp.ComputingFilter | None = None
 
     def confine_parent(self) -> None:
-        """Confine the process that forks one child per program. Must come after all imports."""
+        """Confine the process that forks a child per program. Must come after all imports."""
         self._try(Layer.LIMITS, lambda: _limit({resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: 0}))
         self._try(Layer.NAMESPACES, _enter_namespaces)
         if os.geteuid() == 0:
             self._try(Layer.OWN_USER, lambda: privileges.become(privileges.unprivileged_user()))
-        elif Layer.OWN_USER in self.wanted:
+        elif Layer.OWN_USER in self.layers:
             self.failed[Layer.OWN_USER] = "not started by root"
-        if sys.platform == "linux" and self.wanted - {Layer.LANGUAGE}:
+        if sys.platform == "linux" and self.layers - {Layer.LANGUAGE}:
             privileges.drop_capabilities()
             privileges.hide_memory()
-        # Before Landlock, which keeps the library from being loaded.
+        # Before Landlock, under which the library cannot be loaded.
         self._try(Layer.SECCOMP, self._prepare_filter)
         self._try(Layer.LANDLOCK, lambda: landlock.restrict(readable=()))
 
@@ -46,7 +46,7 @@ class Confinement:
         """Confine the child that runs a program; its only descriptor is `RESULTS`.
 
         Raises:
-            OSError: a layer that holds in the parent fails here. Nothing may run.
+            OSError: a layer that holds in the parent failed; no program may run.
         """
         if Layer.LIMITS in self.holding():
             _limit({
@@ -59,22 +59,22 @@ class Confinement:
             seconds = ceil(self._limits.cpu_seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + _SPARE_SECONDS))
         if self._filter is not None and Layer.SECCOMP in self.holding():
-            self._filter.put_on()
+            self._filter.load()
 
     def holding(self) -> frozenset[Layer]:
-        """The layers that are wanted and have not failed."""
-        return self.wanted - self.failed.keys()
+        """The layers that have not failed."""
+        return self.layers - self.failed.keys()
 
     def _prepare_filter(self) -> None:
         self._filter = seccomp.ComputingFilter(writable=RESULTS)
 
-    def _try(self, layer: Layer, put_on: Callable[[], object]) -> None:
-        if layer not in self.wanted:
+    def _try(self, layer: Layer, apply: Callable[[], object]) -> None:
+        if layer not in self.layers:
             return
         try:
-            put_on()
+            apply()
         except (OSError, ValueError, AttributeError) as error:
-            # AttributeError: the C library of another system lacks the function.
+            # AttributeError: the C library lacks the function.
             self.failed[layer] = str(error)
 
 

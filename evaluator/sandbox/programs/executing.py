@@ -1,19 +1,19 @@
-"""Runs one program on its inputs, in this process. Standard library only."""
+"""Runs one program on its inputs in this process, with results as bounded JSON. Standard library only."""
 
 import ast
 import builtins
 import copy
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
 from evaluator.sandbox.programs.checking import check, parse
-from evaluator.sandbox.programs.encoding import encoded
 from evaluator.sandbox.programs.functions import TYPES, Copying, copying, formatting, functions
 from evaluator.sandbox.programs.instrumenting import ANSWER, instrument, keep_answer, without_annotations
-from evaluator.sandbox.programs.language import FUNCTIONS, MODULE
+from evaluator.sandbox.programs.language import FUNCTIONS, MODULE, MOST_ITEMS
 from evaluator.sandbox.programs.meter import Meter
 from evaluator.sandbox.programs.methods import methods
 from evaluator.sandbox.programs.operators import operators, slices
@@ -21,8 +21,10 @@ from evaluator.sandbox.programs.wire import Failure, FailureLine, Limits, MeterE
 
 _PROGRAM = "<program>"
 _LIBRARY = "<library>"
-_SHOWN = 200
+_MOST_MESSAGE = 200
 """Characters of an exception's message."""
+_MOST_DEPTH = 50
+"""Levels of nesting of a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Request:
     source: str
     entry: str | None
     calls: tuple[str, ...]
-    """The arguments of each call, a JSON array as text, so that each call gets values of its own."""
+    """The arguments of each call, a JSON array as text, so that calls share no values."""
     tuples: bool = True
     """Whether results may contain tuples."""
 
@@ -46,10 +48,10 @@ class Executor:
         Args:
             library: their source texts, trusted.
             limits: of a call.
-            language: whether programs are checked, counted and bounded; tests switch it off.
+            language: whether programs are checked, counted and bounded; tests disable it.
 
         Raises:
-            Exception: a helper's text does not run.
+            Exception: from the source of a helper.
         """
         self._limits = limits
         self._language = language
@@ -57,7 +59,12 @@ class Executor:
         self._functions = functions(self._meter)
         self._module = copying(self._meter)
         self._guards = _guards(self._meter, self._functions, module=self._module)
-        self._library = [self._compiled_helpers(source) for source in library]
+        self._library = []
+        for source in library:
+            tree = ast.parse(source)
+            if language:
+                instrument(tree, trusted=True)
+            self._library.append(compile(tree, _LIBRARY, "exec", dont_inherit=True))
         self._helpers = frozenset(self._fresh_helpers())
 
     def run(self, request: Request, *, write: Callable[[str], object]) -> None:
@@ -77,13 +84,13 @@ class Executor:
         try:
             value = self._value(code, entry=entry, arguments=json.loads(arguments))
             answer = encoded(value, most_bytes=self._limits.answer_bytes, tuples=tuples)
-        except BaseException as error:  # noqa: BLE001 - whatever the program raises, SystemExit too
+        except BaseException as error:  # noqa: BLE001 - whatever the program raises, including SystemExit
             return _failure(error, steps=self._meter.used()).dumps()
         return f'{{"value": {answer}, "steps": {self._meter.used()}}}'
 
     def _value(self, code: CodeType, *, entry: str | None, arguments: list[Any]) -> Any:
         names = self._fresh_names()
-        exec(code, names)  # noqa: S102 - what this package is for
+        exec(code, names)  # noqa: S102 - the purpose of this package
         if entry is None:
             return names[ANSWER]
         function = names.get(entry)
@@ -92,31 +99,25 @@ class Executor:
         return function(*arguments)
 
     def _compiled(self, request: Request) -> tuple[CodeType, str | None]:
-        """The program's code, and the function to call; None: its last expression is the answer."""
+        """The program's code, and the function to call; None if its last expression is the answer."""
         if self._language:
             tree = without_annotations(parse(request.source))
             check(request.source, tree, helpers=self._helpers)
         else:
             tree = parse(request.source)
-        entry = _entry(tree, wanted=request.entry)
+        entry = request.entry if request.entry is not None else _entry(tree)
         if self._language:
             instrument(tree)
         try:
             return compile(tree, _PROGRAM, "exec", dont_inherit=True), entry
         except SyntaxError as error:
-            words = (error.msg or "invalid syntax")[:_SHOWN]
+            words = (error.msg or "invalid syntax")[:_MOST_MESSAGE]
             raise ProgramError(Failure.SYNTAX, f"The program is no Python: {words}.", line=error.lineno) from None
         except (RecursionError, MemoryError, ValueError):
             raise ProgramError(Failure.REFUSED, "The program is nested too deeply.") from None
 
-    def _compiled_helpers(self, source: str) -> CodeType:
-        tree = ast.parse(source)
-        if self._language:
-            instrument(tree, trusted=True)
-        return compile(tree, _LIBRARY, "exec", dont_inherit=True)
-
     def _fresh_names(self) -> dict[str, Any]:
-        """What a call of a program sees. New for each, so that nothing remains of another."""
+        """The global names of a call, built for each call so that no state is left over."""
         if not self._language:
             return {"__builtins__": builtins, MODULE: copy, **self._fresh_helpers()}
         return {
@@ -134,13 +135,17 @@ class Executor:
         return {
             name: value
             for name, value in names.items()
-            if not name.startswith(("_", "@")) and (type(value) in {str, int, float} or _is_helper(value))
+            if not name.startswith(("_", "@"))
+            and (
+                type(value) in {str, int, float}
+                or (isinstance(value, FunctionType) and value.__code__.co_filename == _LIBRARY)
+            )
         }
 
 
 @dataclass(frozen=True, slots=True)
 class _Guards:
-    """The functions that `instrument` writes into programs and helpers, with an `@` before their names."""
+    """The functions that `instrument` inserts into programs and helpers, by name with a leading `@`."""
 
     of_programs: Mapping[str, Any]
     of_helpers: Mapping[str, Any]
@@ -157,8 +162,8 @@ def _guards(meter: Meter, counted: Mapping[str, Callable[..., Any]], *, module: 
         container[index] = operator(item, value)
 
     def lookup(target: Any, name: str) -> Any:
-        found = getattr(target, name)
-        return bounded(found) if target is copy else found
+        value = getattr(target, name)
+        return bounded(value) if target is copy else value
 
     shared = {"step": meter.step, "change": change, **operators(meter), **slices(meter), **formatting(meter)}
     types = {counted[name]: kind for name, kind in TYPES.items()}
@@ -170,20 +175,13 @@ def _guards(meter: Meter, counted: Mapping[str, Callable[..., Any]], *, module: 
     )
 
 
-def _is_helper(value: object) -> bool:
-    return isinstance(value, FunctionType) and value.__code__.co_filename == _LIBRARY
-
-
-def _entry(tree: ast.Module, *, wanted: str | None) -> str | None:
-    """The name of the function that gives the answer; None for the last expression."""
-    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if wanted is not None:
-        return wanted
+def _entry(tree: ast.Module) -> str | None:
+    """The last function without required arguments; None if the program ends with an expression."""
     if keep_answer(tree):
         return None
-    for function in reversed(defined):
+    for function in reversed([node for node in tree.body if isinstance(node, ast.FunctionDef)]):
         required = len(function.args.posonlyargs) + len(function.args.args) - len(function.args.defaults)
-        if not required and not [one for one in function.args.kw_defaults if one is None]:
+        if not required and None not in function.args.kw_defaults:
             return function.name
     raise ProgramError(
         Failure.ENTRY, "The program gives no answer; end it with an expression, or define a function without arguments."
@@ -191,7 +189,12 @@ def _entry(tree: ast.Module, *, wanted: str | None) -> str | None:
 
 
 def _failure(error: BaseException, *, steps: int) -> FailureLine:
-    line = _line_of(error)
+    # The innermost line of the program in the traceback.
+    line, place = None, error.__traceback__
+    while place is not None:
+        if place.tb_frame.f_code.co_filename == _PROGRAM:
+            line = place.tb_lineno
+        place = place.tb_next
     match error:
         case ProgramError() | MeterError():
             failure, message = error.failure, error.message
@@ -205,22 +208,50 @@ def _failure(error: BaseException, *, steps: int) -> FailureLine:
 
 
 def _described(error: BaseException) -> str:
-    """The class and message of an exception. Not by `str`, which may write out a value of any size."""
+    """The class and message of an exception, without `str`, which may format a value of any size."""
     name = type(error).__name__[:60]
     first = error.args[0] if error.args else None
     if type(first) in {int, float, bool}:
-        return f"{name}: {first!r}"[:_SHOWN]
+        return f"{name}: {first!r}"[:_MOST_MESSAGE]
     if type(first) is not str or not first:
         return name
-    shown = first if len(first) <= _SHOWN else f"{first[:_SHOWN]}..."
-    return f"{name}: {repr(shown) if isinstance(error, KeyError) else shown.rstrip('.')}"
+    message = first if len(first) <= _MOST_MESSAGE else f"{first[:_MOST_MESSAGE]}..."
+    return f"{name}: {repr(message) if isinstance(error, KeyError) else message.rstrip('.')}"
 
 
-def _line_of(error: BaseException) -> int | None:
-    """The innermost line of the program that the exception passed."""
-    line, place = None, error.__traceback__
-    while place is not None:
-        if place.tb_frame.f_code.co_filename == _PROGRAM:
-            line = place.tb_lineno
-        place = place.tb_next
-    return line
+def encoded(value: Any, *, most_bytes: int, tuples: bool = True) -> str:
+    """A result as JSON of at most `most_bytes`; with `tuples`, tuples become lists.
+
+    Raises:
+        ProgramError: it is not JSON, or too large.
+    """
+    budget, lists = [MOST_ITEMS], frozenset({list, tuple} if tuples else {list})
+    try:
+        text = json.dumps(_plain(value, budget=budget, lists=lists, depth=0), allow_nan=False)
+    except ValueError:
+        raise ProgramError(Failure.RESULT, "The result contains an integer that is too large.") from None
+    if len(text) > most_bytes:
+        raise ProgramError(Failure.RESULT, f"The result has more than {most_bytes:,} bytes.")
+    return text
+
+
+def _plain(value: Any, *, budget: list[int], lists: frozenset[type], depth: int) -> Any:
+    kind = type(value)
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise ProgramError(Failure.RESULT, f"The result has more than {MOST_ITEMS:,} items.")
+    if depth > _MOST_DEPTH:
+        raise ProgramError(Failure.RESULT, f"The result is nested deeper than {_MOST_DEPTH} levels.")
+    if kind is float and not math.isfinite(value):
+        raise ProgramError(Failure.RESULT, "The result contains a number that is not finite.")
+    if kind in {str, int, float, bool, type(None)}:
+        return value
+    if kind in lists:
+        return [_plain(item, budget=budget, lists=lists, depth=depth + 1) for item in value]
+    if kind is dict:
+        if any(type(key) is not str for key in value):
+            raise ProgramError(Failure.RESULT, "The result contains a dict whose keys are not texts.")
+        return {key: _plain(item, budget=budget, lists=lists, depth=depth + 1) for key, item in value.items()}
+    if kind is tuple:
+        raise ProgramError(Failure.RESULT, "The result contains a tuple where a list is expected.")
+    raise ProgramError(Failure.RESULT, f"The result contains a value of type {kind.__name__[:40]}, which is not JSON.")

@@ -1,4 +1,4 @@
-"""What a worker and a server of programs exchange over a connection: lengths of 8 bytes, each with its content."""
+"""The protocol of a worker and a server of programs: frames of a length of 8 bytes and the content."""
 
 import socket
 
@@ -8,24 +8,24 @@ _MOST_READ = 1 << 20
 
 
 class FrameError(Exception):
-    """The other side sent something else, or went."""
+    """The peer violated the protocol, or closed the connection."""
 
 
 def send(connection: socket.socket, content: bytes) -> None:
     """Send one frame.
 
     Raises:
-        OSError: the other side went, or does not read.
+        OSError: the peer closed the connection, or does not read.
     """
     connection.sendall(len(content).to_bytes(LENGTH_BYTES) + content)
 
 
 def receive(connection: socket.socket, *, most_bytes: int = MOST_BYTES) -> bytes:
-    """One frame.
+    """Receive one frame.
 
     Raises:
-        FrameError: it is too long, or the other side went before its end.
-        OSError: nothing came in time.
+        FrameError: it is too long, or the peer closed the connection before its end.
+        OSError: timeout.
     """
     size = int.from_bytes(_exactly(connection, LENGTH_BYTES))
     if size > most_bytes:

@@ -1,4 +1,4 @@
-"""The built-in functions of programs, counted and bounded. Standard library only."""
+"""The built-in functions for programs, counted and bounded. Standard library only."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -9,18 +9,18 @@ from evaluator.sandbox.programs.meter import Meter
 from evaluator.sandbox.programs.operators import bounding, operators
 
 _MOST_DIGITS = 400
-"""Of `round`, on either side of the point: more than a float has."""
+"""For `round`, on either side of the decimal point: more than a float has."""
 TYPES: Final[Mapping[str, type]] = {
     "list": list, "tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset, "int": int, "float": float,
     "str": str, "bool": bool,
 }  # fmt: skip
-"""What the functions that make values of a type stand for."""
+"""The types that conversion functions represent."""
 _ATOMS = frozenset({str, int, float, bool, type(None)})
 _SHARED = _ATOMS | {frozenset, range, FunctionType, BuiltinFunctionType}
-"""Copies share what has such a type."""
+"""Types whose values copies share."""
 _LAZY = frozenset({map, zip, filter, enumerate})
 _NARROW = 64
-"""Iterables that `zip` and `map` read at a time without counting each."""
+"""Number of iterables up to which `zip` and `map` do not count each of them."""
 
 
 class Copying:
@@ -35,9 +35,9 @@ class Copying:
 
 def functions(meter: Meter) -> Mapping[str, Callable[..., Any]]:
     """The functions of `language.FUNCTIONS` by their names."""
-    found = {**_containers(meter), **_reading(meter), **_numbers(meter), **_lazy(meter)}
-    found["str"] = lambda value="": text(value, meter=meter)
-    types = {found[name]: kind for name, kind in TYPES.items()}
+    named = {**_containers(meter), **_reading(meter), **_numbers(meter), **_lazy(meter)}
+    named["str"] = lambda value="": text(value, meter=meter)
+    types = {named[name]: kind for name, kind in TYPES.items()}
 
     def is_instance(value: Any, kinds: Any) -> bool:
         several = kinds if type(kinds) is tuple else (kinds,)
@@ -45,7 +45,7 @@ def functions(meter: Meter) -> Mapping[str, Callable[..., Any]]:
             raise TypeError(f"isinstance takes these types: {', '.join(TYPES)}")
         return any(isinstance(value, types[kind]) for kind in several)
 
-    return {**found, "isinstance": is_instance}
+    return {**named, "isinstance": is_instance}
 
 
 def text(value: Any, *, meter: Meter) -> str:
@@ -58,8 +58,8 @@ def text(value: Any, *, meter: Meter) -> str:
 
 
 def formatting(meter: Meter) -> Mapping[str, Callable[[Any], Any]]:
-    """What f-strings apply to their values: `text`, `measured` before a conversion, `formatted` before a format. To the
-    whole they apply `joined`."""
+    """The functions for f-strings: `text` for values, `measured` before a conversion, `formatted` before a format, and
+    `joined` for the whole."""
 
     def measured(value: Any) -> Any:
         meter.measure(value)
@@ -154,14 +154,14 @@ def _numbers(meter: Meter) -> dict[str, Callable[..., Any]]:
 
 
 def _lazy(meter: Meter) -> dict[str, Callable[..., Any]]:
-    """Functions whose results are counted where they are read. Not the types themselves, which have attributes."""
+    """Functions whose results are counted when read. Not the types themselves, which have attributes."""
 
     def source(values: Any) -> Any:
-        # Iterators of C's read each other without a look at the depth, and would overflow the stack.
+        # Nested C iterators call each other without a recursion check, and would overflow the stack.
         return _each(values) if type(values) in _LAZY else values
 
-    def rows(found: Any, *, width: int) -> Any:
-        return found if width <= _NARROW else _each(found, step=partial(meter.step, width >> 3))
+    def rows(values: Any, *, width: int) -> Any:
+        return values if width <= _NARROW else _each(values, step=partial(meter.step, width >> 3))
 
     return {
         "range": lambda *bounds: range(*bounds),

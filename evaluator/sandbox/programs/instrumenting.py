@@ -1,6 +1,6 @@
-"""Rewrites a checked program: loops and calls count their steps, operators and methods become bounded functions.
+"""Rewrites a checked program: loops and calls count steps, operators and methods become bounded functions.
 
-The names of these functions begin with `@`, which no source can write. Standard library only.
+The names of these functions begin with `@`, which no source can contain. Standard library only.
 """
 
 import ast
@@ -26,9 +26,9 @@ _OWN_STEPS = (
 )
 _NODES_PER_STEP = 8
 _MEANT_AS_TYPES = frozenset({"isinstance", "int", "float", "bool", "str"})
-"""Functions of Python's own that helpers keep: they make nothing large."""
+"""Built-in functions that helpers call unbounded: their results are small."""
 ANSWER = "@answer"
-"""Holds the value of the program's last expression."""
+"""The variable for the value of the program's last expression."""
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -37,8 +37,8 @@ def instrument(tree: ast.Module, *, trusted: bool = False) -> ast.Module:
     """Rewrite a tree in place, and return it.
 
     Args:
-        tree: that `check` has passed, or of the helpers.
-        trusted: of the helpers, which may use all of Python; their calls of built-in functions are bounded too.
+        tree: a program after `check`, or helpers.
+        trusted: helpers, which may use all of Python; their calls of built-in functions are bounded too.
     """
     changed = _Instrumenter(trusted=trusted).visit(tree)
     assert isinstance(changed, ast.Module)
@@ -46,7 +46,7 @@ def instrument(tree: ast.Module, *, trusted: bool = False) -> ast.Module:
 
 
 def keep_answer(tree: ast.Module) -> bool:
-    """Assign the program's last statement, if it is an expression, to `ANSWER`; return whether it is one."""
+    """Assign the last statement to `ANSWER` if it is an expression; return whether it is."""
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
         return False
@@ -55,7 +55,7 @@ def keep_answer(tree: ast.Module) -> bool:
 
 
 def without_annotations(tree: ast.Module) -> ast.Module:
-    """Remove annotations of types, in place: they are not evaluated, so they may use any name."""
+    """Remove type annotations in place: they are not evaluated, and may use any name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
             node.annotation = None
@@ -141,8 +141,8 @@ class _Instrumenter(ast.NodeTransformer):
         return node
 
     def _changed_item(self, node: ast.AugAssign, *, container: ast.expr, index: ast.expr, operator: str) -> ast.AST:
-        """`container[index] += value`, with the item read before the value is computed, as Python does."""
-        kept, place = (
+        """`container[index] += value`; as in Python, the item is read before the value is computed."""
+        stored, place = (
             _at(ast.NamedExpr(_at(ast.Name(name, ast.Store()), node), value), node)
             for name, value in (("@container", container), ("@index", index))
         )
@@ -153,14 +153,14 @@ class _Instrumenter(ast.NodeTransformer):
             node,
         )
         function = _at(ast.Name(operator, ast.Load()), node)
-        return _at(ast.Expr(_call("change", [function, kept, place, item, node.value], at=node)), node)
+        return _at(ast.Expr(_call("change", [function, stored, place, item, node.value], at=node)), node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
         match node.targets:
             case [ast.Subscript(value=values, slice=ast.Slice() as part)]:
                 return _at(ast.Expr(_call("put", [node.value, values, *_bounds(part)], at=node)), node)
-        if any(isinstance(one, ast.Starred) for target in node.targets for one in ast.walk(target)):
+        if any(isinstance(part, ast.Starred) for target in node.targets for part in ast.walk(target)):
             node.value = _call("spread", [node.value], at=node.value)
         return node
 
@@ -221,7 +221,7 @@ class _Instrumenter(ast.NodeTransformer):
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         if self._trusted:
             return self.generic_visit(node)
-        # A format is a constant, which stays as it is.
+        # The format is a constant and is not rewritten.
         node.value = self.visit(node.value)
         name = "formatted" if node.format_spec is not None else "text" if node.conversion == -1 else "measured"
         node.value = _call(name, [node.value], at=node.value)
@@ -238,7 +238,7 @@ class _Instrumenter(ast.NodeTransformer):
 
 
 def _step(nodes: Iterable[ast.AST], *, at: ast.AST) -> ast.expr:
-    """A call that counts what running these nodes costs, without what counts itself."""
+    """A call that counts the cost of these nodes, without nodes that count their own."""
     total, waiting = 0, list(nodes)
     while waiting:
         node = waiting.pop()
@@ -257,7 +257,7 @@ def _call(name: str, arguments: list[ast.expr], *, at: ast.AST) -> ast.Call:
 
 
 def _at(node: _Node, place: ast.AST) -> _Node:
-    """A node at the place of another; the compiler requires one. Faster than `ast.copy_location`."""
+    """Copies the location, which the compiler requires. Faster than `ast.copy_location`."""
     node.lineno, node.col_offset = place.lineno, place.col_offset  # type: ignore[attr-defined]
     node.end_lineno, node.end_col_offset = place.end_lineno, place.end_col_offset  # type: ignore[attr-defined]
     return node

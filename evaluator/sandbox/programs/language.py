@@ -1,4 +1,4 @@
-"""The allow-list: which nodes, names, attributes and formats programs may use. Standard library only."""
+"""The allow list: nodes, names, attributes and formats that programs may use. Standard library only."""
 
 import ast
 import re
@@ -7,13 +7,13 @@ from typing import Final
 
 MOST_SOURCE_BYTES: Final = 64 * 1024
 MOST_DEPTH: Final = 200
-"""Nested nodes of the syntax tree; each `elif` is one deeper."""
+"""Depth of the syntax tree; each `elif` adds a level."""
 MOST_BITS: Final = 14_000
-"""Of an integer, so that its text has at most 4,300 digits, Python's own limit."""
+"""Size of an integer, so that its text has at most 4,300 digits, the limit of Python."""
 MOST_ITEMS: Final = 200_000
-"""Of one container that an operation or a function makes."""
+"""Items of a container that an operation or a function returns."""
 MOST_CHARACTERS: Final = 1_000_000
-"""Of one text."""
+"""Characters of a text."""
 
 NODES: Final[frozenset[type[ast.AST]]] = frozenset({
     ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Lambda, ast.Return, ast.Expr, ast.Pass, ast.Assert,
@@ -51,7 +51,7 @@ FUNCTIONS: Final = frozenset({
     "pow", "chr", "ord",
 })  # fmt: skip
 MODULE: Final = "copy"
-"""The one module, there without an import: `copy.copy` and `copy.deepcopy`."""
+"""The only module, available without import: `copy.copy` and `copy.deepcopy`."""
 METHODS: Final[Mapping[type, frozenset[str]]] = {
     list: frozenset({
         "append", "extend", "insert", "pop", "remove", "index", "count", "sort", "reverse", "copy", "clear",
@@ -72,5 +72,5 @@ METHODS: Final[Mapping[type, frozenset[str]]] = {
 }  # fmt: skip
 ATTRIBUTES: Final = frozenset().union(*METHODS.values()) | {"deepcopy"}
 FORMAT: Final = re.compile(r"[<>^]?[+ ]?0?[0-9]{0,2},?(?:\.[0-9]{1,2})?[dfegsxb%]?")
-"""Of the text after the colon in an f-string."""
+"""The text after the colon in an f-string."""
 CONSTANTS: Final = (str, int, float, bool, type(None))

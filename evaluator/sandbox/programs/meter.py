@@ -1,4 +1,4 @@
-"""Counts a call's steps and bounds the sizes of what it makes. Standard library only."""
+"""Counts the steps of a call and bounds the sizes of its values. Standard library only."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -8,30 +8,30 @@ from evaluator.sandbox.programs.language import MOST_CHARACTERS, MOST_ITEMS
 from evaluator.sandbox.programs.wire import Failure, MeterError, ProgramError
 
 _BETWEEN_LOOKS = 1 << 16
-"""Steps between two looks at the memory."""
+"""Steps between two checks of the memory."""
 _BYTES_OF_BLOCK = 200
-"""Of a block of Python's allocator, generously; larger objects are counted as steps when they are made."""
+"""Upper estimate for a block of Python's allocator; larger objects count as steps when created."""
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _SIZED = frozenset({list, tuple, str, dict, set, frozenset, range, *_VIEWS})
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset, *_VIEWS})
 
 
 class Meter:
-    """The steps that one call has left."""
+    """The step counter of a call."""
 
     step: Callable[[int], bool]
-    """Count so many steps. Always True, so that it can be a condition.
+    """Count steps. Always True, so that it can be a condition.
 
     Raises:
-        MeterError: there are none left, or the program holds too much memory.
+        MeterError: no steps are left, or the program uses too much memory.
     """
     start: Callable[[], None]
-    """Begin a call."""
+    """Start a call."""
     used: Callable[[], int]
-    """Steps since then."""
+    """Steps since the start."""
 
     def __init__(self, *, steps: int, memory_bytes: int) -> None:
-        # Closures: half the time of methods, and each iteration of a loop calls `step`.
+        # Closures take half the time of methods, and each iteration of a loop calls `step`.
         left, floor, blocks = steps, 0, 0
 
         def step(count: int) -> bool:
@@ -57,7 +57,7 @@ class Meter:
         self.used = lambda: steps - max(0, left)
 
     def items(self, count: int) -> None:
-        """Count the items of a container that is made or searched.
+        """Count the items of a container that is created or searched.
 
         Raises:
             MeterError: too many.
@@ -69,7 +69,7 @@ class Meter:
         self.step(count >> 3)
 
     def characters(self, count: int) -> None:
-        """Count the characters of a text that is made or searched.
+        """Count the characters of a text that is created or searched.
 
         Raises:
             MeterError: too many.
@@ -81,14 +81,14 @@ class Meter:
         self.step(count >> 5)
 
     def taken(self, values: Iterable[Any]) -> Iterable[Any]:
-        """An iterable that something is about to read to its end, counted."""
+        """An iterable that the caller reads to its end, counted."""
         if type(values) in _SIZED:
             self.items(len(values))  # type: ignore[arg-type]
             return values
         return self._counted(values)
 
     def at_hand(self, values: Iterable[Any]) -> Any:
-        """The values, counted: as they are if they have a length, otherwise as a list."""
+        """The values, counted: unchanged if they have a length, else as a list."""
         taken = self.taken(values)
         return values if taken is values else list(taken)
 
@@ -100,26 +100,26 @@ class Meter:
             yield value
 
     def measure(self, value: Any) -> int:
-        """About how many characters a value has as text. What is contained twice counts twice.
+        """Estimated length of a value as text. Values contained twice count twice.
 
         Raises:
-            MeterError: too many.
-            ProgramError: it contains something without a text, such as a function.
+            MeterError: too long.
+            ProgramError: it contains a value without a text, such as a function.
         """
         total, waiting = 0, [value]
         while waiting:
-            one = waiting.pop()
-            kind: type = type(one)
+            item = waiting.pop()
+            kind: type = type(item)
             self.step(1)
             if kind is str:
-                total += len(one)
+                total += len(item)
             elif kind is int:
-                total += one.bit_length() // 3 + 1
+                total += item.bit_length() // 3 + 1
             elif kind in _CONTAINERS:
-                self.items(len(one) + len(waiting))
-                waiting.extend(one)
+                self.items(len(item) + len(waiting))
+                waiting.extend(item)
                 if kind is dict:
-                    waiting.extend(one.values())
+                    waiting.extend(item.values())
             elif kind not in {float, bool, type(None), range}:
                 raise ProgramError(Failure.ERROR, f"A value of type {kind.__name__} has no text.")
             total += 4

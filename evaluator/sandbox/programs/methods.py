@@ -1,4 +1,4 @@
-"""Calls of methods: those of the allow-list only, of exact types only, counted and bounded. Standard library only."""
+"""Calls of methods: from the allow list and of exact types only, counted and bounded. Standard library only."""
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
@@ -19,12 +19,12 @@ def methods(
     types: Mapping[Any, type],
     trusted: Callable[[Any, str], Any] | None = None,
 ) -> Mapping[str, _Handler]:
-    """`call` calls a method by its name; `attribute` returns one, to be called later.
+    """`call` calls a method by name; `attribute` returns it for a later call.
 
     Args:
         meter: counts.
-        module: the one that programs may name.
-        types: the functions that programs know as types, whose methods take the object first, as in `str.upper`.
+        module: the module available to programs.
+        types: functions that represent types, whose methods take the object as first argument, as in `str.upper`.
         trusted: looks up all other attributes, for helpers.
     """
     handlers = {**_of_lists(meter), **_of_dicts_and_sets(meter), **_of_texts(meter)}
@@ -56,7 +56,7 @@ def methods(
 
 
 def _unbound(target: Any, name: str, *, types: Mapping[Any, type], call: _Handler) -> _Handler | None:
-    """The method of a type that takes the object first; None if this is no type, or has no such method."""
+    """The unbound method of a type; None if `target` is not a type, or lacks the method."""
     kind = types.get(target) if type(target) is FunctionType else None
     if kind is None or name not in METHODS.get(kind, ()):
         return None
@@ -80,7 +80,7 @@ def _of_lists(meter: Meter) -> dict[tuple[type, str], _Handler]:
 
     def index(target: Any, /, value: Any, *bounds: Any) -> Any:
         meter.items(len(target))
-        # Python writes the value into its message if it is missing.
+        # If the value is missing, Python formats it in the message.
         meter.measure(value)
         return target.index(value, *bounds)
 
@@ -107,7 +107,7 @@ def _of_lists(meter: Meter) -> dict[tuple[type, str], _Handler]:
 def _of_dicts_and_sets(meter: Meter) -> dict[tuple[type, str], _Handler]:
     def combining(name: str) -> _Handler:
         def handle(target: Any, /, *others: Any, **named: Any) -> Any:
-            # With a length they stay what they are: the order of a set depends on what it is combined with.
+            # Sized arguments keep their type: the order of a set depends on what it is combined with.
             taken = [meter.at_hand(other) for other in others]
             meter.step((len(target) + sum(map(len, taken))) >> 1)
             return getattr(target, name)(*taken, **named)

@@ -1,4 +1,4 @@
-"""Operators and slices whose results are bounded. Standard library only."""
+"""Operators and slices with bounded results. Standard library only."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -20,12 +20,24 @@ _SLICED = frozenset({list, tuple, range})
 
 
 def operators(meter: Meter) -> Mapping[str, Callable[..., Any]]:
-    """The functions that take the place of operators, by the names of `ast`; in place as `in-place Add`; `contains`."""
+    """The functions that replace operators: by their `ast` names, `in-place Add` and so on, and `contains`."""
     binary = {**_arithmetic(meter), **_of_quotients_and_powers(meter), **_of_bits(meter)}
     in_place = {f"in-place {name}": _in_place(name, function, meter=meter) for name, function in binary.items()}
     bounded = bounding(meter)
     unary = {"USub": lambda value: bounded(-value), "Invert": lambda value: bounded(~value)}
-    return {**binary, **in_place, **unary, "contains": _searching(meter)}
+
+    def contains(item: Any, values: Any) -> bool:
+        kind = type(values)
+        if kind is str:
+            meter.characters(len(values))
+        elif kind in _SEQUENCES:
+            meter.items(len(values))
+        elif (kind is range and type(item) not in _WHOLE) or not hasattr(kind, "__contains__"):
+            # Python would compare item by item, or explain why it cannot.
+            return item in (meter.taken(values) if hasattr(kind, "__iter__") else values)
+        return item in values
+
+    return {**binary, **in_place, **unary, "contains": contains}
 
 
 def slices(meter: Meter) -> Mapping[str, Callable[..., Any]]:
@@ -47,20 +59,17 @@ def slices(meter: Meter) -> Mapping[str, Callable[..., Any]]:
             meter.items(len(values) + len(new))
         values[start:stop:step] = new
 
-    def spread(values: Any) -> Any:
-        return meter.at_hand(values)
-
     def spread_mapping(values: Any) -> dict[Any, Any]:
         if type(values) is not dict:
             raise TypeError("** needs a dict")
         meter.step(len(values) >> 1)
         return values
 
-    return {"take": take, "put": put, "spread": spread, "spread mapping": spread_mapping}
+    return {"take": take, "put": put, "spread": meter.at_hand, "spread mapping": spread_mapping}
 
 
 def bounding(meter: Meter) -> Callable[[Any], Any]:
-    """A function that returns its argument; a large integer counts steps by its size, or is refused."""
+    """A function that returns its argument; large integers count steps by size, or are refused."""
 
     def bounded(value: Any) -> Any:
         if type(value) is int and not -_LARGE < value < _LARGE:
@@ -126,7 +135,7 @@ def _of_quotients_and_powers(meter: Meter) -> dict[str, Callable[..., Any]]:
                 meter.step(exponent.bit_length() * (modulus.bit_length() >> 6) ** 2 >> 5)
             return bounded(pow(base, exponent, modulus))
         if isinstance(base, int) and isinstance(exponent, int) and exponent > 0 and not -2 < base < 2:
-            # One bit less than the length, at least, for each factor.
+            # Each factor contributes at least its length minus one bit.
             _need((base.bit_length() - 1) * exponent)
         result = base**exponent
         if type(result) is complex:
@@ -171,23 +180,8 @@ def _of_bits(meter: Meter) -> dict[str, Callable[[Any, Any], Any]]:
     }
 
 
-def _searching(meter: Meter) -> Callable[[Any, Any], bool]:
-    def contains(wanted: Any, values: Any) -> bool:
-        kind = type(values)
-        if kind is str:
-            meter.characters(len(values))
-        elif kind in _SEQUENCES:
-            meter.items(len(values))
-        elif (kind is range and type(wanted) not in _WHOLE) or not hasattr(kind, "__contains__"):
-            # Python would compare item by item, or describe why it cannot.
-            return wanted in (meter.taken(values) if hasattr(kind, "__iter__") else values)
-        return wanted in values
-
-    return contains
-
-
 def _in_place(name: str, binary: Callable[[Any, Any], Any], *, meter: Meter) -> Callable[[Any, Any], Any]:
-    """The operator of an assignment such as `+=`: lists, sets and dicts are changed, not replaced."""
+    """The operator of an augmented assignment: lists, sets and dicts are changed in place."""
 
     def extend(left: Any, right: Any) -> Any:
         if type(left) is list:
@@ -206,7 +200,7 @@ def _in_place(name: str, binary: Callable[[Any, Any], Any], *, meter: Meter) -> 
     def combine(left: Any, right: Any) -> Any:
         if type(left) not in {set, dict}:
             return binary(left, right)
-        # By Python's own operator: the order of a set depends on the operations that made it.
+        # Use Python's operator: the order of a set depends on the operations that created it.
         right = meter.at_hand(right) if type(left) is dict else right
         meter.step((len(left) + (len(right) if type(right) in _SETS else 0)) >> 1)
         return _CHANGING[name](left, right)

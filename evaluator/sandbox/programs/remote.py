@@ -1,4 +1,4 @@
-"""A process of programs in another pod or container, as `serving` offers it."""
+"""Client of `serving`: a process of programs in another pod or container."""
 
 import json
 import os
@@ -15,25 +15,25 @@ from evaluator.sandbox.programs.wire import Layer, Limits, Settings
 from evaluator.sandbox.programs.worker import Ending, Worker, WorkerError
 
 VARIABLE = "PLANARENA_PROGRAMS"
-"""Where programs run; empty: in processes of this machine."""
+"""Address of the server of programs; if empty, programs run in processes of this machine."""
 _START_SECONDS = 60.0
-"""For a server with all connections in use, until one is closed."""
+"""While all connections of a server are in use, wait for one to close."""
 _SPARE_SECONDS = 15.0
 _MOST_HELLO = 64 * 1024
 _ENDING = TypeAdapter(Ending)
 
 
 class Running(Protocol):
-    """A process of programs, wherever it is. Not for use by several threads at a time."""
+    """A local or remote process of programs. Not thread-safe."""
 
     layers: frozenset[Layer]
-    """Those that hold."""
+    """Active layers."""
     missing: dict[Layer, str]
-    """Those that do not, and why."""
+    """Failed layers, with the reason."""
 
     @property
     def pid(self) -> int:
-        """The id of the process; 0 for one elsewhere."""
+        """The process id; 0 if remote."""
         ...
 
     def run(self, request: str, *, most_bytes: int) -> tuple[bytes, Ending]:
@@ -41,27 +41,27 @@ class Running(Protocol):
         ...
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the process."""
         ...
 
 
 def opened(*, layers: frozenset[Layer], limits: Limits, library: Sequence[str]) -> Running:
-    """A process of programs where the environment says.
+    """A process of programs, local or remote as `VARIABLE` says.
 
     Raises:
         WorkerError: it does not start, or cannot be reached.
     """
-    where = os.environ.get(VARIABLE, "").strip()
-    if not where:
+    address = os.environ.get(VARIABLE, "").strip()
+    if not address:
         return Worker(layers=layers, limits=limits, library=library)
     try:
-        return RemoteWorker(parse_address(where), limits=limits, library=library)
+        return RemoteWorker(parse_address(address), limits=limits, library=library)
     except ValueError as error:
         raise WorkerError(f"{VARIABLE}: {error}.") from None
 
 
 class RemoteWorker:
-    """A connection to a server of programs, which is opened again when it was closed."""
+    """A connection to a server of programs, reopened after it was closed."""
 
     def __init__(self, address: Address, *, limits: Limits, library: Sequence[str]) -> None:
         """Connect.
@@ -75,30 +75,29 @@ class RemoteWorker:
 
     @property
     def pid(self) -> int:
-        """No process of this machine."""
+        """0: not a process of this machine."""
         return 0
 
     def run(self, request: str, *, most_bytes: int) -> tuple[bytes, Ending]:
-        """Run one program. Programs have no effects, so one that the server lost is sent a second time.
+        """Run one program. Programs have no side effects, so one that the server lost is sent again once.
 
         Raises:
             WorkerError: the server cannot be reached, or does not answer. It must be closed.
         """
         try:
-            return self._asked(request, most_bytes=most_bytes)
+            return self._answer(request, most_bytes=most_bytes)
         except WorkerError:
             self.close()
             self._connection = self._connected()
-            return self._asked(request, most_bytes=most_bytes)
+            return self._answer(request, most_bytes=most_bytes)
 
     def close(self) -> None:
-        """Close the connection, which ends the process."""
+        """Close the connection, which kills the process."""
         self._connection.close()
 
     def _connected(self) -> socket.socket:
         try:
-            found = next(iter(self._address.found()))
-            connection = found.connected(seconds=_START_SECONDS)
+            connection = next(self._address.resolve()).connected(seconds=_START_SECONDS)
         except (OSError, StopIteration) as error:
             raise WorkerError(f"The server of programs at {self._address} cannot be reached: {error}.") from None
         try:
@@ -114,7 +113,7 @@ class RemoteWorker:
             raise WorkerError(f"The server of programs at {self._address} does not start one ({error}).") from None
         return connection
 
-    def _asked(self, request: str, *, most_bytes: int) -> tuple[bytes, Ending]:
+    def _answer(self, request: str, *, most_bytes: int) -> tuple[bytes, Ending]:
         try:
             self._connection.settimeout(self._limits.wall_seconds + _SPARE_SECONDS)
             send(self._connection, json.dumps({"program": request, "most_bytes": most_bytes}).encode())

@@ -1,4 +1,4 @@
-"""What a program's calls gave, read from a process that may be hostile."""
+"""The results of a program's calls, read from an untrusted process."""
 
 import json
 import signal
@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from evaluator.core.canonical_json import JsonValue
 from evaluator.sandbox.programs.wire import Failure
 from evaluator.sandbox.programs.worker import Ending
 
@@ -21,9 +20,9 @@ class Returned:
     """The value of a call."""
 
     value: Any
-    """What the schema made of the JSON value."""
+    """The JSON value after validation by the schema."""
     steps: int
-    """That it took; 0 without the layer `language`."""
+    """Steps of the call; 0 without the layer `language`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Failed:
     message: str
     """One sentence for the program's author."""
     line: int | None
-    """Of the program, from 1."""
+    """Line of the program, from 1."""
     steps: int = 0
 
 
@@ -63,73 +62,57 @@ def read_results(
     """The result of each call.
 
     Args:
-        answer: lines of JSON, as many as calls were finished.
+        answer: a line of JSON for each finished call.
         ending: of the process that wrote them.
-        calls: how many were asked for.
+        calls: number of calls requested.
         most_bytes: of a line.
         schema: of values.
     """
     complete = answer[: answer.rfind(b"\n") + 1].splitlines()[:calls]
-    read = [_read_line(line, most_bytes=most_bytes, schema=schema) for line in complete]
-    return (*read, *[_unfinished(ending)] * (calls - len(read)))
+    results = [_read_line(line, most_bytes=most_bytes, schema=schema) for line in complete]
+    if ending.late or ending.code in {-signal.SIGXCPU, -signal.SIGKILL}:
+        unfinished = Failed(Failure.TIME, "The program took too much time.", None)
+    else:
+        words = f"signal {-ending.code}" if ending.code < 0 else f"exit code {ending.code}"
+        unfinished = Failed(Failure.LOST, f"The program ended its process ({words}).", None)
+    return (*results, *[unfinished] * (calls - len(results)))
 
 
 def _read_line(line: bytes, *, most_bytes: int, schema: TypeAdapter[Any]) -> CallResult:
     if len(line) > most_bytes:
-        return _no_result(f"The result has more than {most_bytes:,} bytes.")
+        return Failed(Failure.RESULT, f"The result has more than {most_bytes:,} bytes.", None)
     try:
-        found = json.loads(line, parse_constant=_refuse_constant)
-        if _depth(found) > _MOST_DEPTH:
-            return _no_result("The result is nested too deeply.")
-        # Not `1e999` either, which the parser makes infinite.
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-        if isinstance(found, dict) and "failure" in found:
-            failed = _Failure.model_validate(found)
+        content = json.loads(line)
+        if _is_too_deep(content):
+            return Failed(Failure.RESULT, "The result is nested too deeply.", None)
+        # Refuses NaN, infinity (which `1e999` becomes too) and lone surrogates.
+        json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+        if isinstance(content, dict) and "failure" in content:
+            failed = _Failure.model_validate(content)
             message = "".join(letter if letter.isprintable() else "?" for letter in failed.message)
             return Failed(failed.failure, message, failed.line, failed.steps)
-        returned = _Value.model_validate(found)
+        returned = _Value.model_validate(content)
     except (ValueError, RecursionError):
-        # A ValidationError and a UnicodeError are values' errors too.
-        return _no_result("The result is no valid JSON text.")
-    return _conforming(returned.value, steps=returned.steps, schema=schema)
-
-
-def _conforming(value: JsonValue, *, steps: int, schema: TypeAdapter[Any]) -> CallResult:
+        # ValidationError and UnicodeError are subclasses of ValueError.
+        return Failed(Failure.RESULT, "The result is no valid JSON text.", None)
     try:
-        return Returned(schema.validate_python(value, strict=True), steps)
+        return Returned(schema.validate_python(returned.value, strict=True), returned.steps)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = "".join(f"[{part!r}]" for part in first["loc"])[:100]
         words = first["msg"].removeprefix("Value error, ")[:200].rstrip(".")
-        return Failed(Failure.RESULT, f"The result{place} is not as expected: {words}.", None, steps)
+        return Failed(Failure.RESULT, f"The result{place} is not as expected: {words}.", None, returned.steps)
 
 
-def _unfinished(ending: Ending) -> Failed:
-    """Of a call that the process did not finish."""
-    if ending.late or ending.code in {-signal.SIGXCPU, -signal.SIGKILL}:
-        return Failed(Failure.TIME, "The program took too much time.", None)
-    words = f"signal {-ending.code}" if ending.code < 0 else f"exit code {ending.code}"
-    return Failed(Failure.LOST, f"The program ended its process ({words}).", None)
-
-
-def _no_result(message: str) -> Failed:
-    return Failed(Failure.RESULT, message, None)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def _depth(value: object) -> int:
-    """Levels of nesting, at most one more than allowed."""
+def _is_too_deep(value: object) -> bool:
     level = [value]
-    for depth in range(_MOST_DEPTH + 1):
+    for _ in range(_MOST_DEPTH + 1):
         level = [
             item
-            for one in level
-            if isinstance(one, list | dict)
-            for item in (one.values() if isinstance(one, dict) else one)
+            for parent in level
+            if isinstance(parent, list | dict)
+            for item in (parent.values() if isinstance(parent, dict) else parent)
         ]
         if not level:
-            return depth
-    return _MOST_DEPTH + 1
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Runs programs on inputs, each program in a process of its own, and returns their results."""
+"""Runs programs on inputs, each in a separate process, and returns their results."""
 
 import json
 import os
@@ -21,21 +21,21 @@ from evaluator.sandbox.programs.worker import WorkerError
 ALL_LAYERS = frozenset(Layer)
 _MOST_WORKERS = 2
 _SPARE_BYTES = 4096
-"""Of a line, beside its value."""
+"""Of a line, besides its value."""
 _ANY_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A program and the calls to make."""
+    """A program and its calls."""
 
     source: str
-    """Its text, at most 64 KiB."""
+    """Source text of at most 64 KiB."""
     entry: str | None = None
-    """The function to call. None: the value of its last expression is the answer, or what its last function without
-    required arguments returns."""
+    """The function to call. If None, the answer is the value of the last expression, or of the last function without
+    required arguments."""
     calls: Sequence[Sequence[JsonValue]] = field(default=((),))
-    """The arguments of each call. Calls share nothing: each defines the program's names again."""
+    """The arguments of each call. Calls share nothing: each executes the program again."""
     tuples: bool = True
     """Whether results may contain tuples, which become lists."""
 
@@ -46,7 +46,7 @@ class Runner:
         with Runner(library=[source]) as runner:
             [results] = runner.run([Program(source=text, entry="transform", calls=[[grid]])])
 
-    A process forks a child for each program, which ends with it. `support` says whether this machine confines them.
+    A process forks a child for each program. `support` reports whether this machine confines them.
     """
 
     def __init__(
@@ -57,15 +57,14 @@ class Runner:
         layers: frozenset[Layer] = ALL_LAYERS,
         workers: int | None = None,
     ) -> None:
-        """Start nothing yet.
+        """Does not start a process yet.
 
         Args:
             library: source texts of helpers, trusted and with the standard library only; programs call their public
                 functions by name, and read their public numbers and texts.
             limits: of each program.
-            layers: to put on; those that this machine lacks are left out, see `support`. A server elsewhere puts on
-                all.
-            workers: processes; None: one per core, at most 2.
+            layers: to apply; those that this machine lacks are skipped, see `support`. A remote server applies all.
+            workers: number of processes; None for one per core, at most 2.
         """
         self._library = tuple(library)
         self._limits = limits or Limits()
@@ -75,10 +74,10 @@ class Runner:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        """Start a process, the others when they are needed.
+        """Start a process; the others start when needed.
 
         Raises:
-            WorkerError: it does not start; for example, the library does not run.
+            WorkerError: it does not start; for example, the library raises an exception.
         """
         self._idle.put(self._started())
         for _ in range(self._count - 1):
@@ -89,7 +88,7 @@ class Runner:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End all processes."""
+        """Kill all processes."""
         assert self._pool is not None
         self._pool.shutdown(cancel_futures=True)
         while not self._idle.empty():
@@ -102,13 +101,13 @@ class Runner:
 
         Args:
             programs: to run.
-            schema: that each value must satisfy, strictly; values in the results are what it makes of them.
+            schema: validates each value strictly; results contain the validated values.
         """
         assert self._pool is not None, "use it as a context manager"
         return list(self._pool.map(lambda program: self._run(program, schema=schema), programs))
 
     def processes(self) -> list[int]:
-        """The ids of the processes that are started and idle; programs run in their children."""
+        """The ids of the idle processes; programs run in their children."""
         workers = [self._idle.get() for _ in range(self._idle.qsize())]
         for worker in workers:
             self._idle.put(worker)
@@ -117,7 +116,7 @@ class Runner:
     def _run(self, program: Program, *, schema: TypeAdapter[Any]) -> tuple[CallResult, ...]:
         most_line = self._limits.answer_bytes + _SPARE_BYTES
         calls = len(program.calls)
-        arguments = [json.dumps(list(one), allow_nan=False) for one in program.calls]
+        arguments = [json.dumps(list(values), allow_nan=False) for values in program.calls]
         request = json.dumps({
             "source": program.source, "entry": program.entry, "calls": arguments, "tuples": program.tuples,
         })  # fmt: skip
@@ -131,7 +130,7 @@ class Runner:
 
     @contextmanager
     def _worker(self) -> Iterator[Running]:
-        """An idle process; one that fails is replaced at its next use."""
+        """An idle process; after a failure it is replaced on next use."""
         worker = self._idle.get()
         try:
             if worker is None:

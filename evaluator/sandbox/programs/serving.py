@@ -1,9 +1,8 @@
-"""`python -m evaluator.sandbox.programs.serving`: runs programs for workers elsewhere, in a pod where there is nothing
-to take.
+"""`python -m evaluator.sandbox.programs.serving`: runs programs for remote workers, in a pod without secrets.
 
-A connection has a process of programs of its own, with all layers that this machine has. The first frame is its
-settings; each further one a request, which is answered by two frames: how the program ended, and what it wrote. A
-connection that is idle is closed, so that others get a turn; who comes back connects again.
+Each connection has its own process of programs, with all layers of this machine. The first frame contains its settings;
+each further frame is a request, answered by two frames: how the program ended, and its output. Idle connections are
+closed to make room for others; clients reconnect.
 """
 
 import argparse
@@ -24,15 +23,15 @@ logger = logging.getLogger("evaluator.sandbox.programs.serving")
 
 _IDLE_SECONDS = 60.0
 _CONNECTIONS = 16
-"""At a time, with a process each; others wait."""
+"""Concurrent connections, each with a process; others wait."""
 
 
 def serve(listener: socket.socket, *, connections: int = _CONNECTIONS, idle_seconds: float = _IDLE_SECONDS) -> None:
     """Serve until the listener is closed.
 
     Args:
-        listener: where workers connect.
-        connections: at a time.
+        listener: accepts the workers.
+        connections: most concurrent connections.
         idle_seconds: after which a connection without a request is closed.
     """
     free = threading.BoundedSemaphore(connections)
@@ -43,17 +42,17 @@ def serve(listener: socket.socket, *, connections: int = _CONNECTIONS, idle_seco
         except OSError:
             return
         threading.Thread(
-            target=_serve_one, args=(connection, free), kwargs={"idle_seconds": idle_seconds}, daemon=True
+            target=_serve_connection, args=(connection, free), kwargs={"idle_seconds": idle_seconds}, daemon=True
         ).start()
 
 
-def _serve_one(connection: socket.socket, free: threading.BoundedSemaphore, *, idle_seconds: float) -> None:
+def _serve_connection(connection: socket.socket, free: threading.BoundedSemaphore, *, idle_seconds: float) -> None:
     try:
         with connection:
             connection.settimeout(idle_seconds)
             _converse(connection)
     except (OSError, FrameError, ValueError, KeyError, TypeError) as error:
-        # Probes connect and say nothing; workers go when they are done.
+        # Probes connect and send nothing; workers disconnect when they are done.
         logger.debug("a connection ended: %s", error)
     finally:
         free.release()
@@ -80,19 +79,21 @@ def _converse(connection: socket.socket) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until the process is told to end."""
+    """Serve until the process is terminated."""
     parser = argparse.ArgumentParser(
-        prog="python -m evaluator.sandbox.programs.serving", description="Run programs for workers elsewhere."
+        prog="python -m evaluator.sandbox.programs.serving", description="Run programs for remote workers."
     )
     parser.add_argument("--listen", required=True, help="HOST:PORT or unix:/PATH")
-    parser.add_argument("--connections", type=int, default=_CONNECTIONS, help="at a time (default: %(default)s)")
+    parser.add_argument(
+        "--connections", type=int, default=_CONNECTIONS, help="most concurrent connections (default: %(default)s)"
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     from evaluator.sandbox.programs.support import support
 
-    found = support()
-    logger.log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
-    if found.problem:
+    layers = support()
+    logger.log(logging.WARNING if layers.problem else logging.INFO, "%s", layers.line())
+    if layers.problem:
         return 1
     with parse_address(options.listen).listening(waiting=options.connections) as listener:
         serve(listener, connections=options.connections)

@@ -1,4 +1,4 @@
-"""Whether this machine confines programs, and what runs where it does not."""
+"""Whether this machine can confine programs, and whether they run if it cannot."""
 
 import os
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ _NEEDED = (
     ("other processes", frozenset({Layer.SECCOMP})),
     ("more than their share of it", frozenset({Layer.LIMITS})),
 )
-"""What programs must be kept from without trust in the layer `language`, and which layers do that by themselves."""
+"""What programs must not access even without the layer `language`, and the layers that each prevent it."""
 
 
 class UnconfinedError(Exception):
-    """This machine does not confine programs, and the operator has not allowed that."""
+    """This machine cannot confine programs, and the operator has not allowed unconfined ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Support:
 
     layers: frozenset[Layer]
     missing: dict[Layer, str]
-    """The others, and why."""
+    """Failed layers, with the reason."""
 
     @property
     def problem(self) -> str:
-        """Why programs do not run here unless allowed, as a sentence; empty if they do."""
+        """Why programs do not run here by default, as a sentence; empty if they do."""
         lacking = [what for what, by in _NEEDED if not self.layers & by]
         if not lacking:
             return ""
@@ -41,7 +41,7 @@ class Support:
         )
 
     def line(self) -> str:
-        """For the operator, in the log."""
+        """The log line for the operator."""
         line = f"Programs are confined by: {', '.join(sorted(self.layers))}."
         if self.missing:
             line += (
@@ -52,7 +52,7 @@ class Support:
         return line
 
     def require(self) -> None:
-        """Do nothing if programs may run here.
+        """Check that programs may run here.
 
         Raises:
             UnconfinedError: they may not.
@@ -63,7 +63,7 @@ class Support:
 
 @cache
 def support() -> Support:
-    """What this machine has, or the one where programs run. Starts a process, a tenth of a second.
+    """The layers of the machine where programs run. Starts a process, which takes a tenth of a second.
 
     Raises:
         WorkerError: it does not start, or cannot be reached.

@@ -1,4 +1,4 @@
-"""What the process of programs and its parent exchange. Standard library only."""
+"""The messages between the process of programs and its parent. Standard library only."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -7,18 +7,18 @@ from typing import Any
 
 
 class Layer(StrEnum):
-    """The parts of the confinement."""
+    """The layers of the confinement."""
 
     LANGUAGE = "language"
-    """The allow-list over the syntax tree, with the step counter and bounded operations."""
+    """The allow list for the syntax tree, with the step counter and bounded operations."""
     LIMITS = "limits"
-    """On processor time, memory, file size, processes and descriptors."""
+    """Resource limits for CPU time, memory, file size, processes and descriptors."""
     SECCOMP = "seccomp"
-    """System calls to manage memory, to write the result and to exit; no others."""
+    """Only system calls to manage memory, write the result and exit."""
     LANDLOCK = "landlock"
     """No file can be opened."""
     NAMESPACES = "namespaces"
-    """A network without interfaces, and IPC of its own."""
+    """A network namespace without interfaces, and a separate IPC namespace."""
     OWN_USER = "own user"
     """A user that owns nothing, if started by root."""
 
@@ -27,11 +27,11 @@ class Failure(StrEnum):
     """Why a call has no value."""
 
     SYNTAX = "syntax"
-    """The text is no Python program."""
+    """The text is not a Python program."""
     REFUSED = "refused"
-    """The program uses what is not allowed."""
+    """The program uses something that is not allowed."""
     ENTRY = "entry"
-    """The program defines no function of the expected name, or nothing that gives an answer."""
+    """The program has no function of the expected name, or no answer."""
     ERROR = "error"
     """The program raised an exception."""
     STEPS = "steps"
@@ -43,33 +43,33 @@ class Failure(StrEnum):
     TIME = "time"
     """The program used too much time."""
     RESULT = "result"
-    """The call returned something other than what is expected of it."""
+    """The call returned an unexpected value."""
     LOST = "lost"
     """The process ended without a result."""
     UNAVAILABLE = "unavailable"
-    """The process that starts programs was lost: not the program's fault."""
+    """The process that starts programs was lost, which is not the program's fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a program may use. Steps and sizes hold in the layer `language`, the others in the layer `limits`, except
-    for the duration, which always holds."""
+    """Limits of a program. Steps and sizes are enforced by the layer `language`, the others by `limits`, except for the
+    duration, which is always enforced."""
 
     steps: int = 3_000_000
-    """Of one call. A step is about eight nodes of the syntax tree, or copying eight items: 0.1 microseconds."""
+    """Steps of a call. A step is about eight nodes of the syntax tree, or copying eight items: 0.1 microseconds."""
     cpu_seconds: int = 1
-    """Of all calls of a program together, rounded up to whole seconds by the kernel."""
+    """CPU time of all calls of a program together; the kernel rounds up to whole seconds."""
     wall_seconds: float = 5.0
-    """For all calls of a program together. Only a program outside the layer `language` can wait without computing."""
+    """Duration of all calls of a program together. Without the layer `language`, a program can sleep."""
     memory_bytes: int = 512 * 1024 * 1024
-    """Address space of the process, some 40 MB of the interpreter's included."""
+    """Address space of the process, including about 40 MB of the interpreter."""
     answer_bytes: int = 1024 * 1024
-    """Of one result as JSON."""
+    """Size of a result as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a process of programs starts; its only argument, as JSON."""
+    """The settings of a process of programs."""
 
     layers: tuple[str, ...]
     limits: dict[str, Any]
@@ -77,19 +77,19 @@ class Settings:
     """Source texts of the helpers, trusted."""
 
     def dumps(self) -> str:
-        """As JSON."""
+        """The settings as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def loads(cls, text: str) -> "Settings":
-        """From JSON."""
-        found = json.loads(text)
-        return cls(layers=tuple(found["layers"]), limits=found["limits"], library=tuple(found["library"]))
+        """Parse the result of `dumps`."""
+        content = json.loads(text)
+        return cls(layers=tuple(content["layers"]), limits=content["limits"], library=tuple(content["library"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureLine:
-    """A failed call, or, as the first line, a program none of whose calls runs."""
+    """The output of a failed call."""
 
     failure: Failure
     message: str
@@ -97,12 +97,12 @@ class FailureLine:
     steps: int = 0
 
     def dumps(self) -> str:
-        """As JSON."""
+        """The line as JSON."""
         return json.dumps(asdict(self))
 
 
 class ProgramError(Exception):
-    """A failure of a program, found by this package."""
+    """A failure of a program, detected by this package."""
 
     def __init__(self, failure: Failure, message: str, *, line: int | None = None) -> None:
         super().__init__(message)
@@ -112,7 +112,7 @@ class ProgramError(Exception):
 
 
 class MeterError(BaseException):
-    """The program used up its steps, or made something too large. Not an `Exception`: no helper may catch it."""
+    """The program used up its steps, or created too large a value. Not an `Exception`, so that no helper catches it."""
 
     def __init__(self, failure: Failure, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The parent's side of one process of programs: starts it, sends it programs, and reads what they answer."""
+"""The parent's side of a process of programs: starts it, sends programs, and reads their answers."""
 
 import json
 import os
@@ -17,35 +17,35 @@ from evaluator.sandbox.programs.wire import Layer, Limits, Settings
 
 _START_SECONDS = 30.0
 _SPARE_SECONDS = 5.0
-"""Beyond a program's time, for its process to notice."""
+"""Beyond a program's time, for the process to report its end."""
 _MOST_LINE = 64 * 1024
 _PASSED_ON = ("LD_LIBRARY_PATH",)
 _OPTIONS = ("-P", "-s", "-S", "-B")
-"""As `-I -S`, except that the hash seed of the environment, which has nothing else, is heard: a program that iterates
-over a set of texts must give the same result each time."""
+"""Like `-I -S`, but with the hash seed of the environment, which has no other variables: a program that iterates over a
+set of texts must return the same result each time."""
 
 
 class WorkerError(Exception):
-    """A process of programs did not start, or ended."""
+    """A process of programs did not start, or exited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the child that ran a program ended."""
+    """How the child of a program ended."""
 
     code: int
-    """Its exit code, or minus the signal."""
+    """Exit code, negative for a signal."""
     late: bool
-    """Whether its time was over."""
+    """Whether it was killed because its time was up."""
     peak_kib: int
-    """The most main memory that it held, with what it shares with its parent."""
+    """Peak resident memory, including memory shared with its parent."""
 
 
 class Worker:
-    """One process of programs. Not for use by several threads at a time."""
+    """A process of programs. Not thread-safe."""
 
     def __init__(self, *, layers: frozenset[Layer], limits: Limits, library: Sequence[str]) -> None:
-        """Start it.
+        """Start the process.
 
         Raises:
             WorkerError: it does not start.
@@ -73,9 +73,9 @@ class Worker:
             self.close()
             raise WorkerError(f"The process of programs does not start ({error}).") from None
         self.layers = frozenset(map(Layer, hello["holding"]))
-        """Those that hold."""
+        """Active layers."""
         self.missing: dict[Layer, str] = {Layer(name): why for name, why in hello["failed"].items()}
-        """Those that do not, and why."""
+        """Failed layers, with the reason."""
 
     @property
     def pid(self) -> int:
@@ -87,10 +87,10 @@ class Worker:
 
         Args:
             request: the program and its calls as JSON.
-            most_bytes: of its answer; what is beyond is not read.
+            most_bytes: of its answer; the rest is not read.
 
         Raises:
-            WorkerError: the process ended, or does not answer. It must be closed.
+            WorkerError: the process exited, or does not answer. It must be closed.
         """
         deadline = time.monotonic() + self._limits.wall_seconds + _SPARE_SECONDS
         ours, theirs = socket.socketpair()
@@ -107,14 +107,14 @@ class Worker:
         return answer, Ending(**json.loads(self._line(seconds=deadline - time.monotonic())))
 
     def close(self) -> None:
-        """End the process, and the child that may run."""
+        """Kill the process and its child, if any."""
         self._channel.close()
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def _line(self, *, seconds: float) -> bytes:
-        """One line of the process, which is ours and sends no more than that."""
+        """Read one line of the process, which is trusted to send no more than that."""
         received = b""
         self._channel.settimeout(max(0.01, seconds))
         try:
@@ -139,7 +139,7 @@ def _send(connection: socket.socket, text: str) -> None:
 
 
 def _read(connection: socket.socket, *, most_bytes: int, deadline: float) -> bytes:
-    """What comes until the other side closes the connection, is late, or sends too much."""
+    """Read until the peer closes the connection, the deadline, or too much data."""
     parts, size = [], 0
     with suppress(TimeoutError, ConnectionResetError):
         while size <= most_bytes:
