@@ -1,10 +1,10 @@
-"""The four degradations, really applied, in OpenAGI's order: grayscale, blur, noise, low resolution.
+"""The four degradations, applied in OpenAGI's order: grayscale, blur, noise, low resolution.
 
-Each takes and returns 8-bit pixels, as a camera or a file would, so nothing finer than a grey level survives.
-Randomness belongs to the image, not to the task: two tasks that ask for noise on the same image get the same noise.
+Each takes and returns 8-bit pixels, like a camera or a file. Randomness depends on the image, not on the task: two
+tasks with noise on the same image have the same noise.
 
 OpenAGI's released generator differs: its noise is multiplicative and its low resolution is JPEG compression at full
-size. Here noise is additive Gaussian, as the paper says, and low resolution means fewer pixels.
+size. Here noise is additive Gaussian, as in the paper, and low resolution means fewer pixels.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,13 +23,13 @@ BLUR_SIGMA = 2.6
 """Standard deviation of the Gaussian kernel in pixels."""
 _BLUR_REACH = 9
 SHRINKING = 4
-"""Low resolution has this many times fewer pixels in each direction."""
+"""Factor of low resolution in each direction."""
 LUMA = np.asarray((0.299, 0.587, 0.114), dtype=np.float32)
 """ITU-R BT.601, as in Pillow's conversion to `L`."""
 
 
 class Degradation(StrEnum):
-    """Ways to spoil an image, in the order in which they are applied."""
+    """Degradations of an image, in the order in which they are applied."""
 
     GRAYSCALE = "grayscale"
     BLUR = "blur"
@@ -49,33 +49,29 @@ def grayscale(pixels: Pixels) -> Pixels:
 
 
 def blur(pixels: Pixels) -> Pixels:
-    """Convolution with a Gaussian of 2.6 pixels, the borders mirrored."""
+    """Convolution with a Gaussian of 2.6 pixels, with mirrored borders."""
     offsets = np.arange(-_BLUR_REACH, _BLUR_REACH + 1, dtype=np.float32)
     kernel = np.exp(-0.5 * (offsets / BLUR_SIGMA) ** 2)
     kernel /= kernel.sum()
     values = pixels.astype(np.float32)
     for axis in (-3, -2):
-        values = _convolve(values=values, kernel=kernel, axis=axis)
+        length = values.shape[axis]
+        margin = [(0, 0)] * values.ndim
+        margin[axis] = (_BLUR_REACH, _BLUR_REACH)
+        padded = np.moveaxis(np.pad(values, margin, mode="reflect"), axis, 0)
+        total = sum((weight * padded[k : k + length] for k, weight in enumerate(kernel)), start=np.float32(0))
+        values = np.moveaxis(np.asarray(total, dtype=np.float32), 0, axis)
     return to_pixels(values)
 
 
-def _convolve(*, values: Floats, kernel: Floats, axis: int) -> Floats:
-    length = values.shape[axis]
-    margin = [(0, 0)] * values.ndim
-    margin[axis] = (_BLUR_REACH, _BLUR_REACH)
-    padded = np.moveaxis(np.pad(values, margin, mode="reflect"), axis, 0)
-    total = sum((weight * padded[k : k + length] for k, weight in enumerate(kernel)), start=np.float32(0))
-    return np.moveaxis(np.asarray(total, dtype=np.float32), 0, axis)
-
-
 def noise(pixels: Pixels, *, rng: np.random.Generator) -> Pixels:
-    """Additive Gaussian noise, independent for every pixel and channel, also on gray images."""
+    """Additive Gaussian noise, independent for every pixel and channel, even on grayscale images."""
     deviation = rng.standard_normal(pixels.shape, dtype=np.float32) * np.float32(255 * NOISE_SIGMA)
     return to_pixels(pixels.astype(np.float32) + deviation)
 
 
 def low_resolution(pixels: Pixels) -> Pixels:
-    """A quarter as many pixels in each direction, every one the mean of a 4x4 block.
+    """A quarter of the width and height; each pixel is the mean of a 4x4 block.
 
     Raises:
         ValueError: the height or the width is not a multiple of 4.
@@ -91,23 +87,23 @@ def low_resolution(pixels: Pixels) -> Pixels:
 def degrade(
     pixels: Pixels, *, degradations: Iterable[str], rng: Callable[[Degradation], np.random.Generator]
 ) -> Pixels:
-    """Apply the named degradations in the fixed order, whatever the order of the names.
+    """Apply degradations in the fixed order, regardless of the order of the names.
 
     Args:
         pixels: shape (..., height, width, 3).
         degradations: values of `Degradation`.
-        rng: gives the stream of a random degradation; called only for those that need one.
+        rng: returns the stream of a random degradation; called only for noise.
 
     Raises:
         ValueError: a name is not a degradation.
     """
-    wanted = {Degradation(name) for name in degradations}
-    if Degradation.GRAYSCALE in wanted:
+    names = {Degradation(name) for name in degradations}
+    if Degradation.GRAYSCALE in names:
         pixels = grayscale(pixels)
-    if Degradation.BLUR in wanted:
+    if Degradation.BLUR in names:
         pixels = blur(pixels)
-    if Degradation.NOISE in wanted:
+    if Degradation.NOISE in names:
         pixels = noise(pixels, rng=rng(Degradation.NOISE))
-    if Degradation.LOW_RESOLUTION in wanted:
+    if Degradation.LOW_RESOLUTION in names:
         pixels = low_resolution(pixels)
     return pixels

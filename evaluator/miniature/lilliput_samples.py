@@ -1,4 +1,4 @@
-"""OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
+"""OpenAGI's samples in the miniature world: inputs and references of all tasks with data."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ Stream = Callable[[str], np.random.Generator]
 
 @dataclass(frozen=True, slots=True)
 class TextInput:
-    """A text as it is before a word is masked."""
+    """A text before masking."""
 
     text: str
     recoverable: tuple[str, ...]
@@ -36,7 +36,7 @@ class TextInput:
 
 @dataclass(frozen=True, slots=True)
 class TextSample:
-    """The text inputs of a sample by name, and its right answer."""
+    """The text inputs of a sample by name, and its reference."""
 
     reference: Bilingual
     texts: Mapping[str, TextInput] = field(default_factory=dict)
@@ -55,18 +55,18 @@ def _translation(scene: Scene, stream: Stream) -> TextSample:  # noqa: ARG001
 
 def _sentiment(scene: Scene, stream: Stream) -> TextSample:  # noqa: ARG001
     review = draw_review(stream("review"))
-    # The adjective alone says good or bad, and it follows from the noun and the adverb together.
+    # Only the adjective determines the sentiment, and it follows from noun and adverb together.
     return TextSample(review.sentiment, {"text": TextInput(review.text.english, (review.judgement.english,))})
 
 
 def _question_answering(scene: Scene, stream: Stream) -> TextSample:  # noqa: ARG001
     document = draw_document(stream("document"))
-    asked = draw_document_question(document=document, rng=stream("query"))
+    query = draw_document_question(document=document, rng=stream("query"))
     texts = {
-        "document": TextInput(document.text.english, asked.document_recoverable),
-        "query": TextInput(asked.question.text, asked.question.recoverable),
+        "document": TextInput(document.text.english, query.document_recoverable),
+        "query": TextInput(query.question.text, query.question.recoverable),
     }
-    return TextSample(asked.question.answer, texts)
+    return TextSample(query.question.answer, texts)
 
 
 def _visual_question(scene: Scene, stream: Stream) -> TextSample:
@@ -74,17 +74,14 @@ def _visual_question(scene: Scene, stream: Stream) -> TextSample:
     return TextSample(question.answer, {"query": TextInput(question.text, question.recoverable)})
 
 
-def _picture_of_text(scene: Scene, stream: Stream) -> TextSample:  # noqa: ARG001
-    said = caption(scene)
-    return TextSample(said, {"text": TextInput(said.english, RECOVERABLE)})
-
-
 TEXT_SAMPLES: Mapping[str, Callable[[Scene, Stream], TextSample]] = {
     "image_classification": lambda scene, stream: TextSample(label(scene)),  # noqa: ARG005
     "image_captioning": lambda scene, stream: TextSample(main_caption(scene)),  # noqa: ARG005
     "object_detection": lambda scene, stream: TextSample(object_names(scene)),  # noqa: ARG005
     "vqa": _visual_question,
-    "text_to_image": _picture_of_text,
+    "text_to_image": lambda scene, stream: TextSample(  # noqa: ARG005
+        caption(scene), {"text": TextInput(caption(scene).english, RECOVERABLE)}
+    ),
     "summarization": _summarization,
     "translation": _translation,
     "sentiment": _sentiment,
@@ -94,16 +91,16 @@ TEXT_SAMPLES: Mapping[str, Callable[[Scene, Stream], TextSample]] = {
 
 
 SAMPLES_VERSION = "3"
-"""Raised by hand whenever inputs or references change although the world does not."""
+"""Increment if inputs or references change although the world does not."""
 
-_KEPT = 256
-"""How many scenes and pictures are kept for the next task."""
-_KEPT_DEGRADED = 1024
-"""How many degraded pictures; of each picture there are up to 16."""
+_CACHED = 256
+"""Number of cached scenes and pictures."""
+_CACHED_DEGRADED = 1024
+"""Number of cached degraded pictures, of which there are up to 16 per picture."""
 
 
 class SampleTask(Protocol):
-    """What the samples need to know of a task."""
+    """The attributes of a task that samples depend on."""
 
     @property
     def degradations(self) -> Collection[str]:
@@ -117,7 +114,7 @@ class SampleTask(Protocol):
 
     @property
     def language(self) -> str | None:
-        """Of the answer: `en`, `de` or None."""
+        """Language of the answer: `en`, `de` or None."""
         ...
 
     @property
@@ -127,18 +124,18 @@ class SampleTask(Protocol):
 
     @property
     def clozed(self) -> Collection[str]:
-        """Names of the inputs in which a word is masked."""
+        """Names of the inputs with a masked word."""
         ...
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def _scene(*, split: Split, index: int, hidden_seed: str | None) -> Scene:
     return draw_scene(split=split, index=index, hidden_seed=hidden_seed)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def _pixels(*, split: Split, index: int, hidden_seed: str | None) -> Pixels:
-    """The clean picture; every set of degradations begins with it. Read-only, for it is shared."""
+    """The clean picture, read-only because it is shared."""
     pixels = render(_scene(split=split, index=index, hidden_seed=hidden_seed))
     pixels.setflags(write=False)
     return pixels
@@ -150,22 +147,23 @@ def clean_image(*, split: Split, index: int, hidden_seed: str | None = None) -> 
 
 
 def degraded_image(*, split: Split, index: int, degradations: Collection[str], hidden_seed: str | None = None) -> Image:
-    """The same picture degraded; equal for all tasks that name the same degradations. Shared: do not change it."""
+    """The degraded picture, the same for all tasks with these degradations. Shared: do not modify."""
     return _degraded(split=split, index=index, degradations=frozenset(degradations), hidden_seed=hidden_seed)
 
 
-@lru_cache(maxsize=_KEPT_DEGRADED)
+@lru_cache(maxsize=_CACHED_DEGRADED)
 def _degraded(*, split: Split, index: int, degradations: frozenset[str], hidden_seed: str | None) -> Image:
     pixels = _pixels(split=split, index=index, hidden_seed=hidden_seed)
-    spoilt = degrade(
-        pixels,
-        degradations=degradations,
-        rng=lambda kind: generator(split=split, index=index, purpose=kind.value, hidden_seed=hidden_seed),
+    return PillowImage.fromarray(
+        degrade(
+            pixels,
+            degradations=degradations,
+            rng=lambda kind: generator(split=split, index=index, purpose=kind.value, hidden_seed=hidden_seed),
+        )
     )
-    return PillowImage.fromarray(spoilt)
 
 
-@lru_cache(maxsize=_KEPT_DEGRADED)
+@lru_cache(maxsize=_CACHED_DEGRADED)
 def _text_sample(*, split: Split, index: int, base: str, hidden_seed: str | None) -> TextSample:
     scene = _scene(split=split, index=index, hidden_seed=hidden_seed)
     return TEXT_SAMPLES[base](
@@ -174,10 +172,10 @@ def _text_sample(*, split: Split, index: int, base: str, hidden_seed: str | None
 
 
 class LilliputSamples:
-    """The data of one split. Sample `index` is the same scene for every task, so experts' work can be shared."""
+    """The data of a split. Sample `index` is the same scene for every task, so that tasks share the work of experts."""
 
     def __init__(self, split: Split | str, hidden_seed: str | None = None) -> None:
-        """Raises ValueError if the hidden split is asked for without its secret, or another one with it."""
+        """Raises ValueError for the hidden split without its secret, or another split with one."""
         self.split = Split(split)
         self._hidden_seed = hidden_seed
         split_secret(split=self.split, hidden_seed=hidden_seed)
@@ -189,10 +187,10 @@ class LilliputSamples:
                 "split": self.split.value,
             }
         )
-        """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
+        """SHA-256 of the versions and the split; independent of the hidden seed."""
 
     def missing(self, *, task: SampleTask) -> str | None:
-        """Why there is no data for a task, or None if there is."""
+        """Why a task has no data; None if it has."""
         if task.base == "restoration" or task.base in TEXT_SAMPLES:
             return None
         return f'the miniature world has no data for "{task.base}"'
@@ -201,7 +199,7 @@ class LilliputSamples:
         """The named inputs of a sample.
 
         Raises:
-            LookupError: there is no data for the task.
+            LookupError: the task has no data.
         """
         self._require(task=task)
         inputs: dict[str, Value] = {}
@@ -213,42 +211,40 @@ class LilliputSamples:
         return inputs
 
     def reference(self, *, task: SampleTask, index: int) -> Value:
-        """The right answer of a sample: the clean image, or a text in the language of the task.
+        """The reference of a sample: the clean image, or a text in the language of the task.
 
         Raises:
-            LookupError: there is no data for the task.
+            LookupError: the task has no data.
         """
         self._require(task=task)
         return self.answer(base=task.base, language=task.language, index=index)
 
     def answer(self, *, base: str, language: str | None, index: int) -> Value:
-        """The right answer of a sample to a domain task; `base` is `restoration` or in `TEXT_SAMPLES`."""
+        """The reference of a sample for a domain task; `base` is `restoration` or in `TEXT_SAMPLES`."""
         if base == "restoration":
             return clean_image(split=self.split, index=index, hidden_seed=self._hidden_seed)
-        # A task whose answer is a picture has no language; the picture is compared with the English text.
+        # A task whose answer is a picture has no language: the picture is compared with the English text.
         return self._sample(base=base, index=index).reference.in_language(language or "en")
 
     def image(self, *, degradations: Collection[str], index: int) -> Image:
-        """A picture as the tasks that name these degradations are given it. Shared: do not change it."""
+        """The input picture of tasks with these degradations. Shared: do not modify."""
         return degraded_image(split=self.split, index=index, degradations=degradations, hidden_seed=self._hidden_seed)
 
     def scene(self, *, index: int) -> Scene:
-        """What sample `index` shows."""
+        """The scene of sample `index`."""
         return _scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
 
     def _sample(self, *, base: str, index: int) -> TextSample:
         return _text_sample(split=self.split, index=index, base=base, hidden_seed=self._hidden_seed)
 
     def text(self, *, base: str, name: str, is_clozed: bool, index: int) -> str:
-        """A text input; the mask depends on the text alone, so tasks that mask the same text share it."""
+        """A text input. The mask depends on the text only, so that tasks share it."""
         source = self._sample(base=base, index=index).texts[name]
         if not is_clozed:
             return source.text
-        stream = self._stream(index=index, purpose=f"mask {base} {name}")
+        purpose = f"mask {base} {name}"
+        stream = generator(split=self.split, index=index, purpose=purpose, hidden_seed=self._hidden_seed)
         return mask_word(text=source.text, recoverable=source.recoverable, rng=stream)
-
-    def _stream(self, *, index: int, purpose: str) -> np.random.Generator:
-        return generator(split=self.split, index=index, purpose=purpose, hidden_seed=self._hidden_seed)
 
     def _require(self, *, task: SampleTask) -> None:
         reason = self.missing(task=task)

@@ -1,4 +1,4 @@
-"""Painting a scene: signed distances give anti-aliased outlines, plane waves give textures."""
+"""Rendering of scenes: anti-aliased outlines from signed distances, textures from plane waves."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Plane = npt.NDArray[np.float32]
 
 
 class Ground(Protocol):
-    """What a background looks like; scenes are one."""
+    """The appearance of a background, as in scenes."""
 
     @property
     def background(self) -> Background: ...
@@ -26,9 +26,9 @@ class Ground(Protocol):
 
 
 _FLATNESS = 0.62
-"""Height of a hexagon relative to a regular one, which at ten pixels looks like a circle."""
+"""Height relative to a regular hexagon, which looks like a circle at ten pixels."""
 _CONTRAST = 0.30
-"""Textures darken and lighten their colour by up to this share."""
+"""Largest share by which textures darken and lighten their colour."""
 
 
 def render(scene: Scene) -> npt.NDArray[np.uint8]:
@@ -40,7 +40,7 @@ def render(scene: Scene) -> npt.NDArray[np.uint8]:
 
 
 def empty_canvas(*, ground: Ground) -> npt.NDArray[np.float32]:
-    """A background with nothing on it, 8-bit levels as numbers of shape (64, 64, 3)."""
+    """An empty background, 8-bit levels as floats of shape (64, 64, 3)."""
     y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
     top, bottom = ground.background_shade
     shade = top + (bottom - top) * y / (SIZE - 1)
@@ -51,32 +51,39 @@ def empty_canvas(*, ground: Ground) -> npt.NDArray[np.float32]:
 
 
 def paint_thing(*, canvas: npt.NDArray[np.float32], thing: SceneObject) -> None:
-    """Blend one thing into the canvas, touching only the pixels around it."""
-    reach = thing.radius + 2
-    left, right = max(0, math.floor(thing.x - reach)), min(SIZE, math.ceil(thing.x + reach) + 1)
-    above, below = max(0, math.floor(thing.y - reach)), min(SIZE, math.ceil(thing.y + reach) + 1)
-    y, x = np.mgrid[above:below, left:right].astype(np.float32)
-    dx, dy = x - np.float32(thing.x), y - np.float32(thing.y)
-    cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
-    distance = _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius)
-    opacity = np.clip(0.5 - distance, 0, 1)[..., None]
+    """Blend a thing into the canvas, changing only the pixels around it."""
+    window, dx, dy = _window(thing, reach=thing.radius + 2)
+    opacity = np.clip(0.5 - _distance(thing, dx=dx, dy=dy), 0, 1)[..., None]
     pattern = _PATTERNS[thing.texture](dx + np.float32(thing.phase[0]), dy + np.float32(thing.phase[1]))
     colour = np.asarray(COLOURS[thing.colour].rgb, dtype=np.float32)
-    # Where a pattern would push a bright channel past white it darkens the others instead of clipping all.
+    # Where a pattern would push a bright channel beyond white, it darkens the others instead of clipping all.
     painted = (thing.shade * (1 - _CONTRAST / 2 + _CONTRAST / 2 * pattern))[..., None] * colour
-    region = canvas[above:below, left:right]
+    region = canvas[window]
     region += opacity * (painted - region)
 
 
+def _window(thing: SceneObject, *, reach: float) -> tuple[tuple[slice, slice], Plane, Plane]:
+    """The pixels at a distance of at most `reach` from the centre of a thing, and their offsets from it."""
+    left, right = max(0, math.floor(thing.x - reach)), min(SIZE, math.ceil(thing.x + reach) + 1)
+    above, below = max(0, math.floor(thing.y - reach)), min(SIZE, math.ceil(thing.y + reach) + 1)
+    y, x = np.mgrid[above:below, left:right].astype(np.float32)
+    return (slice(above, below), slice(left, right)), x - np.float32(thing.x), y - np.float32(thing.y)
+
+
+def _distance(thing: SceneObject, *, dx: Plane, dy: Plane) -> Plane:
+    """Signed distance from the outline of a thing at offsets from its centre, negative inside."""
+    cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
+    return _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius)
+
+
 def outline_box(thing: SceneObject) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of what can be seen of a thing, in pixels from the corner of the picture.
+    """Left, top, right and bottom of the visible part of a thing, in pixels from the corner of the picture.
 
     Measured on points half a pixel apart.
     """
     offsets = np.arange(-thing.radius - 1, thing.radius + 1, 0.5, dtype=np.float32)
     dy, dx = np.meshgrid(offsets, offsets, indexing="ij")
-    cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
-    inside = _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius) <= 0
+    inside = _distance(thing, dx=dx, dy=dy) <= 0
     across, down = offsets[inside.any(axis=0)], offsets[inside.any(axis=1)]
     # The centre of the first pixel is half a pixel away from the corner.
     x, y = thing.x + 0.5, thing.y + 0.5
@@ -86,7 +93,7 @@ def outline_box(thing: SceneObject) -> tuple[float, float, float, float]:
 
 
 def object_mask(scene: Scene) -> npt.NDArray[np.bool_]:
-    """Which pixels belong to any of the things of a scene, shape (64, 64)."""
+    """Which pixels belong to a thing of a scene, shape (64, 64)."""
     mask = np.zeros((SIZE, SIZE), dtype=np.bool_)
     for thing in scene.things:
         mask |= thing_mask(thing)
@@ -96,14 +103,8 @@ def object_mask(scene: Scene) -> npt.NDArray[np.bool_]:
 def thing_mask(thing: SceneObject) -> npt.NDArray[np.bool_]:
     """Which pixels a thing covers, shape (64, 64)."""
     mask = np.zeros((SIZE, SIZE), dtype=np.bool_)
-    reach = thing.radius + 1
-    left, right = max(0, math.floor(thing.x - reach)), min(SIZE, math.ceil(thing.x + reach) + 1)
-    above, below = max(0, math.floor(thing.y - reach)), min(SIZE, math.ceil(thing.y + reach) + 1)
-    y, x = np.mgrid[above:below, left:right].astype(np.float32)
-    dx, dy = x - np.float32(thing.x), y - np.float32(thing.y)
-    cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
-    covered = _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius) <= 0
-    mask[above:below, left:right] = covered
+    window, dx, dy = _window(thing, reach=thing.radius + 1)
+    mask[window] = _distance(thing, dx=dx, dy=dy) <= 0
     return mask
 
 
@@ -112,7 +113,7 @@ def _wave(phase: Plane, period: float) -> Plane:
 
 
 def _sharp(wave: Plane) -> Plane:
-    """A wave with steep flanks, still in [-1, 1]."""
+    """A wave with steep edges, still in [-1, 1]."""
     return np.clip(2 * wave, -1, 1)
 
 
@@ -137,7 +138,7 @@ _BACKGROUND_PATTERNS: dict[Background, Callable[[Plane, Plane], Plane]] = {
 
 
 def _polygon(x: Plane, y: Plane, radius: float, corners: int, first: float) -> Plane:
-    """Distance to a regular polygon of which `first` is the direction of one side's normal."""
+    """Distance to a regular polygon; `first` is the direction of the normal of a side."""
     inner = np.float32(radius * math.cos(math.pi / corners))
     normals = (first + 2 * math.pi * k / corners for k in range(corners))
     sides = [x * np.float32(math.cos(a)) + y * np.float32(math.sin(a)) for a in normals]
@@ -145,7 +146,7 @@ def _polygon(x: Plane, y: Plane, radius: float, corners: int, first: float) -> P
 
 
 def _star(x: Plane, y: Plane, radius: float) -> Plane:
-    """Five points; an approximate distance, exact on the outline."""
+    """Five points; the distance is approximate, but exact on the outline."""
     sector = 2 * math.pi / 5
     angle = np.abs((np.arctan2(x, -y) + sector / 2) % sector - sector / 2)
     along, across = np.hypot(x, y) * np.cos(angle), np.hypot(x, y) * np.sin(angle)
@@ -164,7 +165,7 @@ def _cross(x: Plane, y: Plane, radius: float) -> Plane:
 
 
 def _heart(x: Plane, y: Plane, radius: float) -> Plane:
-    """Two circles on a square that stands on its corner."""
+    """Two circles on a square rotated by 45 degrees."""
     half = 0.74 * radius / math.sqrt(2)
     v = y + np.float32(0.12 * radius)
     turned_x, turned_y = (x + v) / math.sqrt(2), (v - x) / math.sqrt(2)

@@ -1,6 +1,6 @@
-"""Scenes: the typed record of what a picture shows, drawn at random from a split.
+"""Scenes: typed records of the content of pictures, drawn at random from a split.
 
-The record is the single source of a picture, its class label and (later) its captions, questions and answers.
+Pictures, class labels, captions, questions and answers are derived from these records.
 """
 
 import math
@@ -20,21 +20,21 @@ _MAIN_SHIFT = 4.0
 _GAP = 1.5
 _LUMA_CONTRAST = 36.0
 _PAINTED = 0.8
-"""Brightness of a textured object against its plain colour."""
+"""Brightness of a textured object relative to its plain colour."""
 _ATTEMPTS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """One object of a scene. Lengths are in pixels, x to the right, y downwards."""
+    """An object of a scene. Lengths are in pixels, x to the right, y downwards."""
 
     shape: Shape
     colour: Colour
     x: float
-    """Centre."""
+    """Of the centre."""
     y: float
     radius: float
-    """Of the circle around the shape."""
+    """Radius of the circle around the shape."""
     angle: float
     """Rotation in radians."""
     shade: float
@@ -48,7 +48,7 @@ class SceneObject:
 
     @property
     def name(self) -> str:
-        """In English, for example `red star`."""
+        """The English name, for example `red star`."""
         return f"{self.colour} {self.shape}"
 
 
@@ -63,14 +63,14 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything a picture shows. No two things have the same shape."""
+    """The content of a picture. No two things have the same shape."""
 
     background: Background
     background_phase: tuple[float, float]
     background_shade: tuple[float, float]
     """Brightness factor at the top and at the bottom."""
     things: tuple[SceneObject, ...]
-    """The main object first; it is at least a quarter larger than any other and nearest to the middle."""
+    """The main object first; it is at least a quarter larger than the others and nearest to the middle."""
 
     @property
     def main(self) -> SceneObject:
@@ -83,7 +83,7 @@ class Scene:
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """For every ordered pair of things the direction along the longer axis of their distance."""
+        """For each ordered pair of things, the direction along the longer axis of their distance."""
         pairs = ((i, j) for i in range(len(self.things)) for j in range(len(self.things)) if i != j)
         return tuple(
             Relation(subject=i, direction=direction_between(subject=self.things[i], other=self.things[j]), other=j)
@@ -92,7 +92,7 @@ class Scene:
 
 
 def direction_between(*, subject: SceneObject, other: SceneObject) -> Direction:
-    """Where `subject` lies as seen from `other`."""
+    """The direction of `subject` from `other`."""
     dx, dy = subject.x - other.x, subject.y - other.y
     if abs(dx) >= abs(dy):
         return Direction.RIGHT_OF if dx > 0 else Direction.LEFT_OF
@@ -100,40 +100,49 @@ def direction_between(*, subject: SceneObject, other: SceneObject) -> Direction:
 
 
 def draw_scene(*, split: Split, index: int, hidden_seed: str | None = None) -> Scene:
-    """The scene number `index` of a split; the same one every time.
+    """Scene number `index` of a split, a function of the arguments.
 
     Raises:
-        ValueError: the hidden split was asked for without its secret.
+        ValueError: the hidden split without its secret.
     """
     rng = generator(split=split, index=index, purpose="scene", hidden_seed=hidden_seed)
     background = list(Background)[rng.integers(len(Background))]
     shapes = [list(Shape)[i] for i in rng.permutation(len(Shape))]
-    main = _main_thing(rng=rng, shape=shapes[0], background=background)
+    middle = (SIZE - 1) / 2
+    main = _thing(
+        rng=rng,
+        shape=shapes[0],
+        background=background,
+        x=middle + uniform(rng, -_MAIN_SHIFT, _MAIN_SHIFT),
+        y=middle + uniform(rng, -_MAIN_SHIFT, _MAIN_SHIFT),
+        radius=uniform(rng, *_MAIN_RADIUS),
+    )
     things = [main]
     for shape in shapes[1 : 2 + int(rng.integers(3))]:
         thing = _small_thing(rng=rng, shape=shape, background=background, things=things)
         if thing is not None:
             things.append(thing)
-    top = _uniform(rng, 0.94, 1.04)
+    top = uniform(rng, 0.94, 1.04)
     return Scene(
         background=background,
-        background_phase=(_uniform(rng, 0, SIZE), _uniform(rng, 0, SIZE)),
-        background_shade=(top, _uniform(rng, 0.94, 1.04)),
+        background_phase=(uniform(rng, 0, SIZE), uniform(rng, 0, SIZE)),
+        background_shade=(top, uniform(rng, 0.94, 1.04)),
         things=tuple(things),
     )
 
 
-def _uniform(rng: np.random.Generator, low: float, high: float) -> float:
+def uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    """A random number in [low, high)."""
     return low + (high - low) * float(rng.random())
 
 
 def contrasts(*, colour: Colour, background: Background) -> bool:
-    """Whether the luma of a colour differs from the background's, so that outlines survive grayscale."""
+    """Whether the luma of a colour differs from that of the background, so that outlines survive grayscale."""
     return abs(_PAINTED * COLOURS[colour].luma - BACKGROUNDS[background].luma) >= _LUMA_CONTRAST
 
 
 def contrasting_colour(*, rng: np.random.Generator, background: Background) -> Colour:
-    """A colour that contrasts with the background."""
+    """A random colour that contrasts with the background."""
     fitting = [colour for colour in Colour if contrasts(colour=colour, background=background)]
     return fitting[rng.integers(len(fitting))]
 
@@ -147,32 +156,20 @@ def _thing(
         x=x,
         y=y,
         radius=radius,
-        angle=_uniform(rng, -math.pi / 18, math.pi / 18),
-        shade=_uniform(rng, 0.97, 1.03),
-        phase=(_uniform(rng, 0, 12), _uniform(rng, 0, 12)),
-    )
-
-
-def _main_thing(*, rng: np.random.Generator, shape: Shape, background: Background) -> SceneObject:
-    middle = (SIZE - 1) / 2
-    return _thing(
-        rng=rng,
-        shape=shape,
-        background=background,
-        x=middle + _uniform(rng, -_MAIN_SHIFT, _MAIN_SHIFT),
-        y=middle + _uniform(rng, -_MAIN_SHIFT, _MAIN_SHIFT),
-        radius=_uniform(rng, *_MAIN_RADIUS),
+        angle=uniform(rng, -math.pi / 18, math.pi / 18),
+        shade=uniform(rng, 0.97, 1.03),
+        phase=(uniform(rng, 0, 12), uniform(rng, 0, 12)),
     )
 
 
 def _small_thing(
     *, rng: np.random.Generator, shape: Shape, background: Background, things: list[SceneObject]
 ) -> SceneObject | None:
-    """A further object that touches none of the others, or None where no free place was found."""
+    """An object that touches none of the others; None if no free place was found."""
     for _ in range(_ATTEMPTS):
-        radius = _uniform(rng, *_SMALL_RADIUS)
-        x = _uniform(rng, radius + 1, SIZE - 2 - radius)
-        y = _uniform(rng, radius + 1, SIZE - 2 - radius)
+        radius = uniform(rng, *_SMALL_RADIUS)
+        x = uniform(rng, radius + 1, SIZE - 2 - radius)
+        y = uniform(rng, radius + 1, SIZE - 2 - radius)
         if all(math.hypot(x - other.x, y - other.y) >= radius + other.radius + _GAP for other in things):
             return _thing(rng=rng, shape=shape, background=background, x=x, y=y, radius=radius)
     return None

@@ -1,26 +1,22 @@
-"""Where randomness comes from: every stream is derived by SHA-256 from what it is for.
+"""Random streams, each derived by SHA-256 from its purpose.
 
-Two streams with different names share nothing, whatever the order or the process in which they are drawn.
+Streams are independent of each other, of the order in which they are drawn, and of the process.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from evaluator.core.canonical_json import framed
 
-if TYPE_CHECKING:
-    import numpy as np
-
-
 WORLD_VERSION = "1"
-"""Raised by hand whenever a stream gives other numbers for the same split, index and purpose."""
+"""Increment if a stream returns other numbers for the same split, index and purpose."""
 PICTURES_VERSION = "3"
-"""Raised whenever a stream gives another picture: other sizes, outlines, colours or degradations."""
+"""Increment if a stream leads to another picture: other sizes, outlines, colours or degradations."""
 
 
 class Split(StrEnum):
@@ -33,10 +29,10 @@ class Split(StrEnum):
 
 
 def split_secret(*, split: Split, hidden_seed: str | None) -> str:
-    """What the streams of a split depend on besides its name: nothing for open splits, the secret for the hidden one.
+    """The secret that the streams of a split depend on, empty for open splits.
 
     Raises:
-        ValueError: the hidden split was asked for without a secret, or an open split with one.
+        ValueError: the hidden split without a secret, or an open split with one.
     """
     if split is Split.HIDDEN:
         if not hidden_seed:
@@ -48,7 +44,7 @@ def split_secret(*, split: Split, hidden_seed: str | None) -> str:
 
 
 def generator(*, split: Split, index: int, purpose: str, hidden_seed: str | None = None) -> np.random.Generator:
-    """The stream for one purpose ("scene", "noise", ...) and one image of a split."""
+    """The stream for a purpose ("scene", "noise", ...) and an image of a split."""
     if index < 0:
         raise ValueError(f"an index starts at 0, not {index}")
     secret = split_secret(split=split, hidden_seed=hidden_seed)
@@ -61,25 +57,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeededSource:
-    """A split of some generators; each suite has a subclass that names its own."""
+    """A split of the generators of a suite, which has a subclass."""
 
     generators: ClassVar[str]
-    """Name and version of the generators; other ones share no random numbers with them."""
+    """Name and version of the generators, on which their random numbers depend."""
 
     split: Split
     hidden_seed: str | None = None
 
-    def stream(self, purpose: str, index: int, attempt: int = 0) -> "np.random.Generator":
-        """The random numbers for one purpose and number; each attempt has others."""
+    def stream(self, purpose: str, index: int, attempt: int = 0) -> np.random.Generator:
+        """The stream for a purpose, an index and an attempt."""
         name = f"{self.generators} {purpose}" + (f" {attempt}" if attempt else "")
         return generator(split=self.split, index=index, purpose=name, hidden_seed=self.hidden_seed)
 
 
-def one_of(rng: "np.random.Generator", values: Sequence[T]) -> T:
-    """One at random."""
+def one_of(rng: np.random.Generator, values: Sequence[T]) -> T:
+    """A random value."""
     return values[int(rng.integers(len(values)))]
 
 
-def some_of(rng: "np.random.Generator", values: Sequence[T], *, count: int) -> list[T]:
-    """So many different ones, in random order."""
+def some_of(rng: np.random.Generator, values: Sequence[T], *, count: int) -> list[T]:
+    """`count` distinct values in random order."""
     return [values[int(place)] for place in rng.permutation(len(values))[:count]]

@@ -1,7 +1,7 @@
-"""Signs: pictures with one to three written words, one below the other, for reading.
+"""Signs: pictures with one to three words below each other, for reading.
 
-Words are held out from training by their digest; the other splits show them too, which distinguishes reading from
-remembering.
+Some words, by their digest, are held out from training and occur in the other splits, which distinguishes reading from
+memorising.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from evaluator.miniature.grammar.words import BELONGINGS, DAYS, OPINIONS, PEOPLE, PLACES, WEATHER
 from evaluator.miniature.rendering import empty_canvas
-from evaluator.miniature.scenes import SIZE
+from evaluator.miniature.scenes import SIZE, uniform
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.vocabulary import BACKGROUNDS, COLOURS, Appearance, Background, Colour, Shape
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 WIDTH, HEIGHT = 5, 7
 ADVANCE = WIDTH + 1
-"""Points from the beginning of one character to that of the next."""
+"""Points from the start of a character to the start of the next."""
 _POINTS = {
     "abcdefghi": """
         ..... #.... ..... ....# ..... ..##. ..... #.... ..#..
@@ -60,15 +60,15 @@ _POINTS = {
         ##### ##### .###. ...#. .###. .###. .#... .###. .##..
     """,
 }
-"""Rows of points, by the characters that they show side by side."""
+"""Rows of points, by the characters that they show from left to right."""
 
 
 @cache
 def points_of(character: str) -> npt.NDArray[np.bool_]:
-    """Where a character has ink, shape (7, 5).
+    """The points of a character, shape (7, 5).
 
     Raises:
-        LookupError: it is no small letter and no digit.
+        LookupError: not a lower case letter or digit.
     """
     for characters, drawn in _POINTS.items():
         place = characters.find(character)
@@ -79,13 +79,13 @@ def points_of(character: str) -> npt.NDArray[np.bool_]:
 
 
 def width_of(word: str) -> int:
-    """Points from the first to the last ink of a word, at most."""
+    """Width of a word in points."""
     return ADVANCE * len(word) - 1
 
 
 @cache
 def word_points(word: str) -> npt.NDArray[np.bool_]:
-    """Where a word has ink, shape (7, 6 * letters - 1)."""
+    """The points of a word, shape (7, 6 * letters - 1)."""
     gap = np.zeros((HEIGHT, ADVANCE - WIDTH), dtype=np.bool_)
     columns = [column for character in word for column in (points_of(character), gap)]
     return np.concatenate(columns[:-1], axis=1)
@@ -93,18 +93,18 @@ def word_points(word: str) -> npt.NDArray[np.bool_]:
 
 MOST_WORDS = 3
 LONGEST_WORD = 8
-"""Characters. Longer ones would be too small to read."""
+"""In characters. Longer words would be too small to read."""
 _SCALES = (1.2, 2.0)
 """Pixels per point."""
 _MARGIN = 2.0
 _GAP = 2.5
-"""Minimum gap between two lines in pixels, so that their letters cannot be confused."""
+"""Minimum gap between lines in pixels."""
 _NUMBER = 0.15
-"""Share of the words that are numbers of up to three digits."""
+"""Share of words that are numbers of up to three digits."""
 _BOARD = 0.5
-"""Share of the signs with a board behind the words."""
+"""Share of signs with a board behind the words."""
 _CONTRAST = 80.0
-"""Minimum contrast of ink and ground in luma."""
+"""Minimum difference of the luma of ink and ground."""
 _BLACK, _WHITE = Appearance(20, 20, 20), Appearance(245, 245, 245)
 _PAINTS = (_BLACK, _WHITE, *COLOURS.values())
 _KEPT_FROM_TRAINING = 4
@@ -132,7 +132,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What a picture with words shows."""
+    """The content of a picture with words."""
 
     background: Background
     background_phase: tuple[float, float]
@@ -145,25 +145,25 @@ class Sign:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """In order."""
+        """The words from top to bottom."""
         return tuple(line.word for line in self.lines)
 
     @property
     def text(self) -> str:
-        """The words with a space between them."""
+        """The words separated by spaces."""
         return " ".join(self.words)
 
 
 @cache
 def sign_words() -> tuple[str, ...]:
-    """The words of signs, in small letters: those of the grammar that are not too long."""
+    """The words of signs in lower case: those of the grammar that are not too long."""
     things = (*BELONGINGS, *(place.thing for place in PLACES))
     nouns = [*(thing.noun.english for thing in things), *(opinion.noun.english for opinion in OPINIONS)]
     adjectives = [thing.adjective.english for thing in things]
     people = [word for person in PEOPLE for word in (person.name, person.trade)]
     others = [word.english for word in (*DAYS, *WEATHER)]
-    said = (*nouns, *adjectives, *people, *others, *Colour, *Shape, *Background)
-    return tuple(dict.fromkeys(word.lower() for word in said if len(word) <= LONGEST_WORD))
+    words = (*nouns, *adjectives, *people, *others, *Colour, *Shape, *Background)
+    return tuple(dict.fromkeys(word.lower() for word in words if len(word) <= LONGEST_WORD))
 
 
 def is_kept_from_training(word: str) -> bool:
@@ -178,7 +178,7 @@ def training_words() -> tuple[str, ...]:
 
 
 def draw_words(*, split: Split, rng: np.random.Generator) -> tuple[str, ...]:
-    """One to three different words."""
+    """One to three distinct words."""
     words = training_words() if split is Split.TRAIN else sign_words()
     count = 1 + int(rng.integers(MOST_WORDS))
     chosen = [words[n] for n in rng.permutation(len(words))[:count]]
@@ -193,32 +193,33 @@ def _number(*, split: Split, rng: np.random.Generator) -> str:
 
 
 def draw_sign(*, split: Split, index: int, hidden_seed: str | None = None, words: Sequence[str] = ()) -> Sign:
-    """The sign number `index` of a split.
+    """Sign number `index` of a split.
 
     Args:
         split: training signs show no held-out word.
         index: of the sign.
         hidden_seed: the secret of the hidden split.
-        words: instead of those that the split would show.
+        words: replace the random ones.
 
     Raises:
-        ValueError: the hidden split was asked for without its secret, or the words are too many or too long.
+        ValueError: the hidden split without its secret, or too many or too long words.
     """
     rng = generator(split=split, index=index, purpose="sign", hidden_seed=hidden_seed)
     return sign_of(words=words or draw_words(split=split, rng=rng), rng=rng)
 
 
 def sign_of(*, words: Sequence[str], rng: np.random.Generator) -> Sign:
-    """A sign with these words, its size, place and colours at random.
+    """A sign with these words, and with random sizes, places and colours.
 
     Raises:
-        ValueError: the words are too many or too long.
+        ValueError: too many or too long words.
     """
     if not 1 <= len(words) <= MOST_WORDS or any(not 1 <= len(word) <= LONGEST_WORD for word in words):
         raise ValueError(f"a sign shows one to {MOST_WORDS} words of up to {LONGEST_WORD} characters, not {words}")
     background = list(Background)[rng.integers(len(Background))]
     board = _PAINTS[rng.integers(len(_PAINTS))] if rng.random() < _BOARD else None
-    inks = [paint for paint in _PAINTS if _differ(paint, board or BACKGROUNDS[background])]
+    ground = board or BACKGROUNDS[background]
+    inks = [paint for paint in _PAINTS if abs(paint.luma - ground.luma) >= _CONTRAST]
     top, bottom = (0.94 + 0.1 * float(rng.random()) for _ in range(2))
     return Sign(
         background=background,
@@ -230,24 +231,20 @@ def sign_of(*, words: Sequence[str], rng: np.random.Generator) -> Sign:
     )
 
 
-def _differ(one: Appearance, other: Appearance) -> bool:
-    return abs(one.luma - other.luma) >= _CONTRAST
-
-
 def _placed(*, words: Sequence[str], rng: np.random.Generator) -> tuple[Line, ...]:
-    """Lines below one another, in sizes at which they fit."""
+    """Lines below each other, in sizes that fit."""
     room = SIZE - 2 * _MARGIN
     tallest = (room - _GAP * (len(words) - 1)) / (HEIGHT * len(words))
     lines: list[Line] = []
     widest = [min(_SCALES[1], tallest, room / width_of(word)) for word in words]
-    scales = [_between(rng, _SCALES[0], widest_scale) for widest_scale in widest]
+    scales = [uniform(rng, _SCALES[0], widest_scale) for widest_scale in widest]
     free = room - sum(HEIGHT * scale for scale in scales) - _GAP * (len(words) - 1)
     y = _MARGIN
     for word, scale in zip(words, scales, strict=True):
-        above = _between(rng, 0, free)
+        above = uniform(rng, 0, free)
         free -= above
         y += above
-        x = _between(rng, _MARGIN, SIZE - _MARGIN - width_of(word) * scale)
+        x = uniform(rng, _MARGIN, SIZE - _MARGIN - width_of(word) * scale)
         lines.append(Line(word, x, y, scale))
         y += HEIGHT * scale + _GAP
     return tuple(lines)
@@ -267,7 +264,7 @@ def paint_sign(sign: Sign) -> npt.NDArray[np.uint8]:
 
 
 def _coverage(line: Line) -> npt.NDArray[np.float32]:
-    """Which share of each pixel a word covers, shape (64, 64)."""
+    """The share of each pixel that a word covers, shape (64, 64)."""
     points = word_points(line.word).astype(np.float32)
     rows = _shares(start=line.y, scale=line.scale, count=points.shape[0])
     columns = _shares(start=line.x, scale=line.scale, count=points.shape[1])
@@ -275,12 +272,8 @@ def _coverage(line: Line) -> npt.NDArray[np.float32]:
 
 
 def _shares(*, start: float, scale: float, count: int) -> npt.NDArray[np.float32]:
-    """Which share of each pixel of a row lies in each of `count` points, shape (64, count)."""
+    """The share of each pixel of a row in each of `count` points, shape (64, count)."""
     pixels = np.arange(SIZE)[:, None]
     ends = start + scale * np.arange(count + 1)
     common = np.minimum(pixels + 1, ends[1:]) - np.maximum(pixels, ends[:-1])
     return np.asarray(np.clip(common, 0, 1), dtype=np.float32)
-
-
-def _between(rng: np.random.Generator, low: float, high: float) -> float:
-    return low + (high - low) * float(rng.random())

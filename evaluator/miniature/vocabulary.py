@@ -1,7 +1,7 @@
-"""The things of the miniature world, their names in English and German, and their looks.
+"""The things of the miniature world, their names in English and German, and their appearance.
 
-Colours differ in luminance and texture as well as in hue, so that a grayscale picture still identifies them: this gives
-colorization a definite answer.
+Colours differ in luminance and texture as well as in hue, so that a grayscale picture still identifies them and
+colorization has a unique answer.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Texture(StrEnum):
 
 
 class Background(StrEnum):
-    """What fills the rest of the picture."""
+    """Backgrounds of pictures."""
 
     NIGHT = "night"
     GRASS = "grass"
@@ -58,7 +58,7 @@ class Background(StrEnum):
 
 
 class Direction(StrEnum):
-    """Where one object lies as seen from another."""
+    """The direction of an object from another."""
 
     LEFT_OF = "left of"
     RIGHT_OF = "right of"
@@ -68,7 +68,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """How a colour or a background is painted: 8-bit RGB."""
+    """The 8-bit RGB of a colour or a background."""
 
     red: int
     green: int
@@ -96,7 +96,7 @@ COLOURS: dict[Colour, Appearance] = {
 }
 
 TEXTURES: dict[Colour, Texture] = dict(zip(Colour, Texture, strict=True))
-"""Every colour of this world comes with its own texture."""
+"""The texture of each colour."""
 
 BACKGROUNDS: dict[Background, Appearance] = {
     Background.NIGHT: Appearance(20, 18, 52),
@@ -136,4 +136,4 @@ GERMAN: dict[StrEnum, str] = {
 """Dictionary forms, for the bilingual grammar."""
 
 CLASS_LABELS: tuple[str, ...] = tuple(f"{colour} {shape}" for colour in Colour for shape in Shape)
-"""What Image Classification can answer, colour first, in the order of the enums (index = colour * 8 + shape)."""
+"""The labels of Image Classification, colour first, in the order of the enums (index = colour * 8 + shape)."""

@@ -1,1 +1,1 @@
-"""The bilingual grammar: everything that is said in the miniature world, in English and in German."""
+"""The bilingual grammar: all texts of the miniature world, in English and German."""

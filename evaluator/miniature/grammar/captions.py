@@ -1,11 +1,11 @@
-"""Captions: the main object, where it is as seen from the leftmost other, and the background, and masks in them."""
+"""Captions of scenes: the main object, its direction from another object, and the background; masking of words."""
 
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from evaluator.miniature.grammar.german import Bilingual, Case, capitalised, english_article, noun_phrase
+from evaluator.miniature.grammar.german import Bilingual, Case, capitalised, noun_phrase, with_article
 from evaluator.miniature.grammar.labels import BACKGROUND, BACKGROUNDS, listed_things, thing_phrase
 from evaluator.miniature.scenes import Scene, direction_between
 from evaluator.miniature.vocabulary import Direction
@@ -16,24 +16,24 @@ DIRECTIONS: dict[Direction, Bilingual] = {
     Direction.ABOVE: Bilingual("above", "über"),
     Direction.BELOW: Bilingual("below", "unter"),
 }
-"""Where something is; the German takes the dative."""
+"""Directions as prepositions; the German ones take the dative."""
 
 RECOVERABLE = (BACKGROUND.english, "is")
-"""Words of every caption that follow from the rest."""
+"""Words of every caption that can be inferred from the rest."""
 
 
 def background_phrase(scene: Scene) -> Bilingual:
-    """For example `on a green background` and `auf grünem Hintergrund`."""
+    """The background, for example `on a green background` and `auf grünem Hintergrund`."""
     colour = BACKGROUNDS[scene.background]
     german = noun_phrase(noun=BACKGROUND, case=Case.DATIVE, adjective=colour)
-    english = f"on {english_article(colour.english)} {colour.english} {BACKGROUND.english}"
+    english = f"on {with_article(colour.english)} {BACKGROUND.english}"
     return Bilingual(english, f"auf {german}")
 
 
 def main_caption(scene: Scene) -> Bilingual:
     """The main object and the background, for example `A red star is on a green background.`
 
-    This is the style of captioning tasks. A caption that goes on to a companion is for those who draw from it.
+    This is the style of captioning tasks; `caption` is for drawing.
     """
     subject = thing_phrase(scene.main, case=Case.NOMINATIVE)
     background = background_phrase(scene)
@@ -64,7 +64,7 @@ MASK = "[MASK]"
 
 
 def mask_word(*, text: str, recoverable: Sequence[str], rng: np.random.Generator) -> str:
-    """Put the mask in the place of one of the recoverable words, at its first occurrence as a whole word.
+    """Mask the first occurrence of one of the recoverable words, as a whole word.
 
     Raises:
         ValueError: none of them is in the text.

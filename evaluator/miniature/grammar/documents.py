@@ -21,12 +21,12 @@ from evaluator.miniature.grammar.words import (
 )
 
 _SAME_VERB = 0.5
-"""How often both events are certain to be of one kind, so that only names tell them apart."""
+"""Probability that both events are forced to have the same verb, so that only names distinguish them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Somebody did something with something, somewhere on some day."""
+    """A person did something with a thing, at a place and on a day."""
 
     person: Person
     verb: Verb
@@ -34,13 +34,13 @@ class Event:
     place: Place
     day: Bilingual
     coins: int
-    """What the thing costs; from 2 to 8."""
+    """Price of the thing, from 2 to 8."""
     priced: bool
-    """Whether the story says so."""
+    """Whether the story states the price."""
 
     @property
     def sentence(self) -> Bilingual:
-        """For example `On Monday Anna bought a sweet cake in the quiet library.`"""
+        """The event, for example `On Monday Anna bought a sweet cake in the quiet library.`"""
         past, thing, place = self.verb.past, self.thing.full_object, self.place.phrase
         return Bilingual(
             f"On {self.day.english} {self.person.name} {past.english} {thing.english} {place.english}.",
@@ -49,13 +49,13 @@ class Event:
 
     @property
     def price(self) -> Bilingual:
-        """For example `three coins`."""
+        """The price, for example `three coins`."""
         number = NUMBERS[self.coins]
         return Bilingual(f"{number.english} coins", f"{number.german} Münzen")
 
     @property
     def price_sentence(self) -> Bilingual:
-        """For example `The cake cost three coins.`"""
+        """The price as a sentence, for example `The cake cost three coins.`"""
         subject, price = self.thing.subject, self.price
         return Bilingual(
             f"{capitalised(subject.english)} cost {price.english}.",
@@ -64,17 +64,17 @@ class Event:
 
     @property
     def notice(self) -> Bilingual:
-        """The event and its price, a story of its own for translation."""
+        """The event and its price, as a text for translation."""
         return joined((self.sentence, self.price_sentence))
 
     @property
     def recoverable(self) -> tuple[str, ...]:
-        """Words of the event's sentence that follow from their partner."""
+        """Words of the event's sentence that can be inferred from their partner."""
         return (*self.thing.recoverable, *self.place.thing.recoverable)
 
     @property
     def gist(self) -> Bilingual:
-        """For example `Anna bought a cake`."""
+        """The event in short, for example `Anna bought a cake`."""
         past, thing = self.verb.past, self.thing.short_object
         return Bilingual(
             f"{self.person.name} {past.english} {thing.english}", f"{self.person.name} {past.german} {thing.german}"
@@ -83,13 +83,13 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuestion:
-    """A question about a document whose answer is a span of it."""
+    """A question about a document, with a span as answer."""
 
     event: Event
-    """What is asked about."""
+    """The event in question."""
     question: Question
     document_recoverable: tuple[str, ...]
-    """Words of the document that follow from their partner, and without which the answer is hard or incomplete."""
+    """Words of the document that can be inferred from their partner, and are needed for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +97,26 @@ class Document:
     """A story of three to six sentences."""
 
     events: tuple[Event, Event]
-    """Of different people, with different things, places, prices and days."""
+    """With different people, things, places, prices and days."""
     weather: Bilingual | None
     acquainted: bool
-    """Whether it ends with the two knowing each other."""
+    """Whether it ends by stating that the two people know each other."""
 
     @property
     def sentences(self) -> tuple[Bilingual, ...]:
-        """In order."""
-        first, second = self.events
-        told = []
+        """The sentences in order."""
+        sentences = []
         if self.weather is not None:
             weather = self.weather
-            told.append(Bilingual(f"The weather was {weather.english}.", f"Das Wetter war {weather.german}."))
+            sentences.append(Bilingual(f"The weather was {weather.english}.", f"Das Wetter war {weather.german}."))
         for event in self.events:
-            told.append(event.sentence)
+            sentences.append(event.sentence)
             if event.priced:
-                told.append(event.price_sentence)
+                sentences.append(event.price_sentence)
         if self.acquainted:
-            one, other = first.person.name, second.person.name
-            told.append(Bilingual(f"{one} and {other} know each other.", f"{one} und {other} kennen sich."))
-        return tuple(told)
+            first, second = (event.person.name for event in self.events)
+            sentences.append(Bilingual(f"{first} and {second} know each other.", f"{first} und {second} kennen sich."))
+        return tuple(sentences)
 
     @property
     def text(self) -> Bilingual:
@@ -126,19 +125,19 @@ class Document:
 
     @property
     def summary(self) -> Bilingual:
-        """Who did what, in one sentence, for example `Anna bought a cake and Hugo found a knife.`"""
+        """Both events in one sentence, for example `Anna bought a cake and Hugo found a knife.`"""
         first, second = (event.gist for event in self.events)
         return Bilingual(f"{first.english} and {second.english}.", f"{first.german} und {second.german}.")
 
 
 def draw_document(rng: np.random.Generator) -> Document:
-    """A story at random."""
-    people, things, places, days = (rng.permutation(n)[:2] for n in _counts())
+    """A random story."""
+    people, things, places, days = (rng.permutation(len(words))[:2] for words in (PEOPLE, BELONGINGS, PLACES, DAYS))
     verbs = rng.integers(len(VERBS), size=2)
     if rng.random() < _SAME_VERB:
         verbs[1] = verbs[0]
     coins = rng.permutation(np.arange(2, len(NUMBERS)))[:2]
-    # At least one of the extra sentences, so that a story has three or more.
+    # At least one extra sentence, so that a story has three or more.
     extras = [bool(value) for value in rng.random(4) < 0.5]
     if not any(extras):
         extras[int(rng.integers(4))] = True
@@ -158,31 +157,29 @@ def draw_document(rng: np.random.Generator) -> Document:
     return Document(events=(first, second), weather=weather, acquainted=extras[3])
 
 
-def _counts() -> tuple[int, int, int, int]:
-    return len(PEOPLE), len(BELONGINGS), len(PLACES), len(DAYS)
-
-
 def draw_document_question(*, document: Document, rng: np.random.Generator) -> DocumentQuestion:
-    """One question about one of the events."""
+    """A random question about one of the events."""
     event = document.events[rng.integers(2)]
-    possible = [question for question, wanted in _questions(event) if wanted]
+    possible = _questions(event)
     question = possible[rng.integers(len(possible))]
     place = event.place.thing.recoverable
     in_place = question.answer == event.place.phrase
     return DocumentQuestion(event, question, document_recoverable=place if in_place else event.thing.recoverable)
 
 
-def _questions(event: Event) -> tuple[tuple[Question, bool], ...]:
-    """All questions about an event, and whether the story answers them."""
+def _questions(event: Event) -> list[Question]:
+    """All questions about an event that the story answers."""
     name, verb, what = event.person.name, event.verb.english_infinitive, event.thing.name
     who = f"{name} the {event.person.trade}"
-    # The story says only the name, so it is the name that matters: it is what is masked, and follows from the trade.
+    # The story states only the name, so the name is masked; it can be inferred from the trade.
     masked = (name,)
     noun = (event.thing.noun.english,)
-    return (
-        (Question(f"Who {event.verb.past.english} the {what.english}?", Bilingual(name, name), noun), True),
-        (Question(f"What did {who} {verb}?", what, masked), True),
-        (Question(f"Where did {who} {verb} something?", event.place.phrase, masked), True),
-        (Question(f"On which day did {who} {verb} something?", event.day, masked), True),
-        (Question(f"How much did the {what.english} cost?", event.price, noun), event.priced),
-    )
+    questions = [
+        Question(f"Who {event.verb.past.english} the {what.english}?", Bilingual(name, name), noun),
+        Question(f"What did {who} {verb}?", what, masked),
+        Question(f"Where did {who} {verb} something?", event.place.phrase, masked),
+        Question(f"On which day did {who} {verb} something?", event.day, masked),
+    ]
+    if event.priced:
+        questions.append(Question(f"How much did the {what.english} cost?", event.price, noun))
+    return questions

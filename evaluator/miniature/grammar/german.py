@@ -1,4 +1,4 @@
-"""Texts in both languages, and German inflection as much as the miniature world needs.
+"""Texts in both languages, and the German inflection that the miniature world needs.
 
 Articles and adjective endings by gender and case, singular only. Tables: Duden, Die Grammatik, "Deklination der
 Adjektive" (strong, mixed and weak endings).
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Bilingual:
-    """The same said in English and in German."""
+    """A text in English and in German."""
 
     english: str
     german: str
@@ -20,7 +20,7 @@ class Bilingual:
         """The text in `en` or `de`.
 
         Raises:
-            LookupError: it is another language.
+            LookupError: another language.
         """
         if language == "en":
             return self.english
@@ -44,7 +44,7 @@ class Gender(StrEnum):
 
 
 class Case(StrEnum):
-    """The cases that occur; no sentence of this world needs a genitive."""
+    """The cases in use; no sentence needs a genitive."""
 
     NOMINATIVE = "nominative"
     ACCUSATIVE = "accusative"
@@ -52,7 +52,7 @@ class Case(StrEnum):
 
 
 class Article(StrEnum):
-    """What stands before the adjective and decides about its ending."""
+    """The article before an adjective, which determines its ending."""
 
     NONE = "none"
     INDEFINITE = "indefinite"
@@ -67,7 +67,7 @@ class Noun:
     german: str
     gender: Gender
     german_dative: str | None = None
-    """Where it differs from the nominative, for example `Herzen`."""
+    """If it differs from the nominative, for example `Herzen`."""
 
     def in_case(self, case: Case) -> str:
         """The German singular form."""
@@ -82,9 +82,9 @@ class Adjective:
     german: str
     """As predicate, for example `rot` in "der Stern ist rot"."""
     stem: str | None = None
-    """To which endings are added where it differs from the predicate, for example `dunkl` or `orangefarben`."""
+    """The stem for endings if it differs from the predicate, for example `dunkl` or `orangefarben`."""
     inflected: bool = True
-    """False for the few that never change, such as `rosa`."""
+    """False for invariable adjectives, such as `rosa`."""
 
 
 _GENDERS = tuple(Gender)
@@ -117,27 +117,16 @@ _ENDINGS: dict[Article, dict[Case, tuple[str, str, str]]] = {
 }
 
 
-def article_form(*, article: Article, gender: Gender, case: Case) -> str:
-    """The article's form; empty for none."""
-    if article is Article.NONE:
-        return ""
-    forms = _FORMS if article is Article.INDEFINITE else _DEFINITE_FORMS
-    return forms[case][_GENDERS.index(gender)]
-
-
-def adjective_form(*, adjective: Adjective, article: Article, gender: Gender, case: Case) -> str:
-    """The adjective before a noun, with its ending."""
-    if not adjective.inflected:
-        return adjective.german
-    return (adjective.stem or adjective.german) + _ENDINGS[article][case][_GENDERS.index(gender)]
-
-
 def noun_phrase(*, noun: Noun, case: Case, article: Article = Article.NONE, adjective: Adjective | None = None) -> str:
     """Article, adjective and noun in agreement, for example `einem roten Stern`."""
-    words = [article_form(article=article, gender=noun.gender, case=case)]
-    if adjective is not None:
-        words.append(adjective_form(adjective=adjective, article=article, gender=noun.gender, case=case))
-    return " ".join(word for word in (*words, noun.in_case(case)) if word)
+    gender, words = _GENDERS.index(noun.gender), []
+    if article is not Article.NONE:
+        words.append((_FORMS if article is Article.INDEFINITE else _DEFINITE_FORMS)[case][gender])
+    if adjective is not None and adjective.inflected:
+        words.append((adjective.stem or adjective.german) + _ENDINGS[article][case][gender])
+    elif adjective is not None:
+        words.append(adjective.german)
+    return " ".join((*words, noun.in_case(case)))
 
 
 def english_article(word: str) -> str:
@@ -145,6 +134,11 @@ def english_article(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
 
 
+def with_article(noun: str) -> str:
+    """An English noun with its indefinite article, for example `an orange star`."""
+    return f"{english_article(noun)} {noun}"
+
+
 def capitalised(text: str) -> str:
-    """With a capital at the beginning and the rest as it is."""
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]

@@ -7,9 +7,9 @@ from evaluator.miniature.grammar.german import (
     Case,
     Gender,
     Noun,
-    english_article,
     joined,
     noun_phrase,
+    with_article,
 )
 from evaluator.miniature.scenes import Scene, SceneObject
 from evaluator.miniature.vocabulary import Background, Colour, Shape
@@ -66,7 +66,7 @@ NUMBERS: tuple[Bilingual, ...] = tuple(
         ("eight", "acht"),
     )
 )
-"""As one counts."""
+"""Cardinal numbers from 0."""
 
 
 def label_of(*, colour: Colour, shape: Shape) -> Bilingual:
@@ -81,23 +81,23 @@ def label(scene: Scene) -> Bilingual:
 
 
 def thing_name(thing: SceneObject) -> Bilingual:
-    """Colour and shape without an article."""
+    """The name of a thing, without an article."""
     return label_of(colour=thing.colour, shape=thing.shape)
 
 
 def thing_phrase(thing: SceneObject, *, case: Case) -> Bilingual:
-    """With the indefinite article, the German in the case that its sentence asks for."""
+    """The name of a thing with the indefinite article; `case` is that of the German."""
     german = noun_phrase(
         noun=SHAPES[thing.shape], case=case, article=Article.INDEFINITE, adjective=COLOURS[thing.colour]
     )
-    return Bilingual(f"{english_article(thing.name)} {thing.name}", german)
+    return Bilingual(with_article(thing.name), german)
 
 
 def listed_things(scene: Scene) -> tuple[SceneObject, ...]:
-    """The order of object lists: the main object, then the others from left to right."""
+    """The things in the order of object lists: the main object, then the others from left to right."""
     return (scene.main, *sorted(scene.things[1:], key=lambda thing: thing.x))
 
 
 def object_names(scene: Scene) -> Bilingual:
-    """All objects, comma joined, for example `red star, blue ring`."""
+    """All objects, separated by commas, for example `red star, blue ring`."""
     return joined((thing_name(thing) for thing in listed_things(scene)), separator=", ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.miniature.grammar.captions import DIRECTIONS
-from evaluator.miniature.grammar.german import Bilingual, english_article
+from evaluator.miniature.grammar.german import Bilingual, with_article
 from evaluator.miniature.grammar.labels import BACKGROUNDS, COLOURS, NUMBERS, SHAPES, thing_name
 from evaluator.miniature.scenes import Scene, direction_between
 from evaluator.miniature.vocabulary import Direction, Shape
@@ -17,17 +17,17 @@ YES, NO = Bilingual("yes", "ja"), Bilingual("no", "nein")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its only right answer."""
+    """A question with its unique answer."""
 
     text: str
     """In English."""
     answer: Bilingual
     recoverable: tuple[str, ...]
-    """Words that follow from the rest of the question, so that one may be masked."""
+    """Words that can be inferred from the rest of the question, and so may be masked."""
 
 
 def draw_question(*, scene: Scene, rng: np.random.Generator) -> Question:
-    """One question about a scene; kinds that make no sense for it are left out."""
+    """A random question about a scene, of a kind that applies to it."""
     possible = [question for kind in _KINDS if (question := kind(scene, rng)) is not None]
     return possible[rng.integers(len(possible))]
 
@@ -51,15 +51,15 @@ def _shape(scene: Scene, rng: np.random.Generator) -> Question | None:
 
 
 def _relation(scene: Scene, rng: np.random.Generator) -> Question | None:
-    """Asks only where exactly one thing lies in that direction."""
-    clear = []
+    """A direction in which exactly one thing lies."""
+    unique = []
     for other in scene.things:
         directions = {t: direction_between(subject=t, other=other) for t in scene.things if t is not other}
         counts = Counter(directions.values())
-        clear += [(t, direction, other) for t, direction in directions.items() if counts[direction] == 1]
-    if not clear:
+        unique += [(t, direction, other) for t, direction in directions.items() if counts[direction] == 1]
+    if not unique:
         return None
-    thing, direction, other = clear[rng.integers(len(clear))]
+    thing, direction, other = unique[rng.integers(len(unique))]
     return Question(
         text=f"What is {DIRECTIONS[direction].english} the {other.shape}?",
         answer=thing_name(thing),
@@ -78,12 +78,11 @@ def _count(scene: Scene, rng: np.random.Generator) -> Question:  # noqa: ARG001
 
 
 def _existence(scene: Scene, rng: np.random.Generator) -> Question:
-    there = [thing.shape for thing in scene.things]
-    absent = [shape for shape in Shape if shape not in there]
-    present = bool(rng.random() < 0.5)
-    shape = there[rng.integers(len(there))] if present else absent[rng.integers(len(absent))]
-    text = f"Is there {english_article(shape)} {shape}?"
-    return Question(text=text, answer=YES if present else NO, recoverable=("there",))
+    present = [thing.shape for thing in scene.things]
+    absent = [shape for shape in Shape if shape not in present]
+    exists = bool(rng.random() < 0.5)
+    shape = present[rng.integers(len(present))] if exists else absent[rng.integers(len(absent))]
+    return Question(text=f"Is there {with_article(shape)}?", answer=YES if exists else NO, recoverable=("there",))
 
 
 def _background(scene: Scene, rng: np.random.Generator) -> Question:  # noqa: ARG001
@@ -97,9 +96,9 @@ def _place(scene: Scene, rng: np.random.Generator) -> Question | None:
         return None
     other = scene.things[1 + rng.integers(len(scene.things) - 1)]
     true = direction_between(subject=other, other=scene.main)
-    asked = true if rng.random() < 0.5 else list(Direction)[rng.integers(len(Direction))]
-    text = f"Is the {other.shape} {DIRECTIONS[asked].english} the {scene.main.shape}?"
-    return Question(text=text, answer=YES if asked is true else NO, recoverable=_of_direction(asked) or ("Is",))
+    direction = true if rng.random() < 0.5 else list(Direction)[rng.integers(len(Direction))]
+    text = f"Is the {other.shape} {DIRECTIONS[direction].english} the {scene.main.shape}?"
+    return Question(text=text, answer=YES if direction is true else NO, recoverable=_of_direction(direction) or ("Is",))
 
 
 _KINDS: tuple[Callable[[Scene, np.random.Generator], Question | None], ...] = (

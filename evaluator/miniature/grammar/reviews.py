@@ -1,4 +1,4 @@
-"""Reviews: short texts that are positive or negative."""
+"""Reviews: short positive or negative texts."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ SENTIMENTS: dict[bool, Bilingual] = {True: Bilingual("positive", "positiv"), Fal
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A visit with one opinion, which alone decides the sentiment."""
+    """A visit with one opinion, which determines the sentiment."""
 
     day: Bilingual
     place: Place
     opinion: Opinion
     positive: bool
     hours: int
-    """How long the visit was; from 2 to 8."""
+    """Duration of the visit, from 2 to 8."""
     opinion_first: bool
 
     @property
@@ -30,12 +30,12 @@ class Review:
 
     @property
     def judgement(self) -> Bilingual:
-        """The adjective that decides, for example `tasty`."""
+        """The adjective that determines the sentiment, for example `tasty`."""
         return self.opinion.good if self.positive else self.opinion.bad
 
     @property
     def sentences(self) -> tuple[Bilingual, ...]:
-        """In order."""
+        """The sentences in order."""
         noun = self.opinion.noun
         german_noun = noun_phrase(noun=noun, case=Case.NOMINATIVE, article=Article.DEFINITE)
         adverb, judgement = self.opinion.adverb(positive=self.positive), self.judgement
@@ -57,7 +57,7 @@ class Review:
 
 
 def draw_review(rng: np.random.Generator) -> Review:
-    """A review at random; as many positive as negative ones."""
+    """A random review, positive or negative with equal probability."""
     return Review(
         day=DAYS[rng.integers(len(DAYS))],
         place=PLACES[rng.integers(len(PLACES))],

@@ -1,7 +1,7 @@
-"""The words of the small stories: people, places, belongings, reviews.
+"""The words of stories and reviews: people, places, belongings, opinions.
 
-Every noun of a story has one adjective that belongs to no other noun, and everybody has one trade. So any of these
-words follows from its partner, and a text in which one is masked can be restored for certain.
+Each noun of a story has its own adjective, and each person a trade. Each of these words can therefore be inferred from
+its partner, and a text in which one is masked has a unique completion.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from evaluator.miniature.grammar.german import (
     Case,
     Gender,
     Noun,
-    english_article,
     noun_phrase,
+    with_article,
 )
 
 M, F, N = Gender.MASCULINE, Gender.FEMININE, Gender.NEUTER
@@ -22,7 +22,7 @@ M, F, N = Gender.MASCULINE, Gender.FEMININE, Gender.NEUTER
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody; names are the same in both languages. The trade occurs in English questions only."""
+    """A person. Names are the same in both languages; the trade occurs in English questions only."""
 
     name: str
     trade: str
@@ -30,51 +30,51 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """A noun with the adjective that belongs to it."""
+    """A noun with its adjective."""
 
     noun: Noun
     adjective: Adjective
 
     @property
     def name(self) -> Bilingual:
-        """Without an article, for example `sweet cake` and `süßer Kuchen`."""
+        """The name without an article, for example `sweet cake` and `süßer Kuchen`."""
         german = noun_phrase(noun=self.noun, case=Case.NOMINATIVE, adjective=self.adjective)
         return Bilingual(f"{self.adjective.english} {self.noun.english}", german)
 
     @property
     def recoverable(self) -> tuple[str, str]:
-        """The English noun and adjective, each of which follows from the other."""
+        """The English noun and adjective, each of which can be inferred from the other."""
         return self.noun.english, self.adjective.english
 
     @property
     def full_object(self) -> Bilingual:
-        """As direct object, for example `a sweet cake` and `einen süßen Kuchen`."""
+        """The direct object, for example `a sweet cake` and `einen süßen Kuchen`."""
         german = noun_phrase(noun=self.noun, case=Case.ACCUSATIVE, article=Article.INDEFINITE, adjective=self.adjective)
-        return Bilingual(f"{english_article(self.adjective.english)} {self.name.english}", german)
+        return Bilingual(with_article(self.name.english), german)
 
     @property
     def short_object(self) -> Bilingual:
-        """As direct object without the adjective, for example `a cake` and `einen Kuchen`."""
+        """The direct object without the adjective, for example `a cake` and `einen Kuchen`."""
         german = noun_phrase(noun=self.noun, case=Case.ACCUSATIVE, article=Article.INDEFINITE)
-        return Bilingual(f"{english_article(self.noun.english)} {self.noun.english}", german)
+        return Bilingual(with_article(self.noun.english), german)
 
     @property
     def subject(self) -> Bilingual:
-        """As subject, for example `the cake` and `der Kuchen`."""
+        """The subject, for example `the cake` and `der Kuchen`."""
         german = noun_phrase(noun=self.noun, case=Case.NOMINATIVE, article=Article.DEFINITE)
         return Bilingual(f"the {self.noun.english}", german)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something happens."""
+    """The place of an event."""
 
     thing: Belonging
     preposition: Bilingual
 
     @property
     def phrase(self) -> Bilingual:
-        """For example `in the quiet library` and `in der stillen Bibliothek`."""
+        """The place with its preposition, for example `in the quiet library` and `in der stillen Bibliothek`."""
         german = noun_phrase(
             noun=self.thing.noun, case=Case.DATIVE, article=Article.DEFINITE, adjective=self.thing.adjective
         )
@@ -85,7 +85,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A transitive verb in the past, and as English questions need it."""
+    """A transitive verb in the past, and the English infinitive for questions."""
 
     past: Bilingual
     english_infinitive: str
@@ -93,13 +93,13 @@ class Verb:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What can be said about something: one good and one bad adjective, with the adverb that goes with each."""
+    """A noun with a good and a bad adjective, and the adverb for each."""
 
     noun: Noun
     good: Bilingual
     bad: Bilingual
     swapped: bool
-    """Which adverb goes with which: so neither adverb nor noun alone tells good from bad."""
+    """Which adverb belongs to which adjective, so that neither adverb nor noun alone determines the sentiment."""
 
     def adverb(self, *, positive: bool) -> Bilingual:
         """`really` or `rather`."""

@@ -1,4 +1,4 @@
-"""Classical operations on pictures, without models: edges, lines, normals, cutting, filling and drawing.
+"""Classical image operations without models: edges, lines, normals, cropping, filling and drawing. No torch.
 
-Experts use them, and so do the scores and the ground truth of the miniature world. No torch here.
+Used by experts, scores, and the ground truth of the miniature world.
 """

@@ -1,4 +1,4 @@
-"""Parts of pictures: cut out, cropped, outlined, and filled in. Pictures are 8-bit RGB of shape (height, width, 3)."""
+"""Regions of pictures: cut out, cropped, outlined and filled in. Pictures are 8-bit RGB of shape (height, width, 3)."""
 
 from collections.abc import Sequence
 
@@ -16,19 +16,16 @@ Corners = tuple[float, float, float, float]
 FRAME = (255, 0, 0)
 """Colour of the frames of `outlined`."""
 EMPTY = 128
-"""Grey level where nothing was left to show."""
+"""Grey level of pictures without content."""
 
 
 def kept(pixels: Pixels, *, region: Region) -> Pixels:
-    """Only a region, the rest black."""
+    """A region of a picture, the rest black."""
     return np.where(region[..., None], pixels, 0).astype(np.uint8)
 
 
 def cropped(pixels: Pixels, *, boxes: Sequence[Corners]) -> Pixels:
-    """The parts in boxes side by side, upper edges aligned, black below shorter ones.
-
-    Without any box a grey picture of the same size: there is nothing to show.
-    """
+    """The contents of boxes side by side, aligned at the top, black below shorter ones; grey without boxes."""
     pieces = []
     for left, top, right, bottom in boxes:
         rows = slice(int(np.floor(top)), int(np.ceil(bottom)))
@@ -59,27 +56,27 @@ def outlined(pixels: Pixels, *, boxes: Sequence[Corners]) -> Pixels:
 def filled(pixels: Pixels, *, region: Region, margin: int = 1) -> Pixels:
     """A picture with a region filled in smoothly from its border: each channel solves Laplace's equation there.
 
+    A region that covers the whole picture becomes grey.
+
     Args:
         pixels: the picture.
-        region: what to fill.
-        margin: by how many pixels the region grows before, since edges are blended.
-
-    A region without any border, that is the whole picture, becomes grey.
+        region: to fill.
+        margin: number of pixels by which the region is dilated first, since edges are blended.
     """
-    grown = ndimage.binary_dilation(region, iterations=margin) if margin else region
-    if not grown.any():
+    dilated = ndimage.binary_dilation(region, iterations=margin) if margin else region
+    if not dilated.any():
         return pixels.copy()
-    if grown.all():
+    if dilated.all():
         return np.full_like(pixels, EMPTY)
     result = pixels.copy()
-    numbers = np.full(grown.shape, -1, dtype=np.int64)
-    numbers[grown] = np.arange(int(grown.sum()))
-    result[grown] = np.clip(np.rint(_harmonic(pixels=pixels, numbers=numbers)), 0, 255).astype(np.uint8)
+    numbers = np.full(dilated.shape, -1, dtype=np.int64)
+    numbers[dilated] = np.arange(int(dilated.sum()))
+    result[dilated] = np.clip(np.rint(_harmonic(pixels=pixels, numbers=numbers)), 0, 255).astype(np.uint8)
     return result
 
 
 def _harmonic(*, pixels: Pixels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The mean-value property for each unknown pixel, shape (unknown, 3). `numbers` counts the unknown, else -1."""
+    """Solves the mean-value property for each unknown pixel, shape (unknown, 3). `numbers` indexes them, else -1."""
     rows, columns = np.nonzero(numbers >= 0)
     count = len(rows)
     neighbours = np.zeros(count)

@@ -1,4 +1,4 @@
-"""Skeletons of stick figures as pictures: every limb and every joint has its own colour, so that they can be read."""
+"""Skeletons of stick figures as pictures, with a unique colour for each limb and joint, so that they can be read."""
 
 import colorsys
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ Point = tuple[float, float]
 
 _LIMB_RADIUS, _JOINT_RADIUS = 0.9, 1.6
 """In pixels of a picture of 64x64."""
-_LIKENESS = 24
-"""Greatest distance of an 8-bit colour from the one that it is taken for."""
-_FEW = 3
-"""Pixels of a joint from which its place cannot be read."""
+_TOLERANCE = 24
+"""Largest distance of an 8-bit colour from the one that it matches."""
+_LEAST_PIXELS = 3
+"""Pixels of a joint that are needed to locate it."""
 
 
 def _colour(*, hue: float, saturation: float) -> tuple[int, int, int]:
@@ -34,14 +34,14 @@ LIMB_COLOURS: tuple[tuple[int, int, int], ...] = tuple(
 JOINT_COLOURS: Mapping[Joint, tuple[int, int, int]] = {
     joint: _colour(hue=index / len(Joint), saturation=0.5) for index, joint in enumerate(Joint)
 }
-"""8-bit RGB of each joint, paler than limbs."""
+"""8-bit RGB of each joint, less saturated than limbs."""
 
 
 def draw_skeleton(*, joints: Mapping[Joint, Point], size: tuple[int, int]) -> npt.NDArray[np.uint8]:
     """Limbs and joints on black, 8-bit RGB of shape (height, width, 3).
 
     Args:
-        joints: the place of each joint in pixels of the picture.
+        joints: the position of each joint in pixels of the picture.
         size: width and height in pixels.
     """
     width, height = size
@@ -57,15 +57,12 @@ def draw_skeleton(*, joints: Mapping[Joint, Point], size: tuple[int, int]) -> np
 
 
 def read_skeleton(picture: npt.NDArray[np.uint8]) -> dict[Joint, Point] | None:
-    """The joints of a skeleton drawn by `draw_skeleton`, or None where there is none.
+    """The joints of a skeleton drawn by `draw_skeleton` in 8-bit RGB, shape (height, width, 3); None without one.
 
-    A joint that another one hides is read from the end of its limb, or else it is where the one that hides it is.
-
-    Args:
-        picture: 8-bit RGB of shape (height, width, 3).
+    A hidden joint is located by the ends of its limbs: it gets the position of the joint that hides it.
     """
-    found = {joint: _pixels(picture=picture, colour=colour) for joint, colour in JOINT_COLOURS.items()}
-    seen = {joint: _middle(places) for joint, places in found.items() if len(places) >= _FEW}
+    pixels = {joint: _pixels(picture=picture, colour=colour) for joint, colour in JOINT_COLOURS.items()}
+    seen = {joint: _middle(places) for joint, places in pixels.items() if len(places) >= _LEAST_PIXELS}
     if not seen:
         return None
     return {joint: seen[joint] if joint in seen else _hidden(joint, seen=seen, picture=picture) for joint in Joint}
@@ -73,8 +70,8 @@ def read_skeleton(picture: npt.NDArray[np.uint8]) -> dict[Joint, Point] | None:
 
 def _pixels(*, picture: npt.NDArray[np.uint8], colour: tuple[int, int, int]) -> npt.NDArray[np.float64]:
     """x and y of the pixels of about this colour, shape (pixels, 2)."""
-    away = np.linalg.norm(picture.astype(np.float64) - np.asarray(colour), axis=-1)
-    rows, columns = np.nonzero(away <= _LIKENESS)
+    distance = np.linalg.norm(picture.astype(np.float64) - np.asarray(colour), axis=-1)
+    rows, columns = np.nonzero(distance <= _TOLERANCE)
     return np.stack([columns, rows], axis=1).astype(np.float64)
 
 
@@ -94,5 +91,5 @@ def _hidden(joint: Joint, *, seen: Mapping[Joint, Point], picture: npt.NDArray[n
     if not ends:
         return _middle(np.asarray(list(seen.values())))
     end = np.mean(ends, axis=0)
-    # The limb ends where the joint that hides this one begins.
+    # The limb ends at the joint that hides this one.
     return min(seen.values(), key=lambda place: float(np.linalg.norm(end - place)))

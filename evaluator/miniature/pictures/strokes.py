@@ -1,4 +1,4 @@
-"""What the edges of pictures give: line drawings, white on black, and maps whose steps lie at edges."""
+"""Line drawings from the edges of pictures, white on black, and maps levelled between edges."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +12,14 @@ from skimage.transform import probabilistic_hough_line
 Pixels = npt.NDArray[np.uint8]
 """8-bit RGB of shape (height, width, 3)."""
 Strokes = npt.NDArray[np.bool_]
-"""Where something is drawn, shape (height, width)."""
+"""Pixels of strokes, shape (height, width)."""
 
 _LOW, _HIGH = 100, 200
-"""Canny's thresholds for sums of Sobel kernels over 8-bit levels, as ControlLLM's code has them."""
+"""Canny's thresholds for sums of Sobel kernels over 8-bit levels, as in ControlLLM's code."""
 _ROUGH = 2.0
 """Deviation of the Gaussian before a scribble, in pixels."""
 _WEAKENED = 4.0
-"""By how much it weakens gradients, about."""
+"""Approximate factor by which it weakens gradients."""
 _SEED = 0
 
 
@@ -31,16 +31,16 @@ def edges(pixels: Pixels) -> Strokes:
 def _edges(pixels: Pixels, *, smoothing: float, weakened: float) -> Strokes:
     low, high = _LOW / weakened, _HIGH / weakened
     channels = pixels.astype(np.float64).transpose(2, 0, 1)
-    found = [canny(channel, sigma=smoothing, low_threshold=low, high_threshold=high) for channel in channels]
-    return np.asarray(skeletonize(np.logical_or.reduce(found)), dtype=np.bool_)
+    masks = [canny(channel, sigma=smoothing, low_threshold=low, high_threshold=high) for channel in channels]
+    return np.asarray(skeletonize(np.logical_or.reduce(masks)), dtype=np.bool_)
 
 
 def straight_lines(pixels: Pixels) -> Strokes:
-    """The straight segments among the edges, found by the probabilistic Hough transform (Galamhos et al., 1999)."""
-    found = edges(pixels)
-    drawn = np.zeros(found.shape, dtype=np.bool_)
-    shortest = max(5, min(found.shape) // 10)
-    segments = probabilistic_hough_line(found, threshold=5, line_length=shortest, line_gap=1, rng=_SEED)
+    """The straight segments of the edges, by the probabilistic Hough transform (Galamhos et al., 1999)."""
+    strokes = edges(pixels)
+    drawn = np.zeros(strokes.shape, dtype=np.bool_)
+    shortest = max(5, min(strokes.shape) // 10)
+    segments = probabilistic_hough_line(strokes, threshold=5, line_length=shortest, line_gap=1, rng=_SEED)
     for (x, y), (u, v) in segments:
         rows, columns = line(y, x, v, u)
         drawn[rows, columns] = True
@@ -59,18 +59,18 @@ def drawing(strokes: Strokes) -> Pixels:
 
 
 _LEAST_PIXELS = 8
-"""Of a region; smaller ones join a neighbour."""
+"""Least size of a region; smaller ones are merged."""
 
 
 def levelled(
     values: npt.NDArray[np.float32], *, pixels: npt.NDArray[np.uint8], scale: float
 ) -> npt.NDArray[np.float32]:
-    """The median of the values in each region of even colour (Felzenszwalb and Huttenlocher, 2004).
+    """The median of the values in each region of uniform colour (Felzenszwalb and Huttenlocher, 2004).
 
     Args:
         values: one for each pixel, shape (height, width).
         pixels: 8-bit RGB of shape (height, width, 3).
-        scale: of the regions; the larger, the larger they are.
+        scale: of the regions.
     """
     regions = felzenszwalb(pixels, scale=scale, sigma=0, min_size=_LEAST_PIXELS)
     medians = ndimage.median(values, labels=regions, index=np.arange(int(regions.max()) + 1))

@@ -1,5 +1,5 @@
-"""Tableaux: scenes in which things overlap and repeat, stick figures pose, and clips in which one thing moves.
+"""Tableaux: scenes with overlapping and repeated things and stick figures, and clips in which one thing moves.
 
-Scenes (`evaluator.miniature.scenes`) keep their objects apart, so that one name means one object. Tableaux are for what
-needs more: counting, masks, depth, poses and motion.
+In scenes (`evaluator.miniature.scenes`) objects do not overlap and names are unique. Tableaux are for counting, masks,
+depth, poses and motion.
 """

@@ -1,4 +1,4 @@
-"""Clips: eight frames in which one thing moves in one of sixteen ways, beside up to two things that rest."""
+"""Clips: eight frames in which one thing makes one of sixteen motions, beside up to two things at rest."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -9,23 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.miniature.rendering import empty_canvas, paint_thing
-from evaluator.miniature.scenes import SIZE, SceneObject, contrasting_colour
+from evaluator.miniature.scenes import SIZE, SceneObject, contrasting_colour, uniform
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.vocabulary import Background, Shape
 
 FRAMES = 8
 _RADIUS = (7.5, 10.0)
 _TRAVEL = 26.0
-"""How far a thing gets that moves straight, in pixels."""
+"""Length of a straight motion in pixels."""
 _SPIN = math.radians(14)
-"""By how much a thing turns from frame to frame: less than half of what turns any shape into itself."""
+"""Rotation between frames, less than half the angle that maps any shape to itself."""
 _ROUND = frozenset({Shape.CIRCLE, Shape.RING})
-"""Shapes that look the same however they are turned."""
+"""Shapes that are invariant to rotation."""
 _ATTEMPTS = 60
 
 
 class Motion(StrEnum):
-    """What a thing can do in a clip."""
+    """The motions of clips."""
 
     LEFT = "moving left"
     RIGHT = "moving right"
@@ -47,19 +47,19 @@ class Motion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClipRecord:
-    """Everything a clip shows."""
+    """The content of a clip."""
 
     background: Background
     background_phase: tuple[float, float]
     background_shade: tuple[float, float]
     mover: SceneObject
-    """As it would look at rest in the middle of its way."""
+    """The mover at rest in the middle of its path."""
     motion: Motion
     resting: tuple[SceneObject, ...]
 
 
 _Change = Callable[[float], Mapping[str, float]]
-"""From the time in [-1, 1] to what is added to x, y and angle, and the factor of the radius."""
+"""From the time in [-1, 1] to the offsets of x, y and angle, and the factor of the radius."""
 
 
 def _straight(dx: float, dy: float) -> _Change:
@@ -68,7 +68,7 @@ def _straight(dx: float, dy: float) -> _Change:
 
 
 def _circle(sign: int) -> _Change:
-    # A full turn but for one frame, y downwards: clockwise is a growing angle.
+    # A full turn minus one frame; as y points downwards, clockwise is a growing angle.
     return lambda t: {
         "x": 11 * math.cos(sign * math.pi * 0.875 * t),
         "y": 11 * math.sin(sign * math.pi * 0.875 * t),
@@ -96,10 +96,10 @@ _CHANGES: Mapping[Motion, _Change] = {
 
 
 def draw_clip(*, split: Split, index: int, hidden_seed: str | None = None) -> ClipRecord:
-    """The clip number `index` of a split.
+    """Clip number `index` of a split.
 
     Raises:
-        ValueError: the hidden split was asked for without its secret.
+        ValueError: the hidden split without its secret.
     """
     rng = generator(split=split, index=index, purpose="clip", hidden_seed=hidden_seed)
     motion = list(Motion)[rng.integers(len(Motion))]
@@ -141,34 +141,35 @@ def frames_of(clip: ClipRecord) -> npt.NDArray[np.uint8]:
     for thing in clip.resting:
         paint_thing(canvas=empty, thing=thing)
     frames = []
-    for time in _TIMES:
+    for time in TIMES:
         canvas = empty.copy()
         paint_thing(canvas=canvas, thing=moved(mover=clip.mover, motion=clip.motion, time=time))
         frames.append(np.clip(np.rint(canvas), 0, 255).astype(np.uint8))
     return np.stack(frames)
 
 
-_TIMES: tuple[float, ...] = tuple(2 * frame / (FRAMES - 1) - 1 for frame in range(FRAMES))
+TIMES: tuple[float, ...] = tuple(2 * frame / (FRAMES - 1) - 1 for frame in range(FRAMES))
+"""The time of each frame, in [-1, 1]."""
 
 
 def _mover(*, rng: np.random.Generator, motion: Motion, shape: Shape, background: Background) -> SceneObject:
-    radius = _between(rng, *_RADIUS)
+    radius = uniform(rng, *_RADIUS)
     thing = SceneObject(
         shape=shape,
         colour=contrasting_colour(rng=rng, background=background),
         x=0.0,
         y=0.0,
         radius=radius,
-        angle=_between(rng, -math.pi / 18, math.pi / 18),
-        shade=_between(rng, 0.97, 1.03),
-        phase=(_between(rng, 0, 12), _between(rng, 0, 12)),
+        angle=uniform(rng, -math.pi / 18, math.pi / 18),
+        shade=uniform(rng, 0.97, 1.03),
+        phase=(uniform(rng, 0, 12), uniform(rng, 0, 12)),
     )
-    way = [moved(mover=thing, motion=motion, time=time) for time in _TIMES]
+    path = [moved(mover=thing, motion=motion, time=time) for time in TIMES]
     x, y = (
-        _between(
+        uniform(
             rng,
-            1 - min(getattr(at, axis) - at.radius for at in way),
-            SIZE - 2 - max(getattr(at, axis) + at.radius for at in way),
+            1 - min(getattr(at, axis) - at.radius for at in path),
+            SIZE - 2 - max(getattr(at, axis) + at.radius for at in path),
         )
         for axis in ("x", "y")
     )
@@ -183,20 +184,16 @@ def _resting(
     motion: Motion,
     others: list[SceneObject],
 ) -> SceneObject | None:
-    """A thing that nothing touches, or None where no place was found."""
-    way = [moved(mover=mover, motion=motion, time=time) for time in _TIMES]
+    """A thing that nothing touches; None if no place was found."""
+    path = [moved(mover=mover, motion=motion, time=time) for time in TIMES]
     shape = list(Shape)[rng.integers(len(Shape))]
     colour = contrasting_colour(rng=rng, background=background)
     if (shape, colour) == (mover.shape, mover.colour):
         return None
     for _ in range(_ATTEMPTS):
-        radius = _between(rng, 6.0, 7.5)
-        x, y = (_between(rng, radius + 1, SIZE - 2 - radius) for _ in range(2))
-        if all(math.hypot(x - at.x, y - at.y) >= radius + at.radius + 1 for at in (*way, *others)):
-            phase = (_between(rng, 0, 12), _between(rng, 0, 12))
-            return SceneObject(shape, colour, x, y, radius, _between(rng, -0.17, 0.17), 1.0, phase)
+        radius = uniform(rng, 6.0, 7.5)
+        x, y = (uniform(rng, radius + 1, SIZE - 2 - radius) for _ in range(2))
+        if all(math.hypot(x - at.x, y - at.y) >= radius + at.radius + 1 for at in (*path, *others)):
+            phase = (uniform(rng, 0, 12), uniform(rng, 0, 12))
+            return SceneObject(shape, colour, x, y, radius, uniform(rng, -0.17, 0.17), 1.0, phase)
     return None
-
-
-def _between(rng: np.random.Generator, low: float, high: float) -> float:
-    return low + (high - low) * float(rng.random())

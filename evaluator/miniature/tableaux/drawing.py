@@ -1,4 +1,4 @@
-"""Drawing tableaux at random, the same one every time for the same index, and painting their parts."""
+"""Random tableaux, each a function of its index, and painting of their parts."""
 
 import math
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.miniature.rendering import empty_canvas, paint_thing, thing_mask
-from evaluator.miniature.scenes import SIZE, Scene, SceneObject, contrasting_colour
+from evaluator.miniature.scenes import SIZE, Scene, SceneObject, contrasting_colour, uniform
 from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.tableaux.figures import draw_figure, figure_mask, paint_figure
 from evaluator.miniature.tableaux.records import Figure, Part, Tableau
-from evaluator.miniature.vocabulary import Background, Colour, Shape
+from evaluator.miniature.vocabulary import Background, Shape
 
 _FARTHEST = 0.2
-"""Nearness of a part that stands at the upper edge; the background has 0, the lower edge 1."""
+"""Nearness of a part with its base at the upper edge; the background has 0, the lower edge 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Painting:
     owner: npt.NDArray[np.int64]
     """Index of the part that a pixel shows, -1 for the background."""
     nearness: npt.NDArray[np.float32]
-    """Of what a pixel shows, in [0, 1]."""
+    """Nearness of the part that a pixel shows, in [0, 1]."""
 
     def mask(self, index: int) -> npt.NDArray[np.bool_]:
         """The visible pixels of a part."""
@@ -42,22 +42,22 @@ class Painting:
 
 
 def part_mask(part: Part) -> npt.NDArray[np.bool_]:
-    """Which pixels a part covers, whatever hides it, shape (64, 64)."""
+    """Which pixels a part covers, hidden ones included, shape (64, 64)."""
     return figure_mask(part) if isinstance(part, Figure) else thing_mask(part)
 
 
 def base_of(part: Part) -> float:
-    """Where a part stands: the lowest row of what it covers, in pixels."""
+    """The base of a part: the lowest row that it covers, in pixels."""
     return float(np.nonzero(part_mask(part))[0].max())
 
 
 def nearness_of(part: Part) -> float:
-    """How near a part is, by where it stands, in [0.2, 1]."""
+    """The nearness of a part by its base, in [0.2, 1]."""
     return _FARTHEST + (1 - _FARTHEST) * base_of(part) / (SIZE - 1)
 
 
 def tableau_of(scene: Scene) -> Tableau:
-    """A scene as a tableau: the same picture, since its things do not overlap."""
+    """A scene as a tableau; the picture is the same, since its things do not overlap."""
     return Tableau(
         background=scene.background,
         background_phase=scene.background_phase,
@@ -67,7 +67,7 @@ def tableau_of(scene: Scene) -> Tableau:
 
 
 def paint(tableau: Tableau) -> Painting:
-    """Paint the parts in their order."""
+    """Paint the parts in order."""
     canvas = empty_canvas(ground=tableau)
     owner = np.full((SIZE, SIZE), -1, dtype=np.int64)
     nearness = np.zeros((SIZE, SIZE), dtype=np.float32)
@@ -86,16 +86,16 @@ _RADIUS = (6.5, 12.0)
 _MOST_THINGS = 5
 _MOST_BESIDE_A_FIGURE = 2
 _TWIN = 0.4
-"""How often a further thing has the name of one that is there."""
+"""Probability that a thing repeats the name of an earlier one."""
 _VISIBLE = 0.6
-"""Least share of a part that others leave visible."""
+"""Least visible share of a part."""
 _STEP = 3.0
-"""Least difference of the rows in which two parts stand, so that it can be seen which is nearer."""
+"""Least difference of the bases of two parts, so that their order is visible."""
 _ATTEMPTS = 30
 
 
 class Content(StrEnum):
-    """What a tableau is drawn for."""
+    """The content of a random tableau."""
 
     THINGS = "things"
     """One to five things."""
@@ -104,10 +104,10 @@ class Content(StrEnum):
 
 
 def draw_tableau(*, split: Split, index: int, content: Content, hidden_seed: str | None = None) -> Tableau:
-    """The tableau number `index` of a split with this content.
+    """Tableau number `index` of a split with this content.
 
     Raises:
-        ValueError: the hidden split was asked for without its secret.
+        ValueError: the hidden split without its secret.
     """
     rng = generator(split=split, index=index, purpose=f"tableau {content}", hidden_seed=hidden_seed)
     background = list(Background)[rng.integers(len(Background))]
@@ -131,43 +131,41 @@ def draw_tableau(*, split: Split, index: int, content: Content, hidden_seed: str
 
 
 def _further(*, rng: np.random.Generator, background: Background, parts: list[Part]) -> SceneObject | None:
-    """One more thing that leaves enough of every part visible, or None where no place was found."""
-    shape, colour = _name(rng=rng, background=background, parts=parts)
+    """Another thing that leaves enough of every part visible; None if no place was found."""
+    things = [part for part in parts if isinstance(part, SceneObject)]
+    if things and rng.random() < _TWIN:
+        twin = things[rng.integers(len(things))]
+        shape, colour = twin.shape, twin.colour
+    else:
+        shape = list(Shape)[rng.integers(len(Shape))]
+        colour = contrasting_colour(rng=rng, background=background)
     for _ in range(_ATTEMPTS):
-        radius = _between(rng, *_RADIUS)
+        radius = uniform(rng, *_RADIUS)
         thing = SceneObject(
             shape=shape,
             colour=colour,
-            x=_between(rng, radius + 1, SIZE - 2 - radius),
-            y=_between(rng, radius + 1, SIZE - 2 - radius),
+            x=uniform(rng, radius + 1, SIZE - 2 - radius),
+            y=uniform(rng, radius + 1, SIZE - 2 - radius),
             radius=radius,
-            angle=_between(rng, -math.pi / 18, math.pi / 18),
-            shade=_between(rng, 0.97, 1.03),
-            phase=(_between(rng, 0, 12), _between(rng, 0, 12)),
+            angle=uniform(rng, -math.pi / 18, math.pi / 18),
+            shade=uniform(rng, 0.97, 1.03),
+            phase=(uniform(rng, 0, 12), uniform(rng, 0, 12)),
         )
         if is_clear([*parts, thing]):
             return thing
     return None
 
 
-def _name(*, rng: np.random.Generator, background: Background, parts: list[Part]) -> tuple[Shape, Colour]:
-    there = [part for part in parts if isinstance(part, SceneObject)]
-    if there and rng.random() < _TWIN:
-        twin = there[rng.integers(len(there))]
-        return twin.shape, twin.colour
-    return list(Shape)[rng.integers(len(Shape))], contrasting_colour(rng=rng, background=background)
-
-
 def is_clear(parts: Sequence[Part]) -> bool:
-    """Whether everything about some parts can be seen: which stands nearer, where each ends, and most of each."""
+    """Whether the order, the outlines and most of the area of parts are visible."""
     ordered = sorted(parts, key=base_of)
     bases = [base_of(part) for part in ordered]
     if any(later - base < _STEP for base, later in pairwise(bases)):
         return False
     masks = [part_mask(part) for part in ordered]
-    # Of two parts in one colour nobody could tell where the nearer ends.
-    for (part, mask), (other, its) in combinations(zip(ordered, masks, strict=True), 2):
-        if part.colour is other.colour and (mask & its).any():
+    # Overlapping parts of the same colour have no visible outline between them.
+    for (part, mask), (other, other_mask) in combinations(zip(ordered, masks, strict=True), 2):
+        if part.colour is other.colour and (mask & other_mask).any():
             return False
     hidden = np.zeros((SIZE, SIZE), dtype=np.bool_)
     for mask in reversed(masks):
@@ -175,7 +173,3 @@ def is_clear(parts: Sequence[Part]) -> bool:
             return False
         hidden |= mask
     return True
-
-
-def _between(rng: np.random.Generator, low: float, high: float) -> float:
-    return low + (high - low) * float(rng.random())

@@ -1,4 +1,4 @@
-"""Instructions to change a picture, with the exact picture that follows from each."""
+"""Instructions to edit a picture, with the exact results."""
 
 import dataclasses
 from collections import Counter
@@ -7,23 +7,23 @@ from enum import StrEnum
 
 import numpy as np
 
+from evaluator.miniature.grammar.german import with_article
 from evaluator.miniature.grammar.labels import BACKGROUND, BACKGROUNDS
 from evaluator.miniature.scenes import SceneObject, contrasting_colour
-from evaluator.miniature.tableaux.captions import with_article
 from evaluator.miniature.tableaux.drawing import part_mask
-from evaluator.miniature.tableaux.records import Figure, Part, Tableau, name_of
+from evaluator.miniature.tableaux.records import Figure, Part, Tableau
 from evaluator.miniature.vocabulary import BACKGROUNDS as BACKGROUND_COLOURS
-from evaluator.miniature.vocabulary import COLOURS, Background, Colour, Shape
+from evaluator.miniature.vocabulary import COLOURS, Background, Shape
 
 _LUMA_CONTRAST = 36.0
 """Least difference of luma between the parts and a new background, as in scenes."""
 _ATTEMPTS = 20
 _PAINTED = 0.8
-"""Brightness of a textured part against its plain colour."""
+"""Brightness of a textured part relative to its plain colour."""
 
 
 class EditKind(StrEnum):
-    """What an instruction asks for."""
+    """The kind of an edit."""
 
     RECOLOUR = "recolour"
     REMOVE = "remove"
@@ -33,7 +33,7 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An instruction and what it does."""
+    """An instruction and its result."""
 
     kind: EditKind
     instruction: str
@@ -41,11 +41,11 @@ class Edit:
     before: Tableau
     after: Tableau
     part: int | None
-    """Index in `before` of the part that changes; None for the background."""
+    """Index in `before` of the changed part; None for the background."""
 
 
 def draw_edit(*, tableau: Tableau, rng: np.random.Generator) -> Edit | None:
-    """A random edit that leaves no doubt which part it means, or None where chance found none."""
+    """A random unambiguous edit; None if no attempt succeeded."""
     kinds = list(EditKind)
     for _ in range(_ATTEMPTS):
         edit = edit_of(kind=kinds[rng.integers(len(kinds))], tableau=tableau, rng=rng)
@@ -55,7 +55,7 @@ def draw_edit(*, tableau: Tableau, rng: np.random.Generator) -> Edit | None:
 
 
 def edit_of(*, kind: EditKind, tableau: Tableau, rng: np.random.Generator) -> Edit | None:
-    """A random edit of one kind, or None where chance found none. Only a part with a noun of its own is changed."""
+    """A random edit of a kind; None if the attempt failed. Only parts with a unique noun are changed."""
     if kind is EditKind.BACKGROUND:
         return _background_edit(tableau=tableau, rng=rng)
     nouns = Counter(noun_of(part) for part in tableau.parts)
@@ -69,8 +69,11 @@ def edit_of(*, kind: EditKind, tableau: Tableau, rng: np.random.Generator) -> Ed
     if kind is EditKind.REMOVE:
         after, instruction = None, f"Remove the {noun_of(part)}."
     else:
-        colour = _colour_for(tableau=tableau, index=index, rng=rng)
-        if colour is None:
+        # No part that touches it may have the new colour.
+        own = part_mask(part)
+        taken = {other.colour for other in tableau.parts if (part_mask(other) & own).any()}
+        colour = contrasting_colour(rng=rng, background=tableau.background)
+        if colour in taken:
             return None
         if kind is EditKind.RECOLOUR:
             after, instruction = dataclasses.replace(part, colour=colour), f"Make the {noun_of(part)} {colour}."
@@ -78,18 +81,18 @@ def edit_of(*, kind: EditKind, tableau: Tableau, rng: np.random.Generator) -> Ed
             assert isinstance(part, SceneObject)
             shapes = [shape for shape in Shape if shape is not part.shape]
             after = dataclasses.replace(part, colour=colour, shape=shapes[rng.integers(len(shapes))])
-            instruction = f"Turn the {name_of(part)} into {with_article(name_of(after))}."
+            instruction = f"Turn the {part.name} into {with_article(after.name)}."
     parts = [*tableau.parts[:index], *([] if after is None else [after]), *tableau.parts[index + 1 :]]
     return Edit(kind, instruction, tableau, dataclasses.replace(tableau, parts=tuple(parts)), index)
 
 
 def noun_of(part: Part) -> str:
-    """For example `star` or `figure`."""
+    """The noun for a part, for example `star` or `figure`."""
     return "figure" if isinstance(part, Figure) else str(part.shape)
 
 
 def background_instruction(background: Background) -> str:
-    """For example `Put everything on a sandy background.`"""
+    """The instruction, for example `Put everything on a sandy background.`"""
     return f"Put everything on {with_article(f'{BACKGROUNDS[background].english} {BACKGROUND.english}')}."
 
 
@@ -108,11 +111,3 @@ def _background_edit(*, tableau: Tableau, rng: np.random.Generator) -> Edit | No
     background = possible[rng.integers(len(possible))]
     after = dataclasses.replace(tableau, background=background)
     return Edit(EditKind.BACKGROUND, background_instruction(background), tableau, after, None)
-
-
-def _colour_for(*, tableau: Tableau, index: int, rng: np.random.Generator) -> Colour | None:
-    """Another colour for a part, which no part that touches it has; None where chance found none."""
-    own = part_mask(tableau.parts[index])
-    taken = {part.colour for part in tableau.parts if (part_mask(part) & own).any()}
-    colour = contrasting_colour(rng=rng, background=tableau.background)
-    return None if colour in taken else colour

@@ -1,4 +1,4 @@
-"""Stick figures: how they stand, and how they are painted."""
+"""Stick figures: random poses, and painting."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.miniature.rendering import Plane
-from evaluator.miniature.scenes import SIZE, contrasting_colour
+from evaluator.miniature.scenes import SIZE, contrasting_colour, uniform
 from evaluator.miniature.tableaux.records import LIMBS, Figure, Joint
 from evaluator.miniature.vocabulary import COLOURS, Background
 
@@ -18,7 +18,7 @@ _ATTEMPTS = 40
 
 
 def draw_figure(*, rng: np.random.Generator, background: Background) -> Figure:
-    """A figure in a random pose that fits into the picture. Its limbs stay on their own side."""
+    """A figure in a random pose that fits into the picture. Limbs stay on their own side."""
     colour = contrasting_colour(rng=rng, background=background)
     shade = 0.9 + 0.1 * float(rng.random())
     while True:
@@ -33,13 +33,13 @@ def draw_figure(*, rng: np.random.Generator, background: Background) -> Figure:
 
 
 def _pose(rng: np.random.Generator) -> dict[Joint, tuple[float, float]]:
-    """Joints around the hip at the origin, before the figure is put anywhere; y downwards."""
+    """Joints relative to the hip at the origin, y downwards."""
 
     def between(low: float, high: float) -> float:
-        return low + (high - low) * float(rng.random())
+        return uniform(rng, low, high)
 
     def end(start: tuple[float, float], *, length: float, degrees: float) -> tuple[float, float]:
-        """From `start`, at an angle from straight down to the right."""
+        """The end of a bone from `start`, at an angle from straight down to the right."""
         turn = math.radians(degrees)
         return start[0] + length * math.sin(turn), start[1] + length * math.cos(turn)
 
@@ -74,7 +74,7 @@ def figure_distance(figure: Figure) -> Plane:
 
 
 def bone_distance(*, x: Plane, y: Plane, start: tuple[float, float], stop: tuple[float, float]) -> Plane:
-    """Distance of each pixel to the line between two points."""
+    """Distance of each pixel from the line segment between two points."""
     dx, dy = stop[0] - start[0], stop[1] - start[1]
     along = ((x - start[0]) * dx + (y - start[1]) * dy) / max(dx * dx + dy * dy, 1e-6)
     along = np.clip(along, 0, 1)

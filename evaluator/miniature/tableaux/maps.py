@@ -1,12 +1,10 @@
-"""Maps of a tableau, computed from its ground truth: what experts estimate from a picture, or draw a picture along.
+"""Maps of a tableau from its ground truth, which experts estimate from pictures or draw pictures from.
 
 A map is 8-bit RGB of shape (64, 64, 3). Outlines are white on black.
 """
 
 import colorsys
-from collections.abc import Callable, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +24,12 @@ _ROUND = frozenset({Shape.CIRCLE, Shape.RING})
 _WOBBLE = 1.2
 """Deviation of a scribble from the outline in pixels."""
 _NODES = 9
-"""In each direction, between which the deviation of a scribble is interpolated."""
+"""Nodes in each direction for interpolating the deviation of a scribble."""
 _SEGMENT_COLOURS = 10
 
 
 class MapKind(StrEnum):
-    """What a map shows, by the argument that tools have for it."""
+    """The kind of a map, by the name of the argument of tools."""
 
     LINE = "line"
     HED = "hed"
@@ -47,14 +45,14 @@ def draw_map(*, kind: MapKind, tableau: Tableau, owner: Owner, nearness: Plane, 
     """The map of a tableau.
 
     Args:
-        kind: of map.
-        tableau: what the picture shows.
+        kind: of the map.
+        tableau: the content of the picture.
         owner: of each pixel.
         nearness: of each pixel in [0, 1], shape (64, 64).
-        rng: moves scribbles; the other maps do not depend on it.
+        rng: for scribbles only.
 
     Raises:
-        ValueError: a pose was asked for, and the tableau has no figure.
+        ValueError: a pose of a tableau without a figure.
     """
     match kind:
         case MapKind.POSE:
@@ -69,24 +67,32 @@ def draw_map(*, kind: MapKind, tableau: Tableau, owner: Owner, nearness: Plane, 
             return depth_map(nearness)
         case MapKind.NORMAL:
             return normal_map(nearness)
-        case _:
-            return _OF_OWNER[kind](owner)
+        case MapKind.EDGE:
+            return edge_map(owner)
+        case MapKind.HED:
+            return hed_map(owner)
+        case MapKind.SEGMENTATION:
+            return segmentation_map(owner)
 
 
 def edge_map(owner: Owner) -> Pixels:
-    """Outlines one pixel thin."""
+    """Outlines one pixel wide."""
     return _grey(outlines(owner).astype(np.float32))
 
 
 def hed_map(owner: Owner) -> Pixels:
-    """Soft outlines: a pixel beside an outline is grey."""
-    soft = _smooth(outlines(owner).astype(np.float32))
+    """Soft outlines, blurred with the weights 1, 2, 1 in both directions."""
+    padded = np.pad(outlines(owner).astype(np.float32), 1, mode="edge")
+    rows = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
+    soft = np.asarray((rows[:, :-2] + 2 * rows[:, 1:-1] + rows[:, 2:]) / 4, dtype=np.float32)
     return _grey(np.asarray(np.clip(2.5 * soft, 0, 1), dtype=np.float32))
 
 
 def scribble_map(*, owner: Owner, rng: np.random.Generator) -> Pixels:
-    """Outlines three pixels thick that leave their place by about a pixel."""
-    taps = _interpolation()
+    """Outlines three pixels wide, displaced by about a pixel."""
+    # Weights of the nodes for each pixel of a row, shape (64, 9).
+    places = np.linspace(0, _NODES - 1, SIZE)
+    taps = np.asarray(np.clip(1 - np.abs(places[:, None] - np.arange(_NODES)), 0, 1))
     rows, columns = np.mgrid[0:SIZE, 0:SIZE]
     down, across = (taps @ (_WOBBLE * rng.standard_normal((_NODES, _NODES))) @ taps.T for _ in range(2))
     moved_rows = np.clip(np.rint(rows + down), 0, SIZE - 1).astype(np.int64)
@@ -97,7 +103,7 @@ def scribble_map(*, owner: Owner, rng: np.random.Generator) -> Pixels:
 
 
 def line_map(*, parts: tuple[Part, ...], owner: Owner) -> Pixels:
-    """Outlines of parts with straight sides: all but circles, rings and the bows of hearts."""
+    """Straight outlines: without circles, rings and the upper half of hearts."""
     straight = np.zeros((SIZE, SIZE), dtype=np.bool_)
     for index, part in enumerate(parts):
         if isinstance(part, Figure) or part.shape not in _ROUND | {Shape.HEART}:
@@ -108,14 +114,14 @@ def line_map(*, parts: tuple[Part, ...], owner: Owner) -> Pixels:
 
 
 def segmentation_map(owner: Owner) -> Pixels:
-    """Each part in a colour of its own on black, by its place in the drawing order and not by its name."""
+    """Each part in a different colour on black, by drawing order and not by name."""
     colours = [colorsys.hsv_to_rgb(index / _SEGMENT_COLOURS, 0.8, 1.0) for index in range(_SEGMENT_COLOURS)]
     table = np.rint(255 * np.asarray([*colours, (0.0, 0.0, 0.0)])).astype(np.uint8)
     return np.asarray(table[np.where(owner < 0, _SEGMENT_COLOURS, owner % _SEGMENT_COLOURS)])
 
 
 def depth_map(nearness: Plane) -> Pixels:
-    """Nearness in grey: the background is black, what stands at the lower edge is white."""
+    """Nearness as grey levels: the background is black, parts at the lower edge are white."""
     return _grey(nearness)
 
 
@@ -124,24 +130,6 @@ def pose_map(figure: Figure) -> Pixels:
     return draw_skeleton(joints=figure.joints, size=(SIZE, SIZE))
 
 
-_OF_OWNER: Mapping[MapKind, Callable[[Owner], Pixels]] = MappingProxyType(
-    {MapKind.EDGE: edge_map, MapKind.HED: hed_map, MapKind.SEGMENTATION: segmentation_map}
-)
-
-
 def _grey(values: Plane) -> Pixels:
     """Numbers in [0, 1] as grey levels."""
     return np.repeat(np.rint(255 * values).astype(np.uint8)[..., None], 3, axis=-1)
-
-
-def _smooth(values: Plane) -> Plane:
-    """A blur with the weights 1, 2, 1 in both directions."""
-    padded = np.pad(values, 1, mode="edge")
-    rows = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
-    return np.asarray((rows[:, :-2] + 2 * rows[:, 1:-1] + rows[:, 2:]) / 4, dtype=np.float32)
-
-
-def _interpolation() -> npt.NDArray[np.float64]:
-    """Weights of the nodes for each pixel of a row, shape (64, 9)."""
-    places = np.linspace(0, _NODES - 1, SIZE)
-    return np.asarray(np.clip(1 - np.abs(places[:, None] - np.arange(_NODES)), 0, 1))

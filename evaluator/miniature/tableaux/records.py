@@ -1,4 +1,4 @@
-"""What a tableau shows, as records."""
+"""The records of tableaux."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from evaluator.miniature.scenes import SceneObject
 from evaluator.miniature.vocabulary import CLASS_LABELS, Background, Colour
 
 TABLEAU_LABELS: tuple[str, ...] = (*CLASS_LABELS, *(f"{colour} figure" for colour in Colour))
-"""Names of everything that a tableau can show: the 64 classes of things, then the figures in eight colours."""
+"""Names of all possible parts: the 64 classes of things, then the figures in eight colours."""
 
 
 class Joint(StrEnum):
-    """The points of a stick figure. Right and left are the viewer's: figures are seen from behind."""
+    """The joints of a stick figure. Figures are seen from behind, so right and left are also the viewer's."""
 
     HEAD = "head"
     NECK = "neck"
@@ -39,7 +39,7 @@ LIMBS: tuple[tuple[Joint, Joint], ...] = (
     (Joint.HIP, Joint.LEFT_KNEE),
     (Joint.LEFT_KNEE, Joint.LEFT_FOOT),
 )
-"""Pairs of joints with a bone between them."""
+"""Pairs of joints connected by a bone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,35 +54,30 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """In English, for example `red figure`."""
+        """The English name, for example `red figure`."""
         return f"{self.colour} figure"
 
     @property
     def torso(self) -> float:
-        """Distance of neck and hip in pixels, by which errors of joints are measured."""
+        """Distance between neck and hip in pixels, the unit for errors of joints."""
         (x, y), (u, v) = self.joints[Joint.NECK], self.joints[Joint.HIP]
         return float(((x - u) ** 2 + (y - v) ** 2) ** 0.5)
 
 
 Part = SceneObject | Figure
-"""One thing or figure of a tableau."""
-
-
-def name_of(part: Part) -> str:
-    """In English, for example `red star` or `blue figure`."""
-    return part.name
+"""A thing or figure of a tableau."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tableau:
-    """Everything a tableau shows. Names may repeat."""
+    """The content of a tableau. Names may repeat."""
 
     background: Background
     background_phase: tuple[float, float]
     background_shade: tuple[float, float]
     """Brightness factor at the top and at the bottom."""
     parts: tuple[Part, ...]
-    """In drawing order: the farthest first. What stands lower in the picture is nearer."""
+    """In drawing order, the farthest first. Parts lower in the picture are nearer."""
 
     @property
     def figure(self) -> Figure | None:

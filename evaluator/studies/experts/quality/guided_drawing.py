@@ -9,11 +9,11 @@ from PIL import Image as PillowImage
 from evaluator.core.expert import Expert
 from evaluator.core.values import Mask, Masks, Value
 from evaluator.miniature.grammar.captions import background_phrase
+from evaluator.miniature.grammar.german import with_article
 from evaluator.miniature.pictures.maps import outlines
 from evaluator.miniature.rendering import render, thing_mask
 from evaluator.miniature.scenes import SIZE, SceneObject, contrasting_colour, draw_scene
 from evaluator.miniature.seeds import Split, generator
-from evaluator.miniature.tableaux.captions import with_article
 from evaluator.miniature.tableaux.drawing import paint
 from evaluator.miniature.tableaux.editing import EditKind
 from evaluator.miniature.tableaux.maps import MapKind, draw_map

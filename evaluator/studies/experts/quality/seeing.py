@@ -12,7 +12,6 @@ from evaluator.core.expert import Expert
 from evaluator.core.values import Box, Boxes, Image, Mask, Masks, Value, boxes_of
 from evaluator.execution.experts.detection import overlap
 from evaluator.miniature.seeds import Split, generator
-from evaluator.miniature.tableaux.records import name_of
 from evaluator.studies.experts.tableaux.data import tableaux_at
 from evaluator.studies.experts.tableaux.prompts import points_on, roughened
 
@@ -46,7 +45,7 @@ def truths(count: int) -> tuple[Truth, ...]:
             image=PillowImage.fromarray(pixels),
             parts=Masks(
                 (owner.shape[1], owner.shape[0]),
-                tuple(Mask(name_of(part), np.asarray(owner == index)) for index, part in enumerate(tableau.parts)),
+                tuple(Mask(part.name, np.asarray(owner == index)) for index, part in enumerate(tableau.parts)),
             ),
         )
         for tableau, pixels, owner in zip(batch.tableaux, batch.pixels, batch.owner, strict=True)

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from evaluator.miniature.scenes import SIZE
-from evaluator.miniature.tableaux.records import TABLEAU_LABELS, name_of
+from evaluator.miniature.tableaux.records import TABLEAU_LABELS
 from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.studies.experts import detection
 from evaluator.studies.experts.data.bank import as_tensor
@@ -94,7 +94,7 @@ def targets_of(*, batch: Batch) -> list[Targets]:
             centroids.append((columns.mean() + 0.5, rows.mean() + 0.5))
         targets.append(
             Targets(
-                classes=torch.tensor([TABLEAU_LABELS.index(name_of(part)) for part in tableau.parts]),
+                classes=torch.tensor([TABLEAU_LABELS.index(part.name) for part in tableau.parts]),
                 boxes=torch.tensor(boxes, dtype=torch.float32).reshape(-1, 4) / SIZE,
                 centroids=torch.tensor(centroids, dtype=torch.float32).reshape(-1, 2) / SIZE,
             )

@@ -21,7 +21,7 @@ from evaluator.execution.experts.clips import CHANNELS, video_values
 from evaluator.miniature.rendering import thing_mask
 from evaluator.miniature.scenes import SIZE, SceneObject
 from evaluator.miniature.seeds import Split
-from evaluator.miniature.tableaux.clips import FRAMES, Motion, moved
+from evaluator.miniature.tableaux.clips import FRAMES, TIMES, Motion, moved
 from evaluator.miniature.vocabulary import Background, Colour, Shape
 from evaluator.studies.experts.data.bank import rows_of
 from evaluator.studies.experts.tableaux.data import CLIPS, clip_at, clips_at
@@ -83,8 +83,7 @@ def clip_labels(*, split: Split, indices: npt.NDArray[np.int64]) -> ClipLabels:
 def _movers(*, split: Split, index: int) -> list[SceneObject]:
     """The mover in each frame of a clip."""
     clip = clip_at(split=split, index=index)
-    times = [2 * frame / (FRAMES - 1) - 1 for frame in range(FRAMES)]
-    return [moved(mover=clip.mover, motion=clip.motion, time=time) for time in times]
+    return [moved(mover=clip.mover, motion=clip.motion, time=time) for time in TIMES]
 
 
 def _patches(*, split: Split, index: int) -> npt.NDArray[np.bool_]:
