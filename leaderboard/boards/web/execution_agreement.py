@@ -42,7 +42,7 @@ def agreement_on(*, suite: Suite, rows: Sequence[Mapping[str, Any]], samples: in
     keys = [key for _, key, _ in tasks]
     plans = [plan for pk in own for plan in _plans({name: table[pk] for name, table in tables.items()}, keys)]
     try:
-        return agreement_of(suite=suite.slug, found=plans)
+        return agreement_of(suite=suite.slug, plans=plans)
     except ValueError:
         return None
 
