@@ -1,5 +1,5 @@
-"""Episodes: how a planner is asked and what happens with its answer, composed from parts.
+"""Episodes: the path from a task to its result record.
 
-`parts` asks and reads; `executed` and `execution` execute plans, `judgement` judges them without executing, and `turns`
-asks turn by turn.
+`parts` queries planners and parses their plans; `executed` and `execution` run plans, `judgement` scores them without
+running them, and `turns` runs multi-turn episodes.
 """

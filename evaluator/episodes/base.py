@@ -1,4 +1,4 @@
-"""What an episode is: the way from a task to its result record."""
+"""The interface of episodes, which lead from a task to its result record."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,35 +18,34 @@ if TYPE_CHECKING:
 
 
 class SettingError(ValueError):
-    """A suite cannot be evaluated in this setting; the message is part of a sentence that says why."""
+    """A suite cannot be evaluated in this setting; the message is a clause that gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Under which conditions a suite is evaluated, and with what. An episode ignores what it does not need."""
+    """The conditions and resources of an evaluation. Episodes ignore what they do not need."""
 
     split: str = ""
-    """A split of the suite; empty: its first."""
+    """A split of the suite; empty: its first split."""
     hidden: HiddenSeed | None = None
-    """The seed of the hidden split; ignored on the others."""
+    """The seed of the hidden split; ignored on other splits."""
     profile: str = ""
-    """Which experts run the tools."""
+    """Name of the profile whose experts run the tools."""
     samples: int = 1
     """Data points per task."""
     data: str | None = None
-    """Where the papers' data are: `folder:PATH` or `hub[:PATH]`."""
+    """Location of the papers' data: `folder:PATH` or `hub[:PATH]`."""
     inputs: str | None = None
-    """Folder with the files that the requests of ControlLLM's suites name; None: the environment's."""
+    """Folder with the files named by the requests of ControlLLM's suites; None: from the environment."""
     open_store: "Callable[[], Store] | None" = None
-    """Opens what artefacts are kept in; called, once, only where tools run."""
+    """Opens the store of artefacts; called at most once, and only where tools run."""
     device: str = "cpu"
     """Torch device of experts and scorers."""
     memory_budget: int | None = None
-    """Bytes that loaded experts may occupy together; None: no limit."""
+    """Total bytes of loaded experts; None: no limit."""
     listener: "Listener | None" = None
-    """Receives the progress of execution."""
     arbiter: ArbiterName | None = None
-    """Settles what the rules of a judge leave undecided; None: nobody does."""
+    """Decides what a judge's rules leave open; None: no arbiter."""
     arbiter_key: str = field(default="", repr=False)
     """API key of a chat arbiter."""
 
@@ -57,7 +56,7 @@ class Setting:
 
 
 def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:
-    """`Episode.data_digest` of a source of samples with this digest."""
+    """`Episode.data_digest` for a source of samples with this digest."""
     split = setting.split or suite.conditions.splits[0]
     if split != HIDDEN:
         return data_digest(source=source, split=split)
@@ -70,51 +69,47 @@ def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:
 
 
 class Evaluator(Protocol):
-    """Evaluates planners on one suite in one setting. What it has loaded stays loaded between calls."""
+    """Evaluates planners on one suite in one setting. Experts and scorers stay loaded between calls."""
 
     @property
     def suite(self) -> Suite:
-        """The suite as planners are asked: on the hidden split, with hidden requests."""
+        """The suite as presented to planners: with hidden requests on the hidden split."""
         ...
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
-        """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
+        """Evaluate a planner on tasks and yield each record as soon as it is complete.
 
         Args:
             planner: the planner.
-            tasks: keys of tasks.
-            run: names the run where planners are asked turn by turn: episodes that were cut off go on in a run of the
-                same name. Empty: a new run.
+            tasks: task keys.
+            run: name of the run of a suite in turns, whose interrupted episodes continue in a run of the same name.
+                Empty: a new run.
 
         Raises:
-            LookupError: a key names no task of the suite.
+            LookupError: the suite has no task with one of the keys.
         """
         ...
 
     def facts(self) -> dict[str, JsonValue]:
-        """What the figures depend on, and what was measured on the way; complete after `run`."""
+        """The inputs that the figures depend on, and measurements; complete after `run`."""
         ...
 
 
 class Episode(Protocol):
-    """How planners are asked on a suite, what is run, and how the outcome is scored. Making one loads nothing heavy."""
+    """How a suite queries planners, what it runs, and how it scores. Construction is cheap."""
 
     @property
     def executes(self) -> bool:
-        """Whether plans are executed; otherwise they are judged as they are written."""
+        """Whether plans are executed; otherwise they are judged as written."""
         ...
 
     @property
     def in_turns(self) -> bool:
-        """Whether planners are asked turn by turn; otherwise for a whole plan."""
+        """Whether planners act in turns; otherwise they give whole plans."""
         ...
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:
-        """Digest of everything besides suite, data and samples that a score depends on.
-
-        Args:
-            profile: of the experts, where they run.
-            arbiter: settles what the rules of a judge leave undecided.
+        """Digest of everything that a score depends on besides suite, data and samples.
 
         Raises:
             SettingError: the profile cannot be read, or the arbiter has no weights.
@@ -122,10 +117,10 @@ class Episode(Protocol):
         ...
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
-        """Digest of the data of this setting, with the commitment to the seed on the hidden split.
+        """Digest of the data in this setting; on the hidden split it covers the commitment to the seed.
 
         Raises:
-            SettingError: there are no data, or the hidden split has no seed.
+            SettingError: the data or the hidden split's seed are missing.
         """
         ...
 
@@ -138,34 +133,26 @@ class Episode(Protocol):
         ...
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
-        """Why tasks cannot run in this setting, with a sentence, by task key; the same for every planner.
+        """By task key, the reason and sentence of the tasks that no planner can run in this setting.
 
         Raises:
-            SettingError: there are no data or no experts for the suite.
+            SettingError: the suite's data or experts are missing.
         """
         ...
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> Evaluator:
-        """What evaluates planners in this setting. Everything that can be wrong with it is found before torch loads.
+        """The evaluator in this setting. All errors of the setting are raised before torch loads.
 
         Raises:
-            SettingError: see `not_run`, or the hidden split has no seed.
+            SettingError: as for `not_run` and `data_digest`.
         """
         ...
 
     def empty_plan(self, *, is_fault: bool) -> str:
-        """What a plan without steps scores, as a sentence.
-
-        Args:
-            is_fault: whether such a plan cannot be read or is not valid.
-        """
+        """A sentence on the score of a plan without steps; `is_fault` if the plan is unreadable or invalid."""
         ...
 
 
 def episode_of(slug: str) -> Episode:
-    """How planners are asked and scored on the suite with this slug.
-
-    Raises:
-        LookupError: there is none.
-    """
+    """The episode of the suite with this slug; raises `LookupError` if there is none."""
     return cast("Episode", entry_of(slug).episode)

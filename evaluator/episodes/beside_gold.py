@@ -1,4 +1,4 @@
-"""Results beside those of the gold plan on the same samples, so that a weak expert does not count against a planner."""
+"""Scores relative to the gold plan on the same samples, so that weak experts do not count against a planner."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,75 +8,68 @@ from evaluator.core.plans.model import Plan
 from evaluator.execution.engine.jobs import Job, JobResult
 
 RELATIVE = "relative"
-"""Name of the indicator: the score as a share of the gold plan's on the same sample, at most 1."""
+"""Name of the indicator: the score divided by the gold plan's on the same sample, at most 1."""
 _GOLD = " (gold)"
-"""Marks the jobs of gold plans; no key of a task ends with it."""
+"""Suffix of the jobs of gold plans; no task key ends with it."""
 
 
 @dataclass(slots=True)
 class Pending:
-    """A task whose plan is executed: what is over of it, and of the gold plan that it is compared with."""
+    """The results so far of a task's plan and of the gold plan it is compared with."""
 
     gold: Plan | None
-    """None where nothing is compared, or the planner's plan is the gold plan."""
+    """None if there is no comparison, or the planner's plan equals the gold plan."""
     is_gold: bool
-    """Whether the planner's plan is the gold plan."""
-    own_results: dict[int, JobResult] = field(default_factory=dict)
-    its_results: dict[int, JobResult] = field(default_factory=dict)
+    """Whether the planner's plan equals the gold plan."""
+    own_by_sample: dict[int, JobResult] = field(default_factory=dict)
+    gold_by_sample: dict[int, JobResult] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, *, gold: Plan | None) -> "Pending":
-        """Nothing is over yet.
-
-        Args:
-            plan: the planner's.
-            gold: what it is compared with; None for nothing.
-        """
+        """Start without results; `gold` is None if there is no comparison."""
         return cls(gold=None if plan == gold else gold, is_gold=gold is not None and plan == gold)
 
     def gold_jobs(self, own: Sequence[Job]) -> list[Job]:
-        """The gold plan on the same samples."""
+        """The jobs of the gold plan on the same samples."""
         if self.gold is None:
             return []
         return [replace(job, task=job.task + _GOLD, plan=self.gold) for job in own]
 
     def take(self, result: JobResult) -> None:
-        """A job is over."""
-        results = self.its_results if result.job.task.endswith(_GOLD) else self.own_results
+        results = self.gold_by_sample if result.job.task.endswith(_GOLD) else self.own_by_sample
         results[result.job.sample] = result
 
     def is_complete(self, count: int) -> bool:
-        """Whether all jobs on `count` samples are over."""
-        return len(self.own_results) == count and (self.gold is None or len(self.its_results) == count)
+        """Whether all jobs on `count` samples have finished."""
+        return len(self.own_by_sample) == count and (self.gold is None or len(self.gold_by_sample) == count)
 
     def results(self, count: int) -> list[JobResult]:
-        """Of the planner's plan, in the order of the samples."""
-        return [self.own_results[index] for index in range(count)]
+        """Results of the planner's plan, in sample order."""
+        return [self.own_by_sample[index] for index in range(count)]
 
     def gold_results(self, count: int) -> list[JobResult]:
-        """Of the gold plan; empty where nothing is compared."""
+        """Results of the gold plan; empty if there is no comparison."""
         if self.is_gold:
             return self.results(count)
-        return [] if self.gold is None else [self.its_results[index] for index in range(count)]
+        return [] if self.gold is None else [self.gold_by_sample[index] for index in range(count)]
 
 
 def task_of(job: Job) -> str:
-    """Key of the task that a job is for."""
+    """Key of the task of a job."""
     return job.task.removesuffix(_GOLD)
 
 
 def with_relative(
     indicators: Sequence[Mapping[str, float]], *, own: Sequence[float], gold: Sequence[float]
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
-    """The indicators of each sample with `RELATIVE`, and that of the whole task.
+    """Add `RELATIVE` to the indicators of each sample, and return that of the task besides.
 
-    A sample on which the gold plan reaches nothing says nothing about a planner: it has no such value, and a task
-    without any other sample neither.
+    Samples on which the gold plan scores 0 have no such value; nor has a task with only such samples.
 
     Args:
-        indicators: of each sample so far.
-        own: score of the planner's plan on each sample.
-        gold: of the gold plan; empty where nothing is compared.
+        indicators: the indicators of each sample so far.
+        own: the score of the planner's plan on each sample.
+        gold: the score of the gold plan on each sample; empty if there is no comparison.
     """
     by_sample = [dict(own_indicators) for own_indicators in indicators]
     if not gold:

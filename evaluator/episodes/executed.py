@@ -1,4 +1,4 @@
-"""The episode of suites whose plans are executed with experts."""
+"""The episode of suites whose plans are executed by experts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything that the execution of plans needs. Made without torch."""
+    """Everything needed to execute plans. Construction does not load torch."""
 
     suite: Suite
-    """As planners are asked."""
+    """The suite as presented to planners."""
     profile: "Profile"
     samples: "SampleSource"
     count: int
@@ -38,7 +38,7 @@ class Prepared:
     beside_gold: bool = False
 
     def evaluator(self, *, listener: "Listener | None" = None) -> "ExecutionEvaluator":
-        """The evaluator; this loads torch."""
+        """The evaluator. Loads torch."""
         from evaluator.episodes.execution import ExecutionEvaluator
 
         return ExecutionEvaluator(
@@ -50,15 +50,15 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class ExecutedPlans:
-    """A planner is asked once for the plan of each task; the plan is executed on every sample, and a scorer compares
-    the answers with their references."""
+    """Planners give one plan per task; it is executed on every sample, and a scorer compares answers with
+    references."""
 
     samples: "Callable[[Setting], SampleSource]"
-    """The suite's data in a setting. Raises LookupError or ValueError where there are none."""
+    """The suite's data in a setting; raises LookupError or ValueError if they are missing."""
     judge: "Judge | None" = None
-    """Judges valid plans besides: what it says are indicators of the record and change no score."""
+    """Judges valid plans as well: adds indicators and leaves the score unchanged."""
     beside_gold: bool = False
-    """Whether gold plans are executed too, for the indicator `relative`."""
+    """Whether to execute gold plans too, for the indicator `relative`."""
 
     @property
     def executes(self) -> bool:
@@ -69,34 +69,29 @@ class ExecutedPlans:
         return False
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
-        """See `Episode`: the profile's digest, with that of the judge if there is one."""
-        experts = _profile(profile).digest
+        """See `Episode`: covers the profile and the judge, if any."""
+        experts = named_profile(profile).digest
         return experts if self.judge is None else digest({"profile": experts, "judge": self.judge.digest()})
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
         return identity_of_data(source=self._samples(setting).digest, suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - the profile decides
-        """See `Episode`: the tools that have an expert."""
-        return frozenset(_profile(profile).experts)
+        """See `Episode`: the tools with an expert."""
+        return frozenset(named_profile(profile).experts)
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
-        """See `Episode`: tasks without an expert for a tool of their gold plan, or without data."""
-
-        return not_run_reasons(suite=suite, profile=_profile(setting.profile), samples=self._samples(setting))
+        """See `Episode`: tasks without data, or without an expert for a tool of their gold plan."""
+        return not_run_reasons(suite=suite, profile=named_profile(setting.profile), samples=self._samples(setting))
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "ExecutionEvaluator":
         return self.prepared(suite=suite, setting=setting).evaluator(listener=setting.listener)
 
     def prepared(self, *, suite: Suite, setting: Setting) -> Prepared:
-        """Everything that the evaluator needs.
-
-        Raises:
-            SettingError: something of it cannot be had.
-        """
+        """Everything needed by the evaluator; raises `SettingError` if something is missing."""
         if setting.open_store is None:
             raise SettingError(f"{suite.slug} executes plans, which needs a store for what they make")
-        profile, samples = _profile(setting.profile), self._samples(setting)
+        profile, samples = named_profile(setting.profile), self._samples(setting)
         try:
             suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
             store = setting.open_store()
@@ -121,11 +116,12 @@ class ExecutedPlans:
 
 
 def hidden_seed(setting: Setting) -> str | None:
-    """The seed of the hidden split. Sources of open data refuse one, so that it cannot slip into them."""
+    """The seed on the hidden split, else None: sources of open data refuse one."""
     return setting.hidden_seed if setting.split == HIDDEN else None
 
 
-def _profile(name: str) -> "Profile":
+def named_profile(name: str) -> "Profile":
+    """Load a profile; raises `SettingError` if it cannot be read."""
     from evaluator.execution.experts.profile import ProfileError, load_profile
 
     try:

@@ -1,6 +1,6 @@
-"""Evaluating a planner by executing its plans: ask, check, execute, score.
+"""Evaluation of a planner by executing its plans: query, check, execute, score.
 
-This is the whole pipeline without a server; the worker runs the same code.
+This is the whole pipeline without a server; workers run the same code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,21 +10,15 @@ from functools import partial
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner
-from evaluator.core.plans.model import PlanContext
 from evaluator.core.provenance import provenance
 from evaluator.core.records import Outcome, Reason, ResultRecord
-from evaluator.core.suites.base import ABSTENTION, Suite, Task
+from evaluator.core.suites.base import ABSTENTION, Suite
 from evaluator.core.suites.samples import SampleSource, WithGaps
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty, not_run_reasons, not_run_records, plan_all, without_invalid
 from evaluator.episodes.samples import SampleArtefacts, sample_results
-from evaluator.episodes.scoring import (
-    SCORER_FAILURES,
-    UNREADABLE,
-    ResultScorer,
-    agreement,
-)
+from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, agreement
 from evaluator.execution.engine.jobs import FailureKind, Job
 from evaluator.execution.engine.pool import ExpertPool, Experts
 from evaluator.execution.engine.progress import Listener
@@ -34,17 +28,17 @@ from evaluator.execution.experts.profile import Profile
 from evaluator.scoring.metrics.scorers.base import Scorer
 
 _PLANNER_REASONS = {FailureKind.LIMIT: Reason.LIMIT_EXCEEDED, FailureKind.INPUT: Reason.UNFIT_INPUT}
-"""Failures that are the plan's fault."""
+"""Failures caused by the plan."""
 
 
 class ExecutionEvaluator:
-    """Evaluates planners on one suite under one profile: plans are executed, and their results scored.
+    """Executes the plans of planners on one suite with one profile, and scores the results.
 
     Experts and scorers stay loaded between calls.
     """
 
     _collected: list[Job] | None = None
-    """Where jobs are put instead of being executed; None: they are executed."""
+    """Receives jobs instead of the engine; None: jobs are executed."""
 
     def __init__(
         self,
@@ -65,18 +59,18 @@ class ExecutionEvaluator:
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
-        profile: which expert implements each tool.
-        samples: where the data points come from.
+        profile: the experts of the tools.
+        samples: the data points.
         count: data points per task, at least 1.
-        store: where artefacts and executed steps are kept.
+        store: holds artefacts and executed steps.
         device: torch device of experts and scorers.
-        experts: where experts come from; by default the profile's, loaded when first needed.
-        scorers: makes the scorer of a metric; by default the profile's.
-        memory_budget: bytes that loaded experts may occupy together; None: no limit.
+        experts: the source of experts; by default the profile, which loads them on first use.
+        scorers: creates the scorer of a metric; by default the profile's.
+        memory_budget: total bytes of loaded experts; None: no limit.
         listener: receives the progress of execution.
-        split: name of the split that the samples are from, for reports.
-        judge: judges plans as well; what it says are indicators of the record.
-        beside_gold: execute gold plans too, for the indicator `RELATIVE`.
+        split: name of the samples' split, for reports.
+        judge: adds indicators of the plans.
+        beside_gold: whether to execute gold plans too, for the indicator `RELATIVE`.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
@@ -85,7 +79,7 @@ class ExecutionEvaluator:
         self.engine = Engine(pool=pool, store=store, salt=suite.slug, listener=listener)
         self._samples = SampleArtefacts(source=samples, engine=self.engine)
         self.gaps = samples.gaps if isinstance(samples, WithGaps) else ""
-        """What is lacking of the data, as a sentence; empty if nothing is."""
+        """The missing data, as a sentence; empty if the data are complete."""
         if self._samples.compares_with_gold and not beside_gold:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
         self.count, self._split, self._device = count, split, device
@@ -94,7 +88,7 @@ class ExecutionEvaluator:
             engine=self.engine, samples=self._samples, count=count, profile=profile, device=device, scorers=scorers
         )
         self.scoring = self._scoring.spent
-        """Time that scorers took, loading them included."""
+        """Time spent in scorers, including their loading."""
         self.not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
         """The tasks that cannot run, with reason and sentence."""
 
@@ -103,18 +97,20 @@ class ExecutionEvaluator:
         *,
         planner: Planner,
         tasks: Sequence[str],
-        run: str = "",  # noqa: ARG002 - plans are asked for at once
+        run: str = "",  # noqa: ARG002 - each plan is requested at once
     ) -> Iterator[ResultRecord]:
-        """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
-
-        Raises:
-            LookupError: a key names no task of the suite.
-        """
-        wanted = self.suite.asked(tasks)
-        yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self.not_run)
-        runnable = [task for task in wanted if task.key not in self.not_run]
+        """See `Evaluator.run`."""
+        requested = self.suite.asked(tasks)
+        yield from not_run_records(suite=self.suite, tasks=requested, reasons=self.not_run)
+        runnable = [task for task in requested if task.key not in self.not_run]
         planned: list[Planned] = []
-        for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
+        offered = frozenset(self.profile.experts)
+        for item in plan_all(
+            planner=planner,
+            suite=self.suite,
+            tasks=runnable,
+            context=lambda task: self.suite.context(task=task, offered=offered),
+        ):
             valid = without_invalid(item)
             if isinstance(valid, ResultRecord):
                 yield valid
@@ -125,30 +121,30 @@ class ExecutionEvaluator:
                 yield judged.record.model_copy(update={"outcome": Outcome.SCORED, "score": score})
             else:
                 planned.append(judged)
-        order = {task.key: position for position, task in enumerate(wanted)}
+        order = {task.key: position for position, task in enumerate(requested)}
         yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
 
     def on(self, suite: Suite) -> "ExecutionEvaluator":
-        """The same on another form of the suite's tasks, with the same data, experts and store."""
+        """A copy for another form of the suite's tasks, with the same data, experts and store."""
         other = copy(self)
         other.suite = suite
         return other
 
     def with_samples(self, count: int) -> "ExecutionEvaluator":
-        """The same on another number of data points, the first ones, with the same experts and store."""
+        """A copy for another number of data points, the first ones, with the same experts and store."""
         other = copy(self)
         other.count, other._scoring = count, self._scoring.with_samples(count)
         return other
 
     def collecting(self, jobs: list[Job]) -> "ExecutionEvaluator":
-        """The same, which executes nothing: its runs add the jobs of their plans to these, and yield only the records
-        of tasks without a plan to execute."""
+        """A copy that adds the jobs of plans to `jobs` instead of executing them. Its runs yield only the records of
+        tasks without a plan to execute."""
         other = copy(self)
         other._collected = jobs
         return other
 
     def execute(self, jobs: Sequence[Job]) -> None:
-        """Execute jobs together, which fills batches. Runs that need the same find it in the store."""
+        """Execute jobs together, which fills batches. Later runs find their results in the store."""
         for _ in self.engine.run(jobs):
             pass
 
@@ -161,11 +157,8 @@ class ExecutionEvaluator:
             "provenance": provenance(device=self._device),
         }
 
-    def _context(self, task: Task) -> PlanContext:
-        return self.suite.context(task=task, offered=frozenset(self.profile.experts))
-
     def _judged(self, planned: Planned) -> Planned:
-        """A valid plan, with its agreement with the gold plan and what the judge says of it in its record."""
+        """Add agreement with the gold plan and the judge's indicators to the record of a valid plan."""
         gold = planned.task.gold
         if gold is not None:
             update = {"indicators": agreement(plan=planned.plan.plan, gold=gold)}
@@ -179,8 +172,14 @@ class ExecutionEvaluator:
         jobs: list[Job] = []
         for item in planned:
             pending = Pending.of(item.plan.plan, gold=item.task.gold if self._beside_gold else None)
+            own: list[Job] = []
             try:
-                own = [self._job(item=item, index=index) for index in range(self.count)]
+                for index in range(self.count):
+                    resources = self._samples.inputs(task=item.task, index=index)
+                    if not self._samples.compares_with_gold:
+                        # Stored now, because the engine flushes before it returns the first result.
+                        self._scoring.stored_references(task=item.task, index=index)
+                    own.append(Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources))
             except UNREADABLE as error:
                 message = f"The data of this task cannot be read: {type(error).__name__}: {error}."
                 yield faulty(item.record, reason=Reason.INTERNAL_ERROR, message=message)
@@ -199,13 +198,6 @@ class ExecutionEvaluator:
         except Exception:
             self._samples.forget()
             raise
-
-    def _job(self, *, item: Planned, index: int) -> Job:
-        resources = self._samples.inputs(task=item.task, index=index)
-        if not self._samples.compares_with_gold:
-            # Kept here and not when it is needed: the engine writes it before it hands out the first result.
-            self._scoring.kept(task=item.task, index=index)
-        return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
     def _score(self, *, item: Planned, pending: Pending) -> ResultRecord:
         results = pending.results(self.count)

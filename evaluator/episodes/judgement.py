@@ -1,4 +1,4 @@
-"""Suites whose plans are judged: ask, read, judge. Nothing is executed."""
+"""The episode of suites whose plans are judged without execution."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,32 +18,32 @@ from evaluator.scoring.arbiters.base import Arbiter, ArbiterError, ArbiterName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a judge says of a plan."""
+    """A judge's verdict on a plan."""
 
     score: float
-    """What the board ranks by."""
+    """The score for ranking."""
     indicators: Mapping[str, float]
     explanations: Mapping[str, str] = field(default_factory=dict)
-    """For each indicator the reason in words; under `goal` what the request wants."""
+    """By indicator, the reason in words; under `goal`, the goal of the request."""
     pairs: Sequence[TextPair] = ()
-    """The texts on which the rules are undecided and the score depends, at most `MOST_PAIRS`."""
+    """Undecided pairs of texts that the score depends on, at most `MOST_PAIRS`."""
     arbiter: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Identity of the arbiter that was asked about them; empty if none was."""
+    """Identity of the arbiter that decided the pairs; empty if there was none."""
 
 
 class Judge(Protocol):
     """Judges the plans of one suite."""
 
     def digest(self) -> str:
-        """Digest of the rules; it changes whenever the same plan may be judged differently."""
+        """Digest of the rules; changes whenever the verdict on a plan may change."""
         ...
 
     def not_judged(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-        """The tasks whose plans cannot be judged, with reason and sentence."""
+        """Reason and sentence of the tasks whose plans cannot be judged."""
         ...
 
     def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
-        """Judge the plan of a task that is not among `not_judged`."""
+        """Judge a plan; its task is not in `not_judged`."""
         ...
 
 
@@ -52,12 +52,12 @@ class SettleableJudge(Judge, Protocol):
     """A judge whose rules may leave a pair of texts undecided."""
 
     def settled_by(self, arbiter: Arbiter) -> Judge:
-        """The same judge, with an arbiter that settles these pairs and changes nothing else."""
+        """A copy of the judge with an arbiter that decides only these pairs."""
         ...
 
 
 def with_judgement(item: Planned, *, judgement: Judgement) -> Planned:
-    """A plan that will be executed, with what a judge says of it in its record. Its score comes from the execution."""
+    """Add a judge's verdict, except the score, to the record of a plan."""
     update = {
         "indicators": {**item.record.indicators, **judgement.indicators},
         "explanations": dict(judgement.explanations),
@@ -68,18 +68,18 @@ def with_judgement(item: Planned, *, judgement: Judgement) -> Planned:
 
 
 def all_tools(*, suite: Suite, task: Task) -> PlanContext:
-    """What plans are read against where no expert is needed: all tools of the suite's catalogue."""
+    """The context for parsing plans without experts: all tools of the suite's catalogue."""
     return suite.context(task=task, offered=frozenset(suite.catalogue.tools))
 
 
 class JudgementEvaluator:
-    """Evaluates planners on one suite whose plans are judged."""
+    """Evaluates planners on one suite by judging their plans."""
 
     def __init__(self, *, suite: Suite, judge: Judge, facts: Mapping[str, JsonValue] | None = None) -> None:
         """Args:
-        suite: as planners are asked.
-        judge: of its plans.
-        facts: what figures depend on besides the code; by default the digest of the judge's rules.
+        suite: the suite as presented to planners.
+        judge: judges its plans.
+        facts: inputs of the figures besides the code; by default the digest of the judge's rules.
         """
         self.suite = suite
         self._facts = facts or {"judge": judge.digest()}
@@ -91,48 +91,38 @@ class JudgementEvaluator:
         *,
         planner: Planner,
         tasks: Sequence[str],
-        run: str = "",  # noqa: ARG002 - plans are asked for at once
+        run: str = "",  # noqa: ARG002 - each plan is requested at once
     ) -> Iterator[ResultRecord]:
-        """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
-
-        Raises:
-            LookupError: a key names no task of the suite.
-        """
-        wanted = self.suite.asked(tasks)
-        yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self._not_judged)
-        runnable = [task for task in wanted if task.key not in self._not_judged]
-        for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
-            yield item if isinstance(item, ResultRecord) else self._judged(item)
+        """See `Evaluator.run`."""
+        requested = self.suite.asked(tasks)
+        yield from not_run_records(suite=self.suite, tasks=requested, reasons=self._not_judged)
+        runnable = [task for task in requested if task.key not in self._not_judged]
+        for item in plan_all(
+            planner=planner,
+            suite=self.suite,
+            tasks=runnable,
+            context=lambda task: all_tools(suite=self.suite, task=task),
+        ):
+            if isinstance(item, ResultRecord):
+                yield item
+                continue
+            judgement = self._judge(suite=self.suite, planned=item)
+            update = {"outcome": Outcome.SCORED, "score": judgement.score}
+            yield with_judgement(item, judgement=judgement).record.model_copy(update=update)
 
     def on(self, suite: Suite) -> "JudgementEvaluator":
-        """The same on another form of the suite's tasks."""
+        """A copy for another form of the suite's tasks."""
         return JudgementEvaluator(suite=suite, judge=self._judge, facts=self._facts)
 
     def facts(self) -> dict[str, JsonValue]:
-        """Digest of the rules, the arbiter if there is one, and the version of the code."""
+        """Digest of the rules, arbiter, if any, and version of the code."""
         commit, dirty = code_version()
         return {**self._facts, "provenance": {"commit": commit, "dirty": dirty}}
-
-    def _context(self, task: Task) -> PlanContext:
-        return all_tools(suite=self.suite, task=task)
-
-    def _judged(self, planned: Planned) -> ResultRecord:
-        judgement = self._judge(suite=self.suite, planned=planned)
-        return planned.record.model_copy(
-            update={
-                "outcome": Outcome.SCORED,
-                "score": judgement.score,
-                "indicators": dict(judgement.indicators),
-                "explanations": dict(judgement.explanations),
-                "pairs": list(judgement.pairs),
-                "arbiter": dict(judgement.arbiter),
-            }
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedPlans:
-    """A planner is asked once for the plan of each task, and a judge scores the plan. No torch, no weights."""
+    """Planners give one plan per task, and a judge scores it, without torch or weights."""
 
     judge: Judge
 
@@ -145,12 +135,11 @@ class JudgedPlans:
         return False
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
-        """See `Episode`."""
         identity = self._identity(arbiter)
         return digest({"judge": self.judge.digest(), "arbiter": identity}) if identity else self.judge.digest()
 
     def _identity(self, arbiter: ArbiterName | None) -> dict[str, JsonValue]:
-        """What scores depend on of an arbiter; empty if they do not."""
+        """The identity of an arbiter; empty if the judge does not use one."""
         if arbiter is None or not isinstance(self.judge, SettleableJudge):
             return {}
         try:
@@ -159,7 +148,7 @@ class JudgedPlans:
             raise SettingError(str(error)) from error
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
-        """See `Episode`. Requests are in the suite's digest; the hidden ones follow from these and the seed."""
+        """See `Episode`. Requests are in the suite's digest; hidden ones follow from them and the seed."""
         return identity_of_data(source="", suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - no expert runs
@@ -167,7 +156,7 @@ class JudgedPlans:
         return frozenset(suite.catalogue.tools)
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:  # noqa: ARG002
-        """See `Episode`: the tasks that nobody can judge, whatever the setting."""
+        """See `Episode`: the tasks that cannot be judged, in any setting."""
         return self.judge.not_judged(suite)
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> JudgementEvaluator:

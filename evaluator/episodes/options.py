@@ -1,4 +1,4 @@
-"""Options of commands that execute plans, and the selection of tasks."""
+"""Options of commands that execute plans, and task selection."""
 
 import os
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSettings:
-    """The options, unparsed: sizes and stores are texts."""
+    """The unparsed options: sizes and stores are texts."""
 
     profile: str
     split: str
@@ -28,23 +28,23 @@ class ExecutionSettings:
     data: str = ""
     """Location of the papers' data: `folder:PATH` or `hub[:PATH]`; empty for profiles that have their own data."""
     inputs: str = ""
-    """Folder with the files that requests name; empty: the environment's."""
+    """Folder with the files named by requests; empty: from the environment."""
     store: str = ""
     """A folder, or `s3://bucket/prefix`; empty: `store` in the data folder."""
     store_limit: str = ""
     memory_budget: str = ""
     arbiter: str = ""
-    """As `evaluator.scoring.arbiters.base` reads it; empty: none."""
+    """In the format of `evaluator.scoring.arbiters.base`; empty: none."""
     arbiter_threshold: float = DEFAULT_THRESHOLD
     arbiter_key_env: str = DEFAULT_KEY_ENV
-    """Environment variable with its API key."""
+    """Environment variable with the arbiter's API key."""
 
 
 def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = None) -> Setting:
     """Parse the settings. The store is opened on first use.
 
     Raises:
-        typer.Exit: a setting is invalid; standard error says which.
+        typer.Exit: a setting is invalid; standard error names it.
     """
     from evaluator.execution.engine.opening import open_store, parse_size
 
@@ -84,7 +84,7 @@ def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":
     """Open profile, data and store for a suite whose plans are executed.
 
     Raises:
-        typer.Exit: the suite executes no plans, or a setting is invalid; standard error says which.
+        typer.Exit: the suite executes no plans, or a setting is invalid; standard error gives the reason.
     """
     from evaluator.episodes.executed import ExecutedPlans
 
@@ -102,7 +102,7 @@ def selected_tasks(*, suite: Suite, text: str) -> list[str]:
     """Task keys from a text such as `0-14,16`; all tasks if it is empty.
 
     Raises:
-        typer.Exit: a key names no task; standard error says which.
+        typer.Exit: there is no task with a key; standard error names it.
     """
     keys: Sequence[str] = [task.key for task in suite.tasks]
     if not text:

@@ -1,6 +1,6 @@
-"""The parts that evaluators are composed of: ask a planner, read its plan, and end a task without a score.
+"""Building blocks of evaluators: query a planner, parse its plan, and end a task without a score.
 
-Planners are asked for many tasks at once, bounded, and so that one bad task stops no other.
+Planners are queried for many tasks concurrently, within bounds; a failing task does not stop the others.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _INFRA_REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A task with the plan that was read, and its record so far."""
+    """A task with its parsed plan and its record so far."""
 
     record: ResultRecord
     task: Task
@@ -47,22 +47,22 @@ class Planned:
 def plan_all(
     *, planner: Planner, suite: Suite, tasks: Sequence[Task], context: Callable[[Task], PlanContext]
 ) -> Iterator[ResultRecord | Planned]:
-    """Ask for the plan of each task and read it, in any order.
+    """Request and parse the plan of each task, in any order.
 
     Yields:
-        The plan; or the complete record of a task without a readable one. What is wrong with a plan is in its record's
-        `problems`.
+        The plan, or the complete record of a task without a readable plan. The defects of a plan are in `problems` of
+        its record.
     """
     for task, record, reply in ask_all(planner=planner, suite=suite, tasks=tasks, context=context):
         yield record if reply is None else _read(record, task=task, reply=reply, context=context(task))
 
 
 def without_invalid(item: ResultRecord | Planned) -> ResultRecord | Planned:
-    """A plan with problems becomes a planner's fault, and so does an abstention from what the tools can meet."""
+    """Turn a plan with problems, or an abstention from a feasible request, into the record of a planner fault."""
     if isinstance(item, ResultRecord):
         return item
     if abstains(item.plan.plan) and item.task.metric != ABSTENTION:
-        # Not invalid: that it has no answer is what it says.
+        # The missing answer is the point of an abstention, not a defect.
         return faulty(item.record.model_copy(update={"problems": []}), reason=Reason.ABSTAINED, message=WRONGLY)
     if not item.record.problems:
         return item
@@ -76,7 +76,7 @@ def without_invalid(item: ResultRecord | Planned) -> ResultRecord | Planned:
 def not_run_records(
     *, suite: Suite, tasks: Sequence[Task], reasons: Mapping[str, tuple[Reason, str]]
 ) -> Iterator[ResultRecord]:
-    """The records of those tasks that cannot run, whatever the planner."""
+    """The records of the tasks that cannot run with any planner."""
     for task in tasks:
         if task.key in reasons:
             reason, message = reasons[task.key]
@@ -100,7 +100,7 @@ def _read(record: ResultRecord, *, task: Task, reply: PlannerReply, context: Pla
 def ask_all(
     *, planner: Planner, suite: Suite, tasks: Sequence[Task], context: Callable[[Task], PlanContext]
 ) -> Iterator[tuple[Task, ResultRecord, PlannerReply | None]]:
-    """Ask for the plan of each task and yield it as it comes, in any order.
+    """Request the plan of each task and yield it on arrival, in any order.
 
     Yields:
         The task, its record so far, and the reply; without a reply the record is complete.
@@ -119,54 +119,54 @@ def ask_all(
                 record, reply = _defective(suite=suite, task=task, error=error), None
             yield task, record, reply
     finally:
-        # After an interruption, do not wait for planners that never answer; otherwise all have answered.
+        # Only after an interruption is a call still open; it may never return.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _ask_together(
     *, planner: BatchPlanner, suite: Suite, tasks: Sequence[Task], context: Callable[[Task], PlanContext]
 ) -> Iterator[tuple[Task, ResultRecord, PlannerReply | None]]:
-    asked_tasks: list[Task] = []
+    requested: list[Task] = []
     broken: list[tuple[Task, Exception]] = []
     answered: set[int] = set()
 
     def requests() -> Iterator[PlannerRequest]:
-        # Made as the planner takes them: those of thousands of tasks together would fill the memory.
+        # Generated lazily: the requests of thousands of tasks would fill the memory.
         for task in tasks:
             try:
                 request = request_for(suite=suite, task=task, context=context(task))
             except Exception as error:  # noqa: BLE001 - one bad task stops no other
                 broken.append((task, error))
             else:
-                asked_tasks.append(task)
+                requested.append(task)
                 yield request
 
     problem = Exception("the planner neither answered nor failed")
     try:
         for index, end in planner.plan_all(requests()):
             answered.add(index)
-            yield asked_tasks[index], *_recorded(new_record(suite=suite, task=asked_tasks[index]), end=end)
+            yield requested[index], *_recorded(new_record(suite=suite, task=requested[index]), end=end)
     except Exception as error:  # noqa: BLE001 - a planner is foreign code; what it answered is kept
         problem = error
-    ended = {task.key for task in [asked_tasks[index] for index in answered] + [task for task, _ in broken]}
+    ended = {task.key for task in [requested[index] for index in answered] + [task for task, _ in broken]}
     for task, defect in [*broken, *((task, problem) for task in tasks if task.key not in ended)]:
         yield task, _defective(suite=suite, task=task, error=defect), None
 
 
 def new_record(*, suite: Suite, task: Task) -> ResultRecord:
-    """The record of a task to which nothing has happened yet."""
+    """The record of a task before its planner is queried."""
     return ResultRecord(
         suite=suite.slug, task=task.key, request=task.text, metric=task.metric, outcome=Outcome.CANCELLED
     )
 
 
 def is_infrastructure(reason: Reason) -> bool:
-    """Whether a task that ended for this reason is not the planner's fault."""
+    """Whether a task that ended for this reason is an infrastructure fault."""
     return reason in _INFRA_REASONS
 
 
 def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecord:
-    """A record of a task that was not scored: whose fault it is follows from the reason."""
+    """The record of a task without a score; the reason decides between planner and infrastructure fault."""
     infra = is_infrastructure(reason)
     return record.model_copy(
         update={
@@ -174,7 +174,7 @@ def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecor
             "reason": reason,
             "reason_text": message,
             "score": None if infra else FAULT_SCORE,
-            # Columns say what a fault counts, whatever a judge said of the plan before it was executed.
+            # Columns define the values of a fault, whatever a judge found before the execution.
             "indicators": {},
             "explanations": {},
             "pairs": [],
@@ -183,7 +183,7 @@ def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecor
 
 
 def not_run(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecord:
-    """A record of a task that cannot run, whatever the planner."""
+    """The record of a task that cannot run with any planner."""
     return record.model_copy(update={"outcome": Outcome.NOT_RUN, "reason": reason, "reason_text": message})
 
 
@@ -214,7 +214,7 @@ def _defective(*, suite: Suite, task: Task, error: Exception) -> ResultRecord:
 
 
 def not_run_reasons(*, suite: Suite, profile: "Profile", samples: SampleSource) -> dict[str, tuple[Reason, str]]:
-    """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
+    """The tasks that cannot run in a profile, with reason and sentence. Depends on suite, profile and data only."""
     reasons: dict[str, tuple[Reason, str]] = {}
     scores = {*profile.scorers, *RULE_NAMES, *([VARIATION] if "ViT" in profile.scorers else [])}
     for task in suite.tasks:

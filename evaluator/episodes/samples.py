@@ -1,4 +1,4 @@
-"""The samples of an evaluation: their inputs and references as artefacts, and their results in a record."""
+"""The samples of an evaluation: inputs and references as artefacts, and results for the record."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,14 +10,14 @@ from evaluator.execution.engine.run import Engine
 
 
 class SampleArtefacts:
-    """Inputs and references of a source, put into the engine's store when first asked for."""
+    """Inputs and references of a source, stored by the engine on first use."""
 
     def __init__(self, *, source: SampleSource, engine: Engine) -> None:
         self._source = source
         self.digest = source.digest
         """Identifies the data."""
         self.compares_with_gold = isinstance(source, GoldComparedSource)
-        """Whether references are made from the results of gold plans."""
+        """Whether references are computed from the results of gold plans."""
         self._sharing = source if isinstance(source, SharingSource) else None
         self._engine = engine
         self._inputs: dict[tuple[str, int], Mapping[str, ArtefactReference]] = {}
@@ -32,27 +32,27 @@ class SampleArtefacts:
         return self._inputs[key]
 
     def forget(self) -> None:
-        """Store everything again when next asked: some of it may not have been stored."""
+        """Store everything again on next use, because some writes may have been lost."""
         self._inputs.clear()
         self._references.clear()
 
     def reference(self, *, task: Task, index: int) -> ArtefactReference:
-        """What a right answer looks like."""
+        """The correct answer for one sample."""
         key = (task.key if self._sharing is None else self._sharing.reference_key(task=task), index)
         if key not in self._references:
             self._references[key] = self._engine.keep(self._source.reference(task=task, index=index))
         return self._references[key]
 
     def gold_references(self, *, task: Task, gold: JobResult) -> tuple[ArtefactReference, ...]:
-        """A reference for each answer of a task, made from what its gold plan gave.
+        """A reference for each answer of a task, computed from the results of its gold plan.
 
         Args:
-            task: of a source that compares with gold plans.
-            gold: its gold plan, executed on the sample without a failure.
+            task: the task; its source compares with gold plans.
+            gold: the gold plan, executed on the sample without a failure.
 
         Raises:
-            LookupError: a result is none that can be compared with.
-            ObjectDamagedError: the store does not have it any more.
+            LookupError: a result cannot serve as a reference.
+            ObjectDamagedError: the store has lost a result.
         """
         source, value = self._source, self._engine.value
         assert isinstance(source, GoldComparedSource)
@@ -73,32 +73,28 @@ def sample_results(
     references: Sequence[Sequence[ArtefactReference]],
     scores: Sequence[Sequence[float]] | None = None,
 ) -> list[SampleResult]:
-    """One result for each executed sample.
+    """The result of each executed sample; references and scores have one item for each answer of the task.
 
-    Args:
-        task: what was asked.
-        results: the executed samples.
-        references: for each sample a reference for each answer of the task.
-        scores: for each sample a score for each answer; None if nothing could be scored.
+    `scores` is None if nothing could be scored.
     """
     samples = []
-    for number, (result, wanted) in enumerate(zip(results, references, strict=True)):
+    for number, (result, expected) in enumerate(zip(results, references, strict=True)):
         own = None if scores is None else scores[number]
         further = [
             AnswerResult(
                 metric=task.answers[n].metric,
                 score=None if own is None else own[n],
-                reference=wanted[n],
+                reference=expected[n],
                 answer=result.answers[n] if result.answers else None,
             )
-            for n in range(1, len(wanted))
+            for n in range(1, len(expected))
         ]
         samples.append(
             SampleResult(
                 index=result.job.sample,
                 score=None if own is None else sum(own) / len(own),
                 inputs=dict(result.job.resources),
-                reference=wanted[0],
+                reference=expected[0],
                 answer=result.answer,
                 steps=list(result.steps),
                 further=further,

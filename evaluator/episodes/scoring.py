@@ -1,4 +1,4 @@
-"""Scoring what was executed on the samples of a task: each answer against its reference."""
+"""Scores of executed plans: each answer is compared with its reference."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -26,20 +26,20 @@ from evaluator.scoring.metrics.scorers.base import Scorer, rounded
 from evaluator.scoring.metrics.scorers.loading import load_scorer, scorer_facts
 
 UNREADABLE = (OSError, ValueError, LookupError, TypeError)
-"""What sources of samples raise on missing and damaged files."""
+"""Exceptions of sample sources on missing and damaged files."""
 SCORER_FAILURES = (RuntimeError, ValueError, TypeError, OSError, LookupError, ObjectDamagedError, ExpertError)
-"""What `ResultScorer.scored` raises where a score cannot be computed."""
+"""Exceptions of `ResultScorer.scored` if a score cannot be computed."""
 _SCORES_KEPT = 200_000
-"""Some hundred bytes each."""
+"""A few hundred bytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """What the samples of a task came to."""
+    """The scores of a task."""
 
     samples: tuple[SampleResult, ...]
     indicators: dict[str, float]
-    """Of the task: the means of what its samples have."""
+    """The task's indicators: means over its samples."""
 
     @property
     def score(self) -> float:
@@ -62,44 +62,40 @@ class ResultScorer:
         scorers: Callable[[str], Scorer] | None = None,
     ) -> None:
         """Args:
-        engine: knows the artefacts.
+        engine: reads the artefacts.
         samples: the data points.
         count: data points per task.
-        profile: has the scorers.
+        profile: names the scorers.
         device: torch device of the scorers.
-        scorers: makes the scorer of a metric in the place of the profile's. Their scores are not kept in the store:
-            it is not known what they depend on.
+        scorers: creates the scorer of a metric instead of the profile. Its scores are not stored, since their
+            dependencies are unknown.
         """
         self.spent = Stopwatch()
-        """Time that scorers took, loading them included."""
+        """Time spent in scorers, including their loading."""
         self._engine, self._samples, self._count = engine, samples, count
         self._profile, self._device, self._make_scorer = profile, device, scorers
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
-        """By metric and the digests of output and reference. A score depends on nothing else (`metrics.scorers`)."""
+        """By metric and the digests of output and reference, the only inputs of a score (`metrics.scorers`)."""
         self._stored: set[tuple[tuple[str, str, str], ...]] = set()
-        """The groups of them that the store has, as far as this process knows."""
+        """Groups of these keys that this process knows to be in the store."""
 
     def with_samples(self, count: int) -> "ResultScorer":
-        """The same for another number of data points. What is loaded and known is shared."""
+        """A copy for another number of data points that shares scorers and known scores."""
         other = copy(self)
         other._count = count
         return other
 
-    def kept(self, *, task: Task, index: int) -> tuple[ArtefactReference, ...]:
-        """What a right answer looks like, for each answer of the task, from a source that has right results."""
+    def stored_references(self, *, task: Task, index: int) -> tuple[ArtefactReference, ...]:
+        """Store and return the reference of each answer, from a source that has references."""
         return tuple(self._samples.reference(task=answer, index=index) for answer in task.answers)
 
     def references(
         self, *, task: Task, results: Sequence[JobResult], pending: Pending
     ) -> list[tuple[ArtefactReference, ...]]:
-        """The references of each sample.
-
-        Raises:
-            LookupError: they are made by the gold plan, and it failed.
-        """
+        """The references of each sample; raises `LookupError` if the gold plan should give them but failed."""
         if not self._samples.compares_with_gold:
-            return [self.kept(task=task, index=result.job.sample) for result in results]
+            return [self.stored_references(task=task, index=result.job.sample) for result in results]
         gold = pending.gold_results(self._count)
         failure = next((result.failure for result in gold if result.failure is not None), None)
         if failure is not None:
@@ -114,13 +110,13 @@ class ResultScorer:
         references: Sequence[tuple[ArtefactReference, ...]],
         pending: Pending,
     ) -> Scored:
-        """Score every sample. One without answers has 0.
+        """Score every sample; samples without answers score 0.
 
         Args:
-            task: what was asked.
+            task: the task.
             results: one for each sample.
-            references: for each sample one for each answer of the task.
-            pending: has the gold plan's results where they are compared with.
+            references: for each sample, one for each answer of the task.
+            pending: holds the gold plan's results, if compared.
 
         Raises:
             Exception: one of `SCORER_FAILURES`.
@@ -132,7 +128,11 @@ class ResultScorer:
         )
         for number, own_scores in zip(answered, answer_scores, strict=True):
             scores[number] = own_scores
-        gold = self._gold_scores(task=task, pending=pending, references=references)
+        gold: list[float] = []
+        gold_results = pending.gold_results(self._count)
+        if gold_results and all(result.failure is None for result in gold_results):
+            by_answer = self._answer_scores(task=task, results=gold_results, references=references)
+            gold = [sum(answers) / len(answers) for answers in by_answer]
         samples = sample_results(task=task, results=results, references=references, scores=scores)
         closed = _closed_answers(task=task, samples=samples, value=self._engine.value)
         own = [sample.score for sample in samples if sample.score is not None]
@@ -152,30 +152,20 @@ class ResultScorer:
         results: Sequence[JobResult],
         references: Sequence[Sequence[ArtefactReference]],
     ) -> list[tuple[float, ...]]:
-        """For each sample the score of each answer of the task."""
+        """For each sample, the score of each answer of the task."""
         by_answer = [
             self._scores(
                 metric=answer.metric,
-                pairs=[(result.answers[n], wanted[n]) for result, wanted in zip(results, references, strict=True)],
+                pairs=[(result.answers[n], expected[n]) for result, expected in zip(results, references, strict=True)],
             )
             for n, answer in enumerate(task.answers)
         ]
         return list(zip(*by_answer, strict=True))
 
-    def _gold_scores(
-        self, *, task: Task, pending: Pending, references: Sequence[Sequence[ArtefactReference]]
-    ) -> list[float]:
-        """For each sample the score of the gold plan; none where it is not compared with, or failed."""
-        results = pending.gold_results(self._count)
-        if not results or any(result.failure is not None for result in results):
-            return []
-        scores = self._answer_scores(task=task, results=results, references=references)
-        return [sum(answers) / len(answers) for answers in scores]
-
     def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
-        """The score of each pair of an answer and its reference: known, stored, or computed and stored.
+        """The score of each pair of answer and reference: known, stored, or computed and stored.
 
-        A group is stored even if every pair in it was known: another process may ask for this group first.
+        A group is stored even if all its scores were known: another process may need this group first.
         """
         keys = tuple((metric, answer.digest, reference.digest) for answer, reference in pairs)
         if keys and keys not in self._stored:
@@ -198,7 +188,7 @@ class ResultScorer:
         return scores
 
     def _scorer_facts(self, metric: str) -> Mapping[str, JsonValue] | None:
-        """What scores of a metric depend on besides the pair; None: they are not kept in the store."""
+        """Everything that scores of a metric depend on besides the pair; None: they are not stored."""
         if self._make_scorer is not None:
             return None
         try:
@@ -210,7 +200,7 @@ class ResultScorer:
     def _compute(
         self, *, metric: str, pairs: Mapping[tuple[str, str, str], tuple[ArtefactReference, ArtefactReference]]
     ) -> None:
-        """Score the pairs that are not known yet."""
+        """Score the pairs without a known score."""
         new = {key: pair for key, pair in pairs.items() if key not in self._known_scores}
         if not new:
             return
@@ -227,7 +217,7 @@ class ResultScorer:
 
 
 def agreement(*, plan: Plan, gold: Plan) -> dict[str, float]:
-    """The indicators that compare a plan with the gold plan of its task, as the planner gave it."""
+    """The indicators that compare a plan as given by the planner with the gold plan."""
     return {EXACT: float(is_same_plan(plan=plan, other=gold)), NEAR: edge_f1(plan=plan, other=gold)}
 
 
@@ -256,12 +246,9 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def stored_scores(*, store: Store, facts: Mapping[str, JsonValue], pairs: Pairs) -> list[float] | None:
-    """The scores of these pairs, in order; None if they are not known.
+    """The stored scores of these pairs, in order; None if there are none.
 
-    Args:
-        store: where they may be.
-        facts: everything that they depend on besides the pairs (`metrics.scorers.scorer_facts`).
-        pairs: what is compared.
+    `facts` holds everything that they depend on besides the pairs (`metrics.scorers.scorer_facts`).
     """
     outputs = store.get_step(_key(facts=facts, pairs=pairs))
     if outputs is None or _OUTPUT not in outputs:
@@ -275,7 +262,7 @@ def stored_scores(*, store: Store, facts: Mapping[str, JsonValue], pairs: Pairs)
 
 
 def store_scores(*, store: Store, facts: Mapping[str, JsonValue], pairs: Pairs, scores: Sequence[float]) -> None:
-    """Keep the scores of these pairs, in order."""
+    """Store the scores of these pairs, in order."""
     data = canonical_json.dumps([float(score) for score in scores]).encode()
     artefact = Artefact(data=data, media_type=MediaType.TEXT)
     digest = store.put(artefact)

@@ -86,7 +86,7 @@ class _Reader:
         named = False
         while self.symbol and self.symbol != ")":
             if self.symbol == "(":
-                raise self.fail("a branch precedes the names, not follows them")
+                raise self.fail("a branch must follow the names")
             if self.symbol == ",":
                 if not named:
                     self.tolerated.append(f"{self.places[self._index]}: ignored an empty name")

@@ -1,4 +1,4 @@
-"""Asking a planner for the turns of many episodes at once, and running what it wants in between."""
+"""Runs many episodes concurrently: queries the planner for turns and runs actions in between."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,15 +16,15 @@ from evaluator.episodes.turns.episode import Episode
 from evaluator.episodes.turns.faults import FaultInjector
 
 OPEN_EPISODES = 1024
-"""Held at once. The others begin as these end."""
+"""Concurrent episodes."""
 CALLS_AT_ONCE = 64
-"""To a planner that answers turn by turn."""
+"""Concurrent calls of a planner without batches."""
 _NO_TIME = PlannerCall(seconds=0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """An episode with what makes the request of its next turn."""
+class OpenEpisode:
+    """An episode and a function that builds the request of its next turn."""
 
     episode: Episode
     request: Callable[[], TurnRequest]
@@ -33,20 +33,20 @@ class Opened:
 End = TurnReply | PlannerError
 
 
-def hold_all(
+def run_episodes(
     *,
     planner: TurnPlanner,
-    episodes: Iterator[Opened],
+    episodes: Iterator[OpenEpisode],
     environment: Environment,
     at_once: int = OPEN_EPISODES,
     faults: FaultInjector | None = None,
 ) -> Iterator[Episode]:
-    """Hold the episodes, many at once, and yield each as it ends.
+    """Run the episodes concurrently and yield each when it ends.
 
-    What is ready in several episodes is run together. What the planner does in one episode ends no other.
+    Ready actions of several episodes run together. Failures of the planner in one episode do not affect the others.
     """
-    answers = _Together(planner) if isinstance(planner, BatchTurnPlanner) else _OneByOne(planner)
-    open_episodes: dict[int, Opened] = {}
+    answers = _BatchCalls(planner) if isinstance(planner, BatchTurnPlanner) else _ConcurrentCalls(planner)
+    open_episodes: dict[int, OpenEpisode] = {}
     numbers = count()
     try:
         while True:
@@ -62,7 +62,7 @@ def hold_all(
                 if isinstance(end, PlannerError):
                     episode.fail(end)
                 else:
-                    episode.take(end)
+                    episode.receive(end)
             _run_ready([open_episodes[number].episode for number, _ in ends], environment=environment, faults=faults)
             for number, _ in ends:
                 if open_episodes[number].episode.stop is None:
@@ -74,7 +74,7 @@ def hold_all(
 
 
 def _run_ready(episodes: Sequence[Episode], *, environment: Environment, faults: FaultInjector | None) -> None:
-    """Run the actions of these episodes until each awaits an answer or is over."""
+    """Run the actions of these episodes until each one waits for an answer or has ended."""
     running = list(episodes)
     while True:
         ready = [(episode, call) for episode in running if (call := episode.ready) is not None]
@@ -82,7 +82,7 @@ def _run_ready(episodes: Sequence[Episode], *, environment: Environment, faults:
             return
         outcomes = _outcomes(ready, environment=environment, faults=faults)
         for (episode, _), (outcome, seconds) in zip(ready, outcomes, strict=True):
-            episode.done(outcome, seconds=seconds)
+            episode.finish_action(outcome, seconds=seconds)
         running = [episode for episode, _ in ready]
 
 
@@ -91,11 +91,11 @@ def _outcomes(
 ) -> list[tuple[Outcome, float]]:
     if faults is None:
         return _run([call for _, call in ready], environment=environment)
-    injected = [faults.instead(episode, call) for episode, call in ready]
+    injected = [faults.before_call(episode, call) for episode, call in ready]
     calls = [call for (_, call), outcome in zip(ready, injected, strict=True) if outcome is None]
     results = iter(_run(calls, environment=environment) if calls else ())
     return [
-        (outcome, 0.0) if outcome is not None else faults.afterwards(episode, call, result=next(results))
+        (outcome, 0.0) if outcome is not None else faults.after_call(episode, call, result=next(results))
         for (episode, call), outcome in zip(ready, injected, strict=True)
     ]
 
@@ -104,7 +104,7 @@ def _run(calls: Sequence[Call], *, environment: Environment) -> list[tuple[Outco
     started = time.monotonic()
     try:
         outcomes = list(environment.run(calls))
-    except Exception as error:  # noqa: BLE001 - a defect of a tool costs the actions that called it, not the run
+    except Exception as error:  # noqa: BLE001 - a defective tool fails its actions, not the run
         message = f"The tool failed: {type(error).__name__}."
         outcomes = [Refused(ActionProblem.TOOL_ERROR, message) for _ in calls]
     share = (time.monotonic() - started) / len(calls)
@@ -116,8 +116,8 @@ def _defect(error: Exception) -> PlannerError:
     return PlannerError(reason=Reason.INTERNAL_ERROR, message=message, call=_NO_TIME)
 
 
-class _OneByOne:
-    """A planner that is called for each turn, many calls at once."""
+class _ConcurrentCalls:
+    """Calls a planner for each turn, concurrently."""
 
     def __init__(self, planner: TurnPlanner) -> None:
         self._planner = planner
@@ -144,12 +144,12 @@ class _OneByOne:
         return ends
 
     def close(self) -> None:
-        # After an interruption, do not wait for planners that never answer; otherwise all have answered.
+        # Only after an interruption is a call still open; it may never return.
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Together:
-    """A planner that answers many turns in one call."""
+class _BatchCalls:
+    """Calls a planner once for many turns."""
 
     def __init__(self, planner: BatchTurnPlanner) -> None:
         self._planner = planner

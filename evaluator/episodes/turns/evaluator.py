@@ -1,4 +1,4 @@
-"""Evaluating a planner in turns: hold an episode for each task, and score what came of it."""
+"""Evaluation of a planner in turns: run the episodes of each task and score them."""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from evaluator.core.suites.base import Suite, Task
 from evaluator.core.transcripts import Transcript, bounded
 from evaluator.core.turns import PacedTurnPlanner, TurnPlanner, turn_request
 from evaluator.episodes.parts import faulty, new_record, not_run_records
-from evaluator.episodes.turns.asking import OPEN_EPISODES, Opened, hold_all
+from evaluator.episodes.turns.asking import OPEN_EPISODES, OpenEpisode, run_episodes
 from evaluator.episodes.turns.environment import (
     Bounds,
     Environment,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class TurnEvaluator:
-    """Evaluates planners on one suite in turns. Planners that know only whole plans are asked for one."""
+    """Evaluates planners on one suite in turns; planners of whole plans give one in the first turn."""
 
     def __init__(
         self,
@@ -44,10 +44,10 @@ class TurnEvaluator:
         open_journal: "Callable[[], Store] | None" = None,
     ) -> None:
         """Args:
-        suite: as planners are asked.
+        suite: the suite as presented to planners.
         environment: its tools and rules.
-        bounds: what each episode may use.
-        open_journal: opens where the planner's answers in named runs are kept; None: they are not kept.
+        bounds: limits of each episode.
+        open_journal: opens the store of the planner's answers in named runs; None: they are not stored.
         """
         self.suite = suite
         self._environment = environment
@@ -58,65 +58,61 @@ class TurnEvaluator:
         self._offered = offered_tools(suite=suite, environment=environment)
 
     def run(self, *, planner: Planner, tasks: Sequence[str], run: str = "") -> Iterator[ResultRecord]:
-        """See `Evaluator.run`.
-
-        Raises:
-            LookupError: a key names no task of the suite.
-        """
-        wanted = self.suite.asked(tasks)
-        yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self._not_run)
-        runnable = [task for task in wanted if task.key not in self._not_run]
+        """See `Evaluator.run`."""
+        requested = self.suite.asked(tasks)
+        yield from not_run_records(suite=self.suite, tasks=requested, reasons=self._not_run)
+        runnable = [task for task in requested if task.key not in self._not_run]
         acting = in_turns(planner)
         at_once = acting.episodes_at_once if isinstance(acting, PacedTurnPlanner) else OPEN_EPISODES
         if run and self._open_journal is not None:
             acting = journaled(planner=acting, store=self._open_journal())
-        # Two runs never have turns of the same key.
+        # Turn keys are unique across runs.
         name = run or secrets.token_hex(8)
         if isinstance(self._environment, SampleEnvironment):
             yield from self._over_samples(self._environment, runnable, acting=acting, name=name, at_once=at_once)
             return
         by_episode: dict[int, Task] = {}
 
-        def opened() -> Iterator[Opened]:
+        def opened() -> Iterator[OpenEpisode]:
             for task in runnable:
                 opening = self._open(task, sample=0, acting=acting, name=name)
                 by_episode[id(opening.episode)] = task
                 yield opening
 
-        for episode in self._held(opened(), acting=acting, at_once=at_once):
+        for episode in self._run_episodes(opened(), acting=acting, at_once=at_once):
             yield self._record(task=by_episode.pop(id(episode)), episode=episode)
 
     def with_fault(self, fault: Fault) -> "TurnEvaluator":
-        """The same, with a fault in every episode."""
+        """A copy with a fault in every episode."""
         other = copy(self)
         other._fault = fault
         return other
 
     def facts(self) -> dict[str, JsonValue]:
-        """Digest of the rules and version of the code; with experts, what ran as well."""
+        """Digest of the rules and version of the code; with experts, also their profile and calls."""
         commit, dirty = code_version()
         experts = self._environment.facts() if isinstance(self._environment, ExpertEnvironment) else {}
         return {"judge": self._environment.digest(), "provenance": {"commit": commit, "dirty": dirty}, **experts}
 
-    def _held(self, episodes: Iterator[Opened], *, acting: TurnPlanner, at_once: int) -> Iterator[Episode]:
+    def _run_episodes(self, episodes: Iterator[OpenEpisode], *, acting: TurnPlanner, at_once: int) -> Iterator[Episode]:
         faults = None if self._fault is None else FaultInjector(self._fault, self._bounds.seconds)
-        return hold_all(
+        return run_episodes(
             planner=acting, episodes=episodes, environment=self._environment, at_once=at_once, faults=faults
         )
 
     def _over_samples(
         self, environment: SampleEnvironment, tasks: Sequence[Task], *, acting: TurnPlanner, name: str, at_once: int
     ) -> Iterator[ResultRecord]:
-        """Hold an episode for each data point of each task, and yield the record of each task that is complete."""
+        """Run an episode for each data point of each task, and yield each record once it is complete."""
         problems = environment.prepare(suite=self.suite, tasks=tasks)
         for task in tasks:
             if task.key in problems:
                 record = new_record(suite=self.suite, task=task)
                 yield faulty(record, reason=Reason.INTERNAL_ERROR, message=problems[task.key])
         by_episode: dict[int, Task] = {}
-        ended: dict[str, list[Episode]] = {}
+        finished: dict[str, list[Episode]] = {}
 
-        def opened() -> Iterator[Opened]:
+        def opened() -> Iterator[OpenEpisode]:
             for task in tasks:
                 for sample in range(environment.episodes(task) if task.key not in problems else 0):
                     typed = environment.begin(task=task, sample=sample)
@@ -124,17 +120,17 @@ class TurnEvaluator:
                     by_episode[id(opening.episode)] = task
                     yield opening
 
-        for episode in self._held(opened(), acting=acting, at_once=at_once):
+        for episode in self._run_episodes(opened(), acting=acting, at_once=at_once):
             task = by_episode.pop(id(episode))
-            over = ended.setdefault(task.key, [])
-            over.append(episode)
-            if len(over) == environment.episodes(task):
-                episodes = sorted(ended.pop(task.key), key=lambda episode: episode.sample)
+            task_episodes = finished.setdefault(task.key, [])
+            task_episodes.append(episode)
+            if len(task_episodes) == environment.episodes(task):
+                episodes = sorted(finished.pop(task.key), key=lambda episode: episode.sample)
                 yield record_of_samples(environment=environment, suite=self.suite, task=task, episodes=episodes)
 
     def _open(
         self, task: Task, *, sample: int, acting: TurnPlanner, name: str, typed: TypedTask | None = None
-    ) -> Opened:
+    ) -> OpenEpisode:
         context = self.suite.context(task=task, offered=self._offered)
         episode = Episode(
             key=f"{name}/{task.asked_as or task.key}", sample=sample, scope=self._environment.scope(task),
@@ -142,8 +138,8 @@ class TurnEvaluator:
             formulation=acting.formulation, bounds=self._bounds, typed=typed,
             candidates=self.suite.candidates,
         )  # fmt: skip
-        return Opened(
-            episode, lambda: turn_request(suite=self.suite, task=task, context=context, asked=episode.asked())
+        return OpenEpisode(
+            episode, lambda: turn_request(suite=self.suite, task=task, context=context, asked=episode.next_turn())
         )
 
     def _record(self, *, task: Task, episode: Episode) -> ResultRecord:

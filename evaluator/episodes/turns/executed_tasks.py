@@ -1,4 +1,4 @@
-"""The tasks of a suite of executed plans, step by step: its tools, samples and scores, one action at a time."""
+"""The environment of the step-by-step form of a suite of executed plans."""
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +22,8 @@ from evaluator.episodes.samples import SampleArtefacts
 from evaluator.episodes.scoring import UNREADABLE, ResultScorer
 from evaluator.episodes.turns.environment import (
     Call,
-    Ended,
     ExpertRun,
+    FinishedEpisode,
     Made,
     Outcome,
     Refused,
@@ -39,20 +39,15 @@ from evaluator.episodes.turns.typed_actions import ActionError, Bound, bind
 from evaluator.execution.engine.jobs import Job
 
 MOST_ITEMS = 20
-"""Findings that are listed."""
+"""Listed items of a result."""
 LONGEST_SIDE = 256
-"""Pixels of a picture that is sent; larger ones are scaled down."""
+"""Pixels of a picture for planners; larger ones are scaled down."""
 MOST_BYTES = 96 * 1024
-"""Of the PNG of a picture that is sent; noise compresses badly, and is scaled down further."""
+"""Size of a PNG for planners; larger ones are scaled down further."""
 
 
 def in_words(value: Value, *, caption: str = "") -> str:
-    """A value as a text: texts as they are, everything else by what it is and how large.
-
-    Args:
-        value: the value.
-        caption: what a picture shows; empty if nobody says.
-    """
+    """A value as a text: texts verbatim, other values as a description. `caption` describes a picture; may be empty."""
     match value:
         case str():
             return value
@@ -64,75 +59,67 @@ def in_words(value: Value, *, caption: str = "") -> str:
             return f"a clip of {len(value.frames)} frames of {width}x{height} pixels"
         case Labels():
             items = [f"{item.name} ({item.score:.2f})" for item in value.items]
-            return _listed(items, what="label")
+            return _listed(items, singular="label", plural="labels")
         case Boxes():
             items = [f"{item.label} at {', '.join(f'{side:.0f}' for side in item.corners)}" for item in value.items]
-            return f"{_listed(items, what='box')} in {value.size[0]}x{value.size[1]} pixels"
+            return f"{_listed(items, singular='box', plural='boxes')} in {value.size[0]}x{value.size[1]} pixels"
         case Masks():
             items = [f"{item.label or 'unnamed'} of {int(item.pixels.sum())} pixels" for item in value.items]
-            return f"{_listed(items, what='mask')} in {value.size[0]}x{value.size[1]} pixels"
+            return f"{_listed(items, singular='mask', plural='masks')} in {value.size[0]}x{value.size[1]} pixels"
 
 
 def as_png(picture: Image) -> str:
-    """A picture as a PNG in base64, scaled down where it is large."""
+    """A picture as a PNG in base64, scaled down if large."""
     side = LONGEST_SIDE
     while True:
-        data = encode(_within(picture, side=side)).data
+        smaller = picture
+        if max(picture.size) > side:
+            smaller = picture.copy()
+            smaller.thumbnail((side, side), PillowImage.Resampling.LANCZOS)
+        data = encode(smaller).data
         if len(data) <= MOST_BYTES:
             return base64.b64encode(data).decode("ascii")
         side //= 2
 
 
-def _within(picture: Image, *, side: int) -> Image:
-    if max(picture.size) <= side:
-        return picture
-    smaller = picture.copy()
-    smaller.thumbnail((side, side), PillowImage.Resampling.LANCZOS)
-    return smaller
-
-
-def _listed(items: list[str], *, what: str) -> str:
+def _listed(items: list[str], *, singular: str, plural: str) -> str:
     if not items:
-        return f"no {what}"
-    count = f"{len(items)} {_plural(what) if len(items) > 1 else what}"
+        return f"no {singular}"
+    count = f"{len(items)} {plural if len(items) > 1 else singular}"
     more = f"; and {len(items) - MOST_ITEMS} more" if len(items) > MOST_ITEMS else ""
     return f"{count}: {'; '.join(items[:MOST_ITEMS])}{more}"
 
 
-def _plural(word: str) -> str:
-    return f"{word}es" if word.endswith("x") else f"{word}s"
-
-
 _VERSION = 1
-"""Of how results are shown and episodes are scored; raise it when the same reply may have another outcome."""
-_REMEMBERED_WORDS = 20_000
-_REMEMBERED_PICTURES = 2_000
+"""Version of the display of results and of the scores; increment it if a reply may have another outcome."""
+_CACHED_CAPTIONS = 20_000
+_CACHED_PICTURES = 2_000
 """At most 128 KiB each."""
 
 
 class ExecutedTasks:
-    """A `SampleEnvironment` for a suite whose plans are executed elsewhere."""
+    """The `SampleEnvironment` for the tasks of a suite of executed plans."""
 
     def __init__(
         self, *, setting: Setting, slug: str, plans: ExecutedPlans, catalogue: Catalogue, caption: str
     ) -> None:
         """Args:
         setting: profile, split, number of samples, store and device.
-        slug: of the suite of whole plans: calls share their results with its plans.
-        plans: how that suite executes and scores them.
+        slug: the suite of whole plans, with which calls share results.
+        plans: that suite's episode.
         catalogue: its tools.
-        caption: name of the tool that says what a picture shows, in its only output.
+        caption: the tool that describes a picture in its only output.
 
         Raises:
-            LookupError, ValueError: there are no data, or no such profile.
+            LookupError, ValueError: the data or the profile are missing.
         """
         self._setting, self._slug, self._plans, self._caption = setting, slug, plans, caption
         self._tools = ExpertTools.of_setting(setting, catalogue=catalogue, salt=slug)
         self._pending: dict[str, Pending] = {}
-        """By key of the task, the gold plan's results."""
-        self._words: LRUCache[str, str] = LRUCache(maxsize=_REMEMBERED_WORDS)
-        """By digest of a picture, what it shows."""
-        self._pngs: LRUCache[str, str] = LRUCache(maxsize=_REMEMBERED_PICTURES)
+        """The gold plan's results by task key."""
+        self._words: LRUCache[str, str] = LRUCache(maxsize=_CACHED_CAPTIONS)
+        """Captions of pictures by digest."""
+        self._pngs: LRUCache[str, str] = LRUCache(maxsize=_CACHED_PICTURES)
 
     @cached_property
     def _source(self) -> SampleSource:
@@ -160,7 +147,7 @@ class ExecutedTasks:
         return digest(facts)
 
     def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-        """See `Environment`: the same tasks as with whole plans."""
+        """See `Environment`: the same tasks as for whole plans."""
         return not_run_reasons(suite=suite, profile=self._tools.profile, samples=self._source)
 
     def offered(self, suite: Suite) -> frozenset[str]:
@@ -177,12 +164,12 @@ class ExecutedTasks:
         return {**self._tools.facts(), "data": data}
 
     def scope(self, task: Task) -> str:
-        """See `Environment`: tools act on what actions name."""
+        """See `Environment`: tools act only on their arguments."""
         del task
         return ""
 
     def prepare(self, *, suite: Suite, tasks: Sequence[Task]) -> Mapping[str, str]:
-        """See `SampleEnvironment`: keeps the samples, and executes gold plans that results are compared with."""
+        """See `SampleEnvironment`: stores the samples, and executes the gold plans for comparison."""
         del suite
         problems: dict[str, str] = {}
         jobs: list[Job] = []
@@ -202,18 +189,24 @@ class ExecutedTasks:
         return problems
 
     def episodes(self, task: Task) -> int:
-        """See `SampleEnvironment`. Where no tool can meet the request, samples make no difference."""
+        """See `SampleEnvironment`. Samples do not matter for infeasible requests."""
         return 1 if task.metric == ABSTENTION else self._setting.samples
 
     def begin(self, *, task: Task, sample: int) -> TypedTask:
         inputs = self._samples.inputs(task=task, index=sample)
         types = (task.expects,) if task.expects else tuple(answer.expects for answer in task.answers if answer.expects)
         return TypedTask(
-            given={name: TypedValue(task.resources[name], artefact) for name, artefact in inputs.items()}, wanted=types
+            inputs={name: TypedValue(task.resources[name], artefact) for name, artefact in inputs.items()},
+            answer_types=types,
         )
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        outcomes: list[Outcome | Bound] = [self._bound(call) for call in calls]
+        outcomes: list[Outcome | Bound] = []
+        for call in calls:
+            try:
+                outcomes.append(bind(call=call, catalogue=self._tools.catalogue, offered=self._tools.offered))
+            except ActionError as error:
+                outcomes.append(Refused(error.problem, str(error)))
         places = [place for place, outcome in enumerate(outcomes) if isinstance(outcome, Bound)]
         bound = [outcome for outcome in outcomes if isinstance(outcome, Bound)]
         expert_calls = [
@@ -222,19 +215,21 @@ class ExecutedTasks:
         ]
         results = self._tools.run(expert_calls)
         try:
-            self._describe(results)
+            self._caption_pictures(results)
             for place, outcome, result in zip(places, bound, results, strict=True):
-                outcomes[place] = self._made(result, bound=outcome, call=calls[place])
-        except Exception as error:  # noqa: BLE001 - what the store has lost, no planner is to blame for
+                outcomes[place] = self._outcome(result, bound=outcome, call=calls[place])
+        except Exception as error:  # noqa: BLE001 - losses of the store are not planner faults
             fault = ToolFault(f"The results could not be read: {type(error).__name__}: {error}.")
             return [fault if isinstance(outcome, Bound | Made) else outcome for outcome in outcomes]
         return [outcome for outcome in outcomes if not isinstance(outcome, Bound)]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
-        """See `Environment`: tasks are scored over all their samples, by `scored`."""
+        """See `Environment`: `scored` scores all samples of a task together."""
         raise NotImplementedError(f"task {task.key} has samples; score them together")
 
-    def scored(self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[Ended]) -> ResultRecord:
+    def scored(
+        self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[FinishedEpisode]
+    ) -> ResultRecord:
         pending = self._pending.pop(task.key, Pending(gold=None, is_gold=False))
         return self._scorer.scored(suite=suite, task=task, record=record, episodes=episodes, pending=pending)
 
@@ -244,20 +239,13 @@ class ExecutedTasks:
         own: list[Job] = []
         for index in range(self.episodes(task)):
             resources = self._samples.inputs(task=task, index=index)
-            self._scorer.keep(task=task, index=index)
+            self._scorer.store_references(task=task, index=index)
             if gold is not None:
                 own.append(Job(task=task.key, sample=index, plan=gold, resources=resources))
         self._pending[task.key] = pending
         yield from pending.gold_jobs(own)
 
-    def _bound(self, call: Call) -> Bound | Refused:
-        try:
-            return bind(call=call, catalogue=self._tools.catalogue, offered=self._tools.offered)
-        except ActionError as error:
-            return Refused(error.problem, str(error))
-
-    def _describe(self, results: Sequence[Ran | Failed]) -> None:
-        """Caption each new picture."""
+    def _caption_pictures(self, results: Sequence[Ran | Failed]) -> None:
         if self._caption not in self._tools.offered:
             return
         pictures = {
@@ -273,7 +261,7 @@ class ExecutedTasks:
             (words,) = caption.outputs.values() if isinstance(caption, Ran) else ("",)
             self._words[key] = words if isinstance(words, str) else ""
 
-    def _made(self, result: Ran | Failed, *, bound: Bound, call: Call) -> Outcome:
+    def _outcome(self, result: Ran | Failed, *, bound: Bound, call: Call) -> Outcome:
         if isinstance(result, Failed):
             return result.outcome()
         kinds = self._tools.catalogue[bound.tool].outputs

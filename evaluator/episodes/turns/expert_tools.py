@@ -1,6 +1,6 @@
-"""Single calls of experts for suites in turns, through the engine that executes whole plans.
+"""Single expert calls for suites in turns, through the engine that executes whole plans.
 
-A call has the store key of a plan's step with the same expert and inputs: what a plan made before is not made again.
+A call shares its store key with plan steps of the same expert and inputs, and therefore their results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +15,18 @@ from evaluator.core.records import ArtefactReference, StepRun
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import ActionProblem
 from evaluator.core.values import Value
-from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.base import Setting
+from evaluator.episodes.executed import named_profile
 from evaluator.episodes.turns.environment import Refused, ToolFault
 from evaluator.execution.engine.jobs import FailureKind, Job, JobResult
 from evaluator.execution.engine.pool import ExpertPool, Experts
 from evaluator.execution.engine.progress import Listener
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import Store
-from evaluator.execution.experts.profile import Profile, ProfileError, load_profile
+from evaluator.execution.experts.profile import Profile
 
 _PROBLEMS = {FailureKind.INPUT: ActionProblem.TOOL_ERROR, FailureKind.LIMIT: ActionProblem.TOO_MUCH}
-"""Failures that are the action's fault."""
+"""Failures caused by the action."""
 _STEP = "call"
 
 
@@ -35,39 +36,39 @@ class ExpertCall:
 
     tool: str
     inputs: Mapping[str, Value | ArtefactReference]
-    """All inputs of the tool, by name and of the types that it takes; the caller checked them."""
+    """All inputs of the tool by name; the caller has checked their types."""
     sample: int = 0
-    """Index of the data point: experts that sample draw other numbers for another one."""
+    """Index of the data point, which seeds experts that sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a call gave."""
+    """The results of a call."""
 
     outputs: Mapping[str, Value]
-    """The tool's outputs by name, in the order of its signature. Shared: do not change them."""
+    """The tool's outputs by name, in the order of its signature. Shared: do not modify."""
     step: StepRun
-    """The call as records keep it, with references to all that it took and gave."""
+    """The call for the record, with references to its inputs and outputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """Why a call gave nothing."""
+    """The failure of a call."""
 
     kind: FailureKind
     message: str
     """A sentence."""
 
     def outcome(self) -> Refused | ToolFault:
-        """As an environment reports it: inputs that do not go together, or too large ones, are the action's fault."""
+        """The outcome for an environment: mismatched or oversized inputs are faults of the action."""
         problem = _PROBLEMS.get(self.kind)
         return ToolFault(self.message) if problem is None else Refused(problem, self.message)
 
 
 class ExpertTools:
-    """The tools of a catalogue that have an expert in a profile. Experts stay loaded between calls.
+    """The tools of a catalogue with an expert in a profile. Experts stay loaded between calls.
 
-    Making one opens no store and loads no expert. Used from one thread at a time.
+    Construction opens no store and loads no expert. Not thread-safe.
     """
 
     def __init__(
@@ -83,49 +84,41 @@ class ExpertTools:
         experts: Experts | None = None,
     ) -> None:
         """Args:
-        profile: which expert implements each tool.
+        profile: the experts of the tools.
         catalogue: the tools' signatures.
-        store: opens where artefacts and executed calls are kept; called before the first call.
+        store: opens the store of artefacts and executed calls before the first call.
         device: torch device of the experts.
-        memory_budget: bytes that loaded experts may occupy together; None: no limit.
-        salt: the suite's: experts that sample share their results with suites of the same salt.
+        memory_budget: total bytes of loaded experts; None: no limit.
+        salt: of the suite; sampling experts share results between suites of equal salt.
         listener: receives progress after every batch.
-        experts: where experts come from; by default the profile's.
+        experts: the source of experts; by default the profile.
         """
         self.profile = profile
         self.catalogue = catalogue
         self.offered = frozenset(catalogue.tools) & frozenset(profile.experts)
-        """Names of the tools that can be called."""
+        """Names of the callable tools."""
         self._open_store, self._device, self._budget = store, device, memory_budget
         self._salt, self._listener, self._experts = salt, listener, experts
 
     @classmethod
     def of_setting(cls, setting: Setting, *, catalogue: Catalogue, salt: str = "") -> Self:
-        """The tools in a setting. Without a store in it they can be described, but not called.
-
-        Raises:
-            SettingError: the profile cannot be read.
-        """
-        try:
-            profile = load_profile(setting.profile)
-        except ProfileError as error:
-            raise SettingError(str(error)) from error
+        """The tools in a setting; calls need a store in it. Raises `SettingError` if the profile cannot be read."""
         return cls(
-            profile=profile, catalogue=catalogue, store=setting.open_store or _no_store, device=setting.device,
-            memory_budget=setting.memory_budget, salt=salt, listener=setting.listener,
+            profile=named_profile(setting.profile), catalogue=catalogue,
+            store=setting.open_store or _no_store, device=setting.device, memory_budget=setting.memory_budget,
+            salt=salt, listener=setting.listener,
         )  # fmt: skip
 
     @cached_property
     def engine(self) -> Engine:
-        """What runs the calls."""
         pool = self._experts or ExpertPool(profile=self.profile, device=self._device, budget=self._budget)
         return Engine(pool=pool, store=self._open_store(), salt=self._salt, listener=self._listener)
 
     def run(self, calls: Sequence[ExpertCall]) -> list[Ran | Failed]:
-        """Run calls that do not depend on each other, equal ones once, in batches per expert.
+        """Run independent calls, equal ones once, in batches per expert.
 
         Returns:
-            The outcome of each call, in order. What goes wrong is an outcome, also where the store fails.
+            The outcome of each call, in order. All failures are outcomes, including those of the store.
 
         Raises:
             LookupError: a tool is not in `offered`.
@@ -139,7 +132,7 @@ class ExpertTools:
             jobs = [self._job(number, call) for number, call in enumerate(calls)]
             results = {result.job.task: result for result in self.engine.run(jobs)}
             return [self._outcome(results[str(number)]) for number in range(len(calls))]
-        except Exception as error:  # noqa: BLE001 - a store or its bucket may raise anything; no planner is to blame
+        except Exception as error:  # noqa: BLE001 - stores may raise anything; not a planner fault
             message = f"The calls could not be run: {type(error).__name__}: {error}."
             return [Failed(kind=FailureKind.EXPERT, message=message) for _ in calls]
 

@@ -1,7 +1,6 @@
-"""Faults that are injected into episodes, to see how planners in turns cope with tools that do not work.
+"""Faults injected into episodes, to measure how planners in turns cope with failing tools.
 
-The fault always hits the first action that runs, so that it depends on nothing but what the planner does. Planners see
-it as they would see a real one.
+A fault always affects the first action that runs, so that it depends only on the planner. It looks like a real one.
 """
 
 from dataclasses import dataclass, field
@@ -17,55 +16,55 @@ if TYPE_CHECKING:
 
 
 class Fault(StrEnum):
-    """What happens to the first action of an episode that runs."""
+    """The fault of the first action of an episode that runs."""
 
     ONCE = "once"
-    """It fails; repeated, it works."""
+    """It fails once."""
     ALWAYS = "always"
-    """It fails, and fails again however often it is repeated with the same arguments. Other actions work."""
+    """It fails whenever it is repeated with the same arguments; other actions work."""
     LATE = "late"
-    """It works, but takes half of the time that the episode may take."""
+    """It works, but takes half of the time limit of the episode."""
     NONSENSE = "nonsense"
-    """Its results are texts without sense; repeated, it works. Typed results of experts are left as they are."""
+    """Its results are nonsense texts once; typed results of experts are unchanged."""
 
 
 NO_ANSWER = "The tool did not answer. Nothing was changed."
 NONSENSE = "zzq 0x9f vlorp ### 7/0 mnemtk"
 LATE_SHARE = 0.5
-"""Of the seconds of an episode."""
+"""Share of the time limit of an episode."""
 
 
 @dataclass(slots=True)
 class FaultInjector:
-    """Disturbs the episodes of one run."""
+    """Injects a fault into the episodes of one run."""
 
     fault: Fault
     seconds: float
-    """That an episode may take."""
-    _hit: "WeakKeyDictionary[Episode, tuple[object, ...]]" = field(default_factory=WeakKeyDictionary)
-    """The calls that were hit first."""
+    """Time limit of an episode."""
+    _affected: "WeakKeyDictionary[Episode, tuple[object, ...]]" = field(default_factory=WeakKeyDictionary)
+    """The affected call of each episode."""
 
-    def instead(self, episode: "Episode", call: Call) -> Outcome | None:
-        """The outcome of a call that must not run; None: it runs."""
-        is_first = episode not in self._hit
+    def before_call(self, episode: "Episode", call: Call) -> Outcome | None:
+        """The outcome of a call that must fail; None: it runs."""
+        is_first = episode not in self._affected
         if is_first and self.fault in (Fault.ONCE, Fault.ALWAYS):
-            self._hit[episode] = _identity(call)
+            self._affected[episode] = _identity(call)
             return _FAILED
-        if self.fault is Fault.ALWAYS and self._hit[episode] == _identity(call):
+        if self.fault is Fault.ALWAYS and self._affected[episode] == _identity(call):
             return _FAILED
         return None
 
-    def afterwards(self, episode: "Episode", call: Call, *, result: tuple[Outcome, float]) -> tuple[Outcome, float]:
-        """What the episode gets of a call that ran, with the seconds that it took."""
+    def after_call(self, episode: "Episode", call: Call, *, result: tuple[Outcome, float]) -> tuple[Outcome, float]:
+        """The outcome and seconds of a call that ran, as the episode sees them."""
         outcome, seconds = result
-        # A call that failed by itself is no proof of patience or of care.
-        if episode in self._hit or not isinstance(outcome, Made):
+        # A genuine failure is not a test of the planner; wait for a call that works.
+        if episode in self._affected or not isinstance(outcome, Made):
             return outcome, seconds
         if self.fault is Fault.LATE:
-            self._hit[episode] = _identity(call)
+            self._affected[episode] = _identity(call)
             return outcome, seconds + LATE_SHARE * self.seconds
         if self.fault is Fault.NONSENSE and outcome.run is None:
-            self._hit[episode] = _identity(call)
+            self._affected[episode] = _identity(call)
             return Made(values=(NONSENSE,) * len(outcome.values)), seconds
         return outcome, seconds
 

@@ -1,4 +1,4 @@
-"""Suites in turns: their episode, and the step-by-step form of a suite whose plans are executed.
+"""The episode of suites in turns, and the step-by-step form of a suite of executed plans.
 
 The step-by-step form has the same tasks, samples, tools and scores:
 
@@ -16,7 +16,7 @@ from evaluator.core.suites.base import EXACT, Column, IntervalMethod, Panel, Sui
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.episodes.executed import ExecutedPlans
+from evaluator.episodes.executed import ExecutedPlans, named_profile
 from evaluator.episodes.turns.environment import Bounds, Environment, ExpertEnvironment, offered_tools
 from evaluator.scoring.arbiters.base import ArbiterName
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InteractiveEpisodes:
-    """A planner is asked turn by turn; what it wants is run in between, by exact tools or by experts."""
+    """Planners act in turns; exact tools or experts run their actions in between."""
 
     environment: Callable[[Setting], Environment]
-    """Makes the tools and rules of the suite in a setting; cheap. Raises LookupError or ValueError where their files or
-    data are not here."""
+    """Creates the suite's tools and rules in a setting at little cost; raises LookupError or ValueError if files or
+    data are missing."""
     bounds: Bounds = field(default_factory=Bounds)
     experts: bool = False
-    """Whether experts of a profile are among the tools: the environment is then an `ExpertEnvironment`."""
+    """Whether experts are among the tools; the environment is then an `ExpertEnvironment`."""
 
     @property
     def executes(self) -> bool:
@@ -44,28 +44,31 @@ class InteractiveEpisodes:
         return True
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002
-        """See `Episode`: of the tools and limits, with the profile's where experts run."""
+        """See `Episode`: covers tools and limits, and with experts the profile."""
         bounds = self.bounds
         limits: list[JsonValue] = [
             bounds.turns, bounds.actions, bounds.seconds, bounds.feedback_characters, bounds.held_characters,
         ]  # fmt: skip
-        rules: dict[str, JsonValue] = {"environment": self._made(Setting(profile=profile)).digest(), "limits": limits}
+        rules: dict[str, JsonValue] = {
+            "environment": self._environment(Setting(profile=profile)).digest(),
+            "limits": limits,
+        }
         if self.experts:
-            rules["profile"] = _profile_digest(profile)
+            rules["profile"] = named_profile(profile).digest
         return digest(rules)
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
-        """See `Episode`. Requests are in the suite's digest, what exact tools read in that of the rules."""
-        environment = self._made(setting) if self.experts else None
+        """See `Episode`. The suite's digest covers the requests, that of the rules the files of exact tools."""
+        environment = self._environment(setting) if self.experts else None
         source = environment.source() if isinstance(environment, ExpertEnvironment) else ""
         return identity_of_data(source=source, suite=suite, setting=setting)
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:
-        """See `Episode`: all tools of the catalogue, except those that lack their expert."""
-        return offered_tools(suite=suite, environment=self._made(Setting(profile=profile)))
+        """See `Episode`: the catalogue's tools, except those without their expert."""
+        return offered_tools(suite=suite, environment=self._environment(Setting(profile=profile)))
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
-        return self._made(setting).not_run(suite)
+        return self._environment(setting).not_run(suite)
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "TurnEvaluator":
         from evaluator.episodes.turns.evaluator import TurnEvaluator
@@ -77,7 +80,10 @@ class InteractiveEpisodes:
         except ValueError as error:
             raise SettingError(str(error)) from error
         return TurnEvaluator(
-            suite=suite_asked, environment=self._made(setting), bounds=self.bounds, open_journal=setting.open_store
+            suite=suite_asked,
+            environment=self._environment(setting),
+            bounds=self.bounds,
+            open_journal=setting.open_store,
         )
 
     def empty_plan(self, *, is_fault: bool) -> str:
@@ -85,24 +91,15 @@ class InteractiveEpisodes:
             return "No action would be run, and the task would score 0."
         return "No action would be run, and the task would have no answer."
 
-    def _made(self, setting: Setting) -> Environment:
+    def _environment(self, setting: Setting) -> Environment:
         try:
             return self.environment(setting)
         except (LookupError, ValueError) as error:
             raise SettingError(str(error)) from error
 
 
-def _profile_digest(name: str) -> str:
-    from evaluator.execution.experts.profile import ProfileError, load_profile
-
-    try:
-        return load_profile(name).digest
-    except ProfileError as error:
-        raise SettingError(str(error)) from error
-
-
 ENDING = "-turns"
-"""Of the slugs of these suites."""
+"""Suffix of the slugs of step-by-step suites."""
 BOUNDS = Bounds(turns=24, actions=48)
 _SCORING = (
     "Planners act step by step: each action runs on the sample, and its result is shown before the next one: texts as "
@@ -126,15 +123,15 @@ def step_by_step(entry: Entry, *, caption: str, bounds: Bounds = BOUNDS) -> Entr
     """The entry of the step-by-step form of a suite.
 
     Args:
-        entry: of a suite with the episode `ExecutedPlans`.
-        caption: name of its tool that describes a picture in words.
-        bounds: what an episode may use.
+        entry: the suite's entry; its episode is `ExecutedPlans`.
+        caption: name of the tool that describes a picture in words.
+        bounds: limits of an episode.
     """
     plans = entry.episode
     if not isinstance(plans, ExecutedPlans):
         raise TypeError(f"the plans of {entry.slug} are not executed")
     slug = f"{entry.slug}{ENDING}"
-    environment = partial(_environment, entry=entry, plans=plans, caption=caption)
+    environment = partial(_executed_tasks, entry=entry, plans=plans, caption=caption)
     return Entry(
         slug=slug,
         build=partial(_suite, entry.build, slug=slug),
@@ -145,8 +142,8 @@ def step_by_step(entry: Entry, *, caption: str, bounds: Bounds = BOUNDS) -> Entr
     )
 
 
-def _environment(setting: Setting, *, entry: Entry, plans: ExecutedPlans, caption: str) -> "Environment":
-    # By need: reading the registry must stay cheap, and this loads numpy.
+def _executed_tasks(setting: Setting, *, entry: Entry, plans: ExecutedPlans, caption: str) -> "Environment":
+    # Imported here to keep the registry cheap: this loads numpy.
     from evaluator.episodes.turns.executed_tasks import ExecutedTasks
 
     return ExecutedTasks(
@@ -165,13 +162,13 @@ def _suite(build: Callable[[], Suite], *, slug: str) -> Suite:
         panels=(Panel.TRANSCRIPT, *whole.panels),
         scoring=f"{whole.scoring} {_SCORING}".strip(),
         named_inputs=True,
-        # Rewards are of whole plans.
+        # Rewards are defined for whole plans.
         training_splits=(),
     )
 
 
 def _over_samples(column: Column) -> Column:
-    """Planners act differently on each sample: what was 0 or 1 for a task is now a share."""
+    """Planners act differently on each sample, so that 0 or 1 for a task becomes a share."""
     if column.key == EXACT and column.interval is IntervalMethod.WILSON:
         return replace(column, interval=IntervalMethod.BOOTSTRAP)
     return column

@@ -1,7 +1,7 @@
-"""Planners as episodes in turns ask them.
+"""Adapters of planners for episodes in turns.
 
-- `in_turns`: planners that know only whole plans answer the first turn with their plan.
-- `journaled`: answers are kept in a store, so that an episode that was cut off goes on from there.
+- `in_turns`: a planner of whole plans answers the first turn with its plan.
+- `journaled`: answers are stored, so that interrupted episodes can continue.
 """
 
 import json
@@ -26,9 +26,9 @@ _REPLY = "reply"
 
 
 def journaled(*, planner: TurnPlanner, store: "Store") -> TurnPlanner:
-    """The planner, whose answers are kept in the store by the keys of their turns, and given again for the same keys.
+    """A planner that stores its answers by turn key and repeats them for the same keys; failures are not stored.
 
-    Failures are not kept. Keys begin with the name of the run, so that no other run gets its answers.
+    Keys start with the name of the run, so that runs do not share answers.
     """
     if isinstance(planner, BatchTurnPlanner):
         return _JournaledBatchPlanner(planner, store)
@@ -49,42 +49,30 @@ class _JournaledPlanner:
         return self.planner.formulation
 
     def turn(self, request: TurnRequest) -> TurnReply:
-        reply = recall(store=self.store, request=request)
+        reply = _stored_reply(store=self.store, request=request)
         if reply is None:
             reply = self.planner.turn(request)
-            keep(store=self.store, request=request, reply=reply)
+            _store_reply(store=self.store, request=request, reply=reply)
         return reply
 
 
 @dataclass(slots=True)
-class _JournaledBatchPlanner:
+class _JournaledBatchPlanner(_JournaledPlanner):
     planner: BatchTurnPlanner
-    store: "Store"
-
-    @property
-    def name(self) -> str:
-        return self.planner.name
-
-    @property
-    def formulation(self) -> Formulation:
-        return self.planner.formulation
-
-    def turn(self, request: TurnRequest) -> TurnReply:
-        return _JournaledPlanner(self.planner, self.store).turn(request)
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
         turns = list(requests)
-        ends: list[TurnReply | PlannerError | None] = [recall(store=self.store, request=request) for request in turns]
+        ends: list[TurnReply | PlannerError | None] = [_stored_reply(store=self.store, request=turn) for turn in turns]
         new = [place for place, end in enumerate(ends) if end is None]
         for place, end in zip(new, self.planner.turn_all([turns[place] for place in new]), strict=True):
             ends[place] = end
             if isinstance(end, TurnReply):
-                keep(store=self.store, request=turns[place], reply=end)
+                _store_reply(store=self.store, request=turns[place], reply=end)
         return [end for end in ends if end is not None]
 
 
-def recall(*, store: "Store", request: TurnRequest) -> TurnReply | None:
-    """The answer that the journal has for a turn; None if there is none, or it is damaged."""
+def _stored_reply(*, store: "Store", request: TurnRequest) -> TurnReply | None:
+    """The stored answer to a turn; None if it is missing or damaged."""
     outputs = store.get_step(_turn_key(request))
     if outputs is None:
         return None
@@ -99,8 +87,7 @@ def recall(*, store: "Store", request: TurnRequest) -> TurnReply | None:
         return None
 
 
-def keep(*, store: "Store", request: TurnRequest, reply: TurnReply) -> None:
-    """Write an answer into the journal."""
+def _store_reply(*, store: "Store", request: TurnRequest, reply: TurnReply) -> None:
     value = {"response": reply.response.model_dump(exclude_defaults=True), "call": reply.call.model_dump()}
     if reply.notes:
         value["notes"] = dict(reply.notes)
@@ -110,12 +97,12 @@ def keep(*, store: "Store", request: TurnRequest, reply: TurnReply) -> None:
 
 
 def _turn_key(request: TurnRequest) -> str:
-    # With what was asked, whatever the key says; what is left of the time is another each time.
+    # Covers the request besides its key, without the limits: the remaining time always differs.
     return canonical_json.digest([_FORM, request.model_dump(mode="json", exclude={"limits"})])
 
 
 def in_turns(planner: Planner | TurnPlanner) -> TurnPlanner:
-    """The planner itself if it acts in turns, else one that answers the first turn with its plan."""
+    """The planner itself if it acts in turns, else an adapter that answers the first turn with its plan."""
     if isinstance(planner, TurnPlanner):
         return planner
     return _WholePlanBatchPlanner(planner) if isinstance(planner, BatchPlanner) else _WholePlanPlanner(planner)
@@ -135,22 +122,17 @@ class _WholePlanPlanner:
 
 
 @dataclass(slots=True)
-class _WholePlanBatchPlanner:
+class _WholePlanBatchPlanner(_WholePlanPlanner):
     planner: BatchPlanner
-    formulation: Formulation = Formulation.INTEGRATED
-
-    @property
-    def name(self) -> str:
-        return self.planner.name
-
-    def turn(self, request: TurnRequest) -> TurnReply:
-        return _turn(self.planner.plan(request))
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
         turns = list(requests)
         ends: dict[int, TurnReply | PlannerError] = {}
         for index, end in self.planner.plan_all(turns):
-            ends[index] = end if isinstance(end, PlannerError) else _turn_or_error(end)
+            try:
+                ends[index] = end if isinstance(end, PlannerError) else _turn(end)
+            except PlannerError as error:
+                ends[index] = error
         return [ends.get(index, _NO_ANSWER) for index in range(len(turns))]
 
 
@@ -158,13 +140,6 @@ _Plan = dict[str, JsonValue] | list[JsonValue] | str
 _NO_ANSWER = PlannerError(
     reason=Reason.INTERNAL_ERROR, message="The planner neither answered nor failed.", call=PlannerCall(seconds=0.0)
 )
-
-
-def _turn_or_error(reply: PlannerReply) -> TurnReply | PlannerError:
-    try:
-        return _turn(reply)
-    except PlannerError as error:
-        return error
 
 
 def _turn(reply: PlannerReply) -> TurnReply:

@@ -1,4 +1,4 @@
-"""The meaning of an answer to a turn: subgoals, actions, a stop, or an answer. Whole plans are read as actions."""
+"""Parses the answer to a turn into subgoals, actions, a stop, or an answer. Whole plans become actions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,54 +25,54 @@ class NamedStep:
     """The inputs and outputs of a step of `plan/1`."""
 
     inputs: Mapping[str, str]
-    """Argument name to a reference or a text."""
+    """By input name, a reference or a text."""
     outputs: tuple[str, ...]
-    """Names of the tool's outputs, in the order of the action's results; empty: as in the tool's signature."""
+    """Names of the tool's outputs, in the order of the action's results; empty: as in its signature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """An action that is to be run."""
+class PlannedAction:
+    """An action to run."""
 
     tool: str
     arguments: str
-    """As the planner wrote them."""
+    """As written by the planner."""
     references: tuple[Reference, ...]
     """With offsets in `arguments`."""
     outputs: tuple[str, ...]
-    """Under which names later actions take the results; at least one."""
+    """Names of the results for later actions; at least one."""
     text: str
     """The whole action."""
     action: Action | None = None
-    """As it was read, if it was written in LUMOS's grammar."""
+    """The parsed action, if written in LUMOS's grammar."""
     named: NamedStep | None = None
-    """If it was written as a step of `plan/1`, and tools take named inputs."""
+    """Inputs and outputs by name, if written as a step of `plan/1` for tools with named inputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """An action that was run."""
+class FinishedAction:
+    """An action with its results."""
 
-    wanted: Wanted
+    planned: PlannedAction
     run: ActionRun
     values: Mapping[str, str]
-    """The results as they are shown, in full, where `run` may have cut them."""
+    """The displayed results in full, which `run` may truncate."""
     pictures: Mapping[str, str] = field(default_factory=dict)
-    """Those that the planner is sent as pictures: PNG in base64."""
+    """PNGs in base64 of the results that the planner receives as pictures."""
 
 
 def references_in(text: str) -> tuple[Reference, ...]:
-    """The references in a text that is the arguments of an action."""
+    """The references in the arguments of an action."""
     structure = Scan(text)
     for _ in structure.marks_from(0):
         pass
     return references_of(text, structure=structure, start=0, end=len(text))
 
 
-def wanted_of_actions(actions: Sequence[Action], *, statement_tool: str) -> tuple[Wanted, ...]:
-    """Actions as they were read; those without a tool's name are calls of `statement_tool`."""
+def planned_actions(actions: Sequence[Action], *, statement_tool: str) -> tuple[PlannedAction, ...]:
+    """The parsed actions; those without a tool's name call `statement_tool`."""
     return tuple(
-        Wanted(
+        PlannedAction(
             tool=action.tool or statement_tool, arguments=action.raw, references=action.references,
             outputs=action.outputs, text=str(action), action=action,
         )
@@ -80,59 +80,66 @@ def wanted_of_actions(actions: Sequence[Action], *, statement_tool: str) -> tupl
     )  # fmt: skip
 
 
-def wanted_of_named(plan: Plan) -> tuple[Wanted, ...]:
-    """The steps of a plan as actions of tools with named inputs, each after those whose results it takes. Results keep
-    their names.
+def actions_with_names(plan: Plan) -> tuple[PlannedAction, ...]:
+    """The steps of a plan as actions with named inputs, in order of execution. Results keep their names.
 
     Raises:
-        PlanSyntaxError: steps wait for each other.
+        PlanSyntaxError: steps depend on each other.
     """
-    return tuple(map(_wanted_by_name, _in_order(plan.steps)))
+    actions: list[PlannedAction] = []
+    for step in _in_order(plan.steps):
+        arguments = ", ".join(f"{name}={value}" for name, value in step.inputs.items())
+        outputs = tuple(step.outputs.values()) or (f"{step.id}.result",)
+        actions.append(
+            PlannedAction(
+                tool=step.tool, arguments=arguments, references=(), outputs=outputs,
+                text=f"{', '.join(outputs)} = {step.tool}({arguments})",
+                named=NamedStep(inputs=dict(step.inputs), outputs=tuple(step.outputs)),
+            )
+        )  # fmt: skip
+    return tuple(actions)
 
 
-def _wanted_by_name(step: Step) -> Wanted:
-    arguments = ", ".join(f"{name}={value}" for name, value in step.inputs.items())
-    outputs = tuple(step.outputs.values()) or (f"{step.id}.result",)
-    return Wanted(
-        tool=step.tool, arguments=arguments, references=(), outputs=outputs,
-        text=f"{', '.join(outputs)} = {step.tool}({arguments})",
-        named=NamedStep(inputs=dict(step.inputs), outputs=tuple(step.outputs)),
-    )  # fmt: skip
-
-
-def wanted_of_plan(
+def actions_of_plan(
     *, plan: Plan, catalogue: Catalogue, literal: Collection[str] = ()
-) -> tuple[tuple[Wanted, ...], str]:
-    """The steps of a plan as actions, each after those whose results it takes, and the name of its answer, empty if it
-    has none. Results are called `R1`, `R2`, ... in this order unless the plan calls them so. Inputs of the tools in
-    `literal` refer to nothing, whatever they contain.
+) -> tuple[tuple[PlannedAction, ...], str]:
+    """The steps of a plan as actions in order of execution, and the name of its answer; empty: no answer.
+
+    Results are named `R1`, `R2`, ... in this order, except those with such a name in the plan. Inputs of the tools in
+    `literal` never contain references.
 
     Raises:
-        PlanSyntaxError: steps wait for each other.
+        PlanSyntaxError: steps depend on each other.
     """
     steps = _in_order(plan.steps)
     references = [reference for step in steps for reference in step.outputs.values()]
     free = (name for number in count(1) if (name := f"R{number}") not in references)
-    names = {reference: reference if _is_reference(reference) else next(free) for reference in references}
+    names: dict[str, str] = {}
+    for reference in references:
+        within = references_in(reference)
+        is_name = len(within) == 1 and (within[0].start, within[0].end) == (0, len(reference))
+        names[reference] = reference if is_name else next(free)
     answer = next((names[reference] for reference in reversed(plan.answers) if reference in names), "")
-    wanted = [_wanted(step=step, names=names, spare=free, catalogue=catalogue) for step in steps]
-    return tuple(replace(action, references=()) if action.tool in literal else action for action in wanted), answer
+    actions = [_action_of_step(step, names=names, free_names=free, catalogue=catalogue) for step in steps]
+    return tuple(replace(action, references=()) if action.tool in literal else action for action in actions), answer
 
 
-def _wanted(*, step: Step, names: Mapping[str, str], spare: Iterator[str], catalogue: Catalogue) -> Wanted:
+def _action_of_step(
+    step: Step, *, names: Mapping[str, str], free_names: Iterator[str], catalogue: Catalogue
+) -> PlannedAction:
     tool = catalogue.tools.get(step.tool)
     order = [name for name in (tool.inputs if tool else ()) if name in step.inputs]
     order += [name for name in step.inputs if name not in order]
     arguments = ", ".join(names.get(step.inputs[name], step.inputs[name]) for name in order)
-    outputs = tuple(names[reference] for reference in step.outputs.values()) or (next(spare),)
-    return Wanted(
+    outputs = tuple(names[reference] for reference in step.outputs.values()) or (next(free_names),)
+    return PlannedAction(
         tool=step.tool, arguments=arguments, references=references_in(arguments), outputs=outputs,
         text=f"{', '.join(outputs)} = {step.tool}({arguments})",
     )  # fmt: skip
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:
-    """The steps in the order of the plan, except that each comes after those whose results it takes."""
+    """The steps in the order of the plan, but each one after the steps that it depends on."""
     made_by: Mapping[str, int] = {
         reference: place for place, step in enumerate(steps) for reference in step.outputs.values()
     }
@@ -148,55 +155,49 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return [steps[place] for place in order]
 
 
-def _is_reference(text: str) -> bool:
-    references = references_in(text)
-    return len(references) == 1 and references[0].start == 0 and references[0].end == len(text)
-
-
 MAX_SUBGOALS = 64
-"""Of one answer."""
 LONGEST_ANSWER = 65_536
-"""Characters of an answer, a subgoal or a text that are read."""
+"""Characters of an answer or a subgoal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Nothing is left to do."""
+    """The planner stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer in words, or the reference of the result that is the answer."""
+    """An answer in words, or the name of the result that is the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Subgoals:
-    """What to do next, in words."""
+    """The next goals, in words."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions:
-    """What to run."""
+    """Actions to run."""
 
-    wanted: tuple[Wanted, ...]
+    actions: tuple[PlannedAction, ...]
     subgoals: tuple[str, ...] = ()
     is_whole: bool = False
-    """Whether this is a whole plan, after which the episode ends."""
+    """Whether the actions form a whole plan, which ends the episode."""
     answers: tuple[str, ...] = ()
-    """Names of the results that are the answers of a whole plan; empty: the last one."""
+    """Names of the results that are the answers of a whole plan; empty: the last result."""
     error: str = ""
-    """Why what follows these actions cannot be read, as a sentence; empty if nothing follows."""
+    """Why the text after these actions cannot be read, as a sentence; empty if there is none."""
 
 
 Intent = Stopped | Answered | Subgoals | Actions
 
 
 class UnreadableError(ValueError):
-    """An answer cannot be read; the message says what is wrong and where."""
+    """An unreadable answer; the message names the error and its place."""
 
 
 def read_response(
@@ -208,19 +209,18 @@ def read_response(
     is_typed: bool = False,
     candidates: Candidates | None = None,
 ) -> Intent:
-    """Read an answer.
+    """Parse the answer to a turn.
 
     Args:
         response: the answer.
-        role: what was asked for.
-        context: what plans and steps are read against.
-        statement_tool: the tool of actions without a name and parentheses; empty if there is no such form.
-        is_typed: whether tools take named inputs of declared types; whole plans are then read as in suites that
-            execute them.
-        candidates: how whole plans are candidates, where an answer may be several.
+        role: the requested role.
+        context: the context for parsing plans and steps.
+        statement_tool: the tool of actions without a name and parentheses; empty: there is no such form.
+        is_typed: whether tools take named, typed inputs; whole plans are then parsed as in suites that execute them.
+        candidates: the form of whole plans, if an answer may consist of several.
 
     Raises:
-        UnreadableError: it cannot be read.
+        UnreadableError: the answer cannot be read.
         PlanSyntaxError: its plan or its steps cannot be read.
     """
     subgoals = _subgoals(response)
@@ -231,13 +231,16 @@ def read_response(
     if response.plan is not None and candidates is not None:
         if is_abstention(response.plan):
             return Stopped()
-        return _tried([response.plan, *response.alternatives], candidates=candidates)
+        return _candidate_actions([response.plan, *response.alternatives], candidates=candidates)
     if response.plan is not None:
         return _whole(response.plan, context=context, statement_tool=statement_tool, is_typed=is_typed)
     if response.steps is not None:
+        plan = parse_canonical(value={"steps": list(response.steps), "answers": []}, context=context).plan
+        if is_typed:
+            return Actions(actions=actions_with_names(plan), subgoals=subgoals)
         literal = candidates.tools if candidates else frozenset[str]()
-        wanted = _of_steps(response.steps, context=context, is_typed=is_typed, literal=literal)
-        return Actions(wanted=wanted, subgoals=subgoals)
+        actions, _ = actions_of_plan(plan=plan, catalogue=context.catalogue, literal=literal)
+        return Actions(actions=actions, subgoals=subgoals)
     if response.actions is not None:
         return _actions(response.actions, subgoals=subgoals, context=context, statement_tool=statement_tool)
     if response.text is not None:
@@ -262,12 +265,12 @@ def _actions(text: str, *, subgoals: tuple[str, ...], context: PlanContext, stat
     try:
         reply = read_actions(text=text, statements=bool(statement_tool), tools=tuple(context.catalogue.tools))
     except TurnSyntaxError as error:
-        before = wanted_of_actions(error.before, statement_tool=statement_tool)
+        before = planned_actions(error.before, statement_tool=statement_tool)
         if not before:
             raise UnreadableError(f"actions: {error}") from None
         message = f"What follows the last of these actions cannot be read: {error}."
-        return Actions(wanted=before, subgoals=subgoals, error=message)
-    return Actions(wanted=wanted_of_actions(reply.actions, statement_tool=statement_tool), subgoals=subgoals)
+        return Actions(actions=before, subgoals=subgoals, error=message)
+    return Actions(actions=planned_actions(reply.actions, statement_tool=statement_tool), subgoals=subgoals)
 
 
 def _of_text(text: str, *, role: Role, context: PlanContext, statement_tool: str) -> Intent:
@@ -283,18 +286,9 @@ def _of_text(text: str, *, role: Role, context: PlanContext, statement_tool: str
     return Subgoals(tuple(subgoal.text for subgoal in reply.subgoals))
 
 
-def _of_steps(
-    steps: Sequence[Mapping[str, JsonValue]], *, context: PlanContext, is_typed: bool, literal: Collection[str]
-) -> tuple[Wanted, ...]:
-    parsed = parse_canonical(value={"steps": list(steps), "answers": []}, context=context)
-    if is_typed:
-        return wanted_of_named(parsed.plan)
-    return wanted_of_plan(plan=parsed.plan, catalogue=context.catalogue, literal=literal)[0]
-
-
-def _tried(plans: Sequence[JsonValue], *, candidates: Candidates) -> Actions:
-    """Whole plans in a suite's own form: each is an action that tries it. The first must be readable."""
-    wanted: list[Wanted] = []
+def _candidate_actions(plans: Sequence[JsonValue], *, candidates: Candidates) -> Actions:
+    """One action to try each of several whole plans in the suite's own form. The first must be readable."""
+    actions: list[PlannedAction] = []
     error = ""
     for number, plan in enumerate(plans[: candidates.most]):
         try:
@@ -305,24 +299,24 @@ def _tried(plans: Sequence[JsonValue], *, candidates: Candidates) -> Actions:
             error = error or f"Alternative {number} cannot be read: {problem}."
             continue
         name = f"R{number + 1}"
-        wanted.append(
-            Wanted(
+        actions.append(
+            PlannedAction(
                 tool=read.tool, arguments=read.arguments, references=(), outputs=(name,),
                 text=f"{name} = {read.tool}({read.arguments})",
             )
         )  # fmt: skip
-    names = tuple(action.outputs[0] for action in wanted)
-    return Actions(wanted=tuple(wanted), is_whole=True, answers=names, error=error)
+    names = tuple(action.outputs[0] for action in actions)
+    return Actions(actions=tuple(actions), is_whole=True, answers=names, error=error)
 
 
 def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str, is_typed: bool) -> Actions:
     if not is_typed and isinstance(plan, str) and plan.lstrip()[:1] not in {"{", "[", "("}:
-        actions = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
-        return Actions(wanted=actions.wanted, is_whole=True, error=actions.error)
+        parsed = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
+        return replace(parsed, is_whole=True)
     read = read_plan(value=plan, context=context).plan
     if is_typed:
-        wanted = wanted_of_named(read)
-        return Actions(wanted=wanted, subgoals=read.subgoals or (), is_whole=True, answers=read.answers)
-    wanted, answer = wanted_of_plan(plan=read, catalogue=context.catalogue)
+        actions = actions_with_names(read)
+        return Actions(actions=actions, subgoals=read.subgoals or (), is_whole=True, answers=read.answers)
+    actions, answer = actions_of_plan(plan=read, catalogue=context.catalogue)
     answers = (answer,) if answer else ()
-    return Actions(wanted=wanted, subgoals=read.subgoals or (), is_whole=True, answers=answers)
+    return Actions(actions=actions, subgoals=read.subgoals or (), is_whole=True, answers=answers)

@@ -1,4 +1,4 @@
-"""From the episodes of a task to its result record."""
+"""The result record of a task from its episodes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,27 +8,27 @@ from evaluator.core.suites.base import Suite, Task
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import StopReason, Transcript, bounded
 from evaluator.episodes.parts import faulty, is_infrastructure, new_record
-from evaluator.episodes.turns.environment import Ended, SampleEnvironment
+from evaluator.episodes.turns.environment import FinishedEpisode, SampleEnvironment
 from evaluator.episodes.turns.episode import Episode
 
-BY_ITSELF = frozenset({StopReason.ANSWERED, StopReason.STOPPED, StopReason.COMPLETED})
-"""Ends that the planner wanted."""
+PLANNER_ENDS = frozenset({StopReason.ANSWERED, StopReason.STOPPED, StopReason.COMPLETED})
+"""Ends chosen by the planner."""
 
 
 def indicators_of(transcript: Transcript) -> Mapping[str, float]:
-    """How long an episode was, and how much of it worked."""
+    """The length of an episode, and the share of actions that succeeded."""
     actions = [action for turn in transcript.turns for action in turn.actions]
     worked = sum(action.problem is None for action in actions)
     return {
         "turns": float(len(transcript.turns)),
         "actions": float(len(actions)),
         **({"actions_done": worked / len(actions)} if actions else {}),
-        "ended": float(transcript.stop in BY_ITSELF),
+        "ended": float(transcript.stop in PLANNER_ENDS),
     }
 
 
 def calls_of(transcripts: Sequence[Transcript]) -> PlannerCall:
-    """All calls of the planner as one."""
+    """The sum of all planner calls."""
     turns = [turn for transcript in transcripts for turn in transcript.turns]
     prompts = [turn.prompt_tokens for turn in turns if turn.prompt_tokens is not None]
     completions = [turn.completion_tokens for turn in turns if turn.completion_tokens is not None]
@@ -43,27 +43,21 @@ def calls_of(transcripts: Sequence[Transcript]) -> PlannerCall:
 def record_of_samples(
     *, environment: SampleEnvironment, suite: Suite, task: Task, episodes: Sequence[Episode]
 ) -> ResultRecord:
-    """The record of a task. Its plan is what was done on the first data point.
+    """The record of a task with one episode for each data point, in order. Its plan is that of the first episode.
 
-    An episode in which the planner gave no answer to a turn counts 0; only if all ended so is the task the planner's
-    fault. One that the infrastructure ended leaves the whole task without a score.
-
-    Args:
-        environment: scores the task.
-        suite: as planners are asked.
-        task: whose episodes they were.
-        episodes: one for each data point, in order.
+    An episode without an answer to a turn scores 0; the task is a planner fault only if all episodes ended so. One
+    episode ended by an infrastructure fault leaves the task without a score.
     """
     transcripts = bounded([episode.transcript() for episode in episodes])
-    ended = [
-        Ended(
+    finished = [
+        FinishedEpisode(
             sample=episode.sample, transcript=transcript, steps=tuple(episode.work.runs), answers=episode.work.answers,
             plan=episode.work.plan(subgoals=[text for turn in transcript.turns for text in turn.subgoals]),
         )
         for episode, transcript in zip(episodes, transcripts, strict=True)
     ]  # fmt: skip
     update = {
-        "planner": calls_of(transcripts), "plan": plan_to_json(ended[0].plan), "transcripts": transcripts,
+        "planner": calls_of(transcripts), "plan": plan_to_json(finished[0].plan), "transcripts": transcripts,
         "planner_notes": dict(episodes[0].notes),
     }  # fmt: skip
     record = new_record(suite=suite, task=task).model_copy(update=update)
@@ -71,16 +65,16 @@ def record_of_samples(
     if fault:
         return faulty(record, reason=Reason.EXPERT_FAILED, message=fault)
     failures = [episode.failure for episode in episodes if episode.failure is not None]
-    ours = next((failure for failure in failures if is_infrastructure(failure.reason)), None)
-    if ours is not None:
-        return faulty(record, reason=ours.reason, message=str(ours))
+    infrastructure = next((failure for failure in failures if is_infrastructure(failure.reason)), None)
+    if infrastructure is not None:
+        return faulty(record, reason=infrastructure.reason, message=str(infrastructure))
     if len(failures) == len(episodes):
         return faulty(record, reason=failures[0].reason, message=str(failures[0]))
-    return environment.scored(suite=suite, task=task, record=record, episodes=ended)
+    return environment.scored(suite=suite, task=task, record=record, episodes=finished)
 
 
 def plan_of_transcript(*, transcript: Transcript, catalogue: Catalogue) -> Plan:
-    """What was done, as a plan: a step for each action that had results."""
+    """The actions with results as the steps of a plan."""
     steps: list[Step] = []
     for turn in transcript.turns:
         for action in turn.actions:

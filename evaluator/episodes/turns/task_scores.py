@@ -1,4 +1,4 @@
-"""Scoring a task whose episodes are over, as the same suite scores executed plans."""
+"""Scores finished episodes in the same way as executed plans of the same suite."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -14,8 +14,8 @@ from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import Planned, faulty
 from evaluator.episodes.samples import SampleArtefacts
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, Scored, agreement
-from evaluator.episodes.turns.environment import Ended
-from evaluator.episodes.turns.records import BY_ITSELF, indicators_of
+from evaluator.episodes.turns.environment import FinishedEpisode
+from evaluator.episodes.turns.records import PLANNER_ENDS, indicators_of
 from evaluator.execution.engine.jobs import FailureKind, Job, JobResult, StepFailure
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import ObjectDamagedError
@@ -24,36 +24,36 @@ _FORM = "turns"
 
 
 class TaskScorer:
-    """Scores episodes. One that ended without an answer has 0 on its sample."""
+    """Scores episodes; one without an answer scores 0 on its sample."""
 
     def __init__(self, *, engine: Engine, results: ResultScorer, samples: SampleArtefacts, judge: Judge | None) -> None:
         """Args:
-        engine: ran the actions.
+        engine: the engine that ran the actions.
         results: scores answers against references.
         samples: inputs and references.
-        judge: judges the plan of the first sample besides; None: nobody does.
+        judge: adds indicators of the first sample's plan; None: no judge.
         """
         self._engine, self._results, self._samples, self._judge = engine, results, samples, judge
 
-    def keep(self, *, task: Task, index: int) -> None:
-        """Put the references of a sample into the store, if there are any before gold plans are executed."""
+    def store_references(self, *, task: Task, index: int) -> None:
+        """Store the references of a sample, unless gold plans compute them."""
         if not self._samples.compares_with_gold and task.metric != ABSTENTION:
-            self._results.kept(task=task, index=index)
+            self._results.stored_references(task=task, index=index)
 
     def scored(
-        self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[Ended], pending: Pending
+        self, *, suite: Suite, task: Task, record: ResultRecord, episodes: Sequence[FinishedEpisode], pending: Pending
     ) -> ResultRecord:
         """The complete record of a task.
 
         Args:
-            suite: as planners are asked.
-            task: what was asked.
-            record: what is known of it so far, with the transcripts.
+            suite: the suite as presented to planners.
+            task: the task.
+            record: the record so far, with the transcripts.
             episodes: one for each sample, in order.
-            pending: has the gold plan's results where they are compared with.
+            pending: holds the gold plan's results, if compared.
         """
         if task.metric == ABSTENTION:
-            return _abstained(record, ended=episodes[0])
+            return _abstained(record, episode=episodes[0])
         try:
             results = [self._result(episode, task=task) for episode in episodes]
             references = self._results.references(task=task, results=results, pending=pending)
@@ -62,7 +62,7 @@ class TaskScorer:
             return faulty(record, reason=Reason.EXPERT_FAILED, message=message)
         try:
             scored = self._results.scored(task=task, results=results, references=references, pending=pending)
-            # Tasks without a call have kept their samples only in memory so far.
+            # The samples of tasks without a call are only in memory so far.
             self._engine.store.flush()
         except SCORER_FAILURES as error:
             message = f"The {task.metric} score could not be computed: {error}."
@@ -75,14 +75,18 @@ class TaskScorer:
             record = with_judgement(planned, judgement=self._judge(suite=suite, planned=planned)).record
         return self._complete(record, task=task, episodes=episodes, scored=scored)
 
-    def _result(self, ended: Ended, *, task: Task) -> JobResult:
-        """The episode as if its actions had been a plan."""
-        resources = self._samples.inputs(task=task, index=ended.sample)
-        job = Job(task=task.key, sample=ended.sample, plan=ended.plan, resources=resources)
-        lacks = StepFailure(kind=FailureKind.INPUT, step="", message="the episode ended without an answer")
-        return JobResult(job=job, answers=ended.answers, steps=ended.steps, failure=None if ended.answers else lacks)
+    def _result(self, episode: FinishedEpisode, *, task: Task) -> JobResult:
+        """The episode as the result of a plan with its actions."""
+        resources = self._samples.inputs(task=task, index=episode.sample)
+        job = Job(task=task.key, sample=episode.sample, plan=episode.plan, resources=resources)
+        unanswered = StepFailure(kind=FailureKind.INPUT, step="", message="the episode ended without an answer")
+        return JobResult(
+            job=job, answers=episode.answers, steps=episode.steps, failure=None if episode.answers else unanswered
+        )
 
-    def _complete(self, record: ResultRecord, *, task: Task, episodes: Sequence[Ended], scored: Scored) -> ResultRecord:
+    def _complete(
+        self, record: ResultRecord, *, task: Task, episodes: Sequence[FinishedEpisode], scored: Scored
+    ) -> ResultRecord:
         gold = task.gold
         samples, transcripts, indicators = [], [], []
         for episode, sample in zip(episodes, scored.samples, strict=True):
@@ -98,7 +102,7 @@ class TaskScorer:
             transcripts.append(
                 _with_score(episode.transcript, score=sample.score, indicators=sample.indicators, expected=expected)
             )
-        # The mean of each indicator over those samples that have it.
+        # Each mean is over the samples that have the indicator.
         names = dict.fromkeys(name for own in indicators for name in own)
         values = {name: [own[name] for own in indicators if name in own] for name in names}
         means = {name: fsum(known) / len(known) for name, known in values.items()}
@@ -112,15 +116,15 @@ class TaskScorer:
         return record.model_copy(update=update)
 
 
-def _abstained(record: ResultRecord, *, ended: Ended) -> ResultRecord:
-    """The record of a request that no tool can meet: 1 if nothing was done about it, else 0."""
-    score = float(ended.transcript.stop in BY_ITSELF and not indicators_of(ended.transcript)["actions"])
-    indicators = dict(indicators_of(ended.transcript))
+def _abstained(record: ResultRecord, *, episode: FinishedEpisode) -> ResultRecord:
+    """The record of an infeasible request: scores 1 if the planner ended without an action, else 0."""
+    score = float(episode.transcript.stop in PLANNER_ENDS and not indicators_of(episode.transcript)["actions"])
+    indicators = dict(indicators_of(episode.transcript))
     update = {
         "outcome": Outcome.SCORED,
         "score": score,
         "indicators": {**record.indicators, **indicators},
-        "transcripts": [_with_score(ended.transcript, score=score, indicators=indicators, expected=None)],
+        "transcripts": [_with_score(episode.transcript, score=score, indicators=indicators, expected=None)],
     }
     return record.model_copy(update=update)
 

@@ -1,4 +1,4 @@
-"""Actions of tools with named inputs of declared types: which tool, which value for which input, which outputs."""
+"""Validates actions against tools with named, typed inputs."""
 
 import re
 from collections.abc import Mapping
@@ -8,32 +8,32 @@ from evaluator.core.plans.literals import spelling
 from evaluator.core.records import ArtefactReference
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem
-from evaluator.episodes.turns.environment import Call, TypedValue, known_names
+from evaluator.episodes.turns.environment import Call, TypedValue, known_names, quoted
 from evaluator.replies.turns.binding import BindingError, Parameter, bind_arguments
 
 _REFERENCE = re.compile(r"\$[A-Za-z0-9_.-]+|R[0-9]{1,9}", re.ASCII)
-"""What a planner that writes it means as a result, not as a text."""
+"""Matches texts that a planner means as a result."""
 LONGEST_TEXT = 16_384
-"""Characters of a text that an action gives to a tool; results of tools may be longer."""
+"""Characters of a literal text input; results of tools may be longer."""
 _QUOTED = re.compile(r"([\"'`])(.*)\1", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A call that passed its checks."""
+    """A valid call."""
 
     tool: str
     """The catalogue's name."""
     inputs: Mapping[str, str]
-    """By name, the reference or the text that the action gives."""
+    """By name, the reference or text in the action."""
     values: Mapping[str, ArtefactReference | str]
-    """The same as artefacts and texts."""
+    """By name, the artefact or text."""
     outputs: tuple[str, ...]
-    """Names of the outputs that the action takes, in its order."""
+    """Names of the outputs that the action uses, in its order."""
 
 
 class ActionError(ValueError):
-    """An action cannot be run; the message is a sentence that says what would be right."""
+    """An invalid action; the message is a sentence that says what would be valid."""
 
     def __init__(self, problem: ActionProblem, message: str) -> None:
         super().__init__(message)
@@ -41,18 +41,12 @@ class ActionError(ValueError):
 
 
 def bind(*, call: Call, catalogue: Catalogue, offered: frozenset[str]) -> Bound:
-    """Check an action against the signature of its tool.
+    """Check an action against the signature of its tool; raises `ActionError` if they do not match.
 
-    Args:
-        call: the action with all results that it may name.
-        catalogue: the signatures.
-        offered: names of the tools that can be called.
-
-    Raises:
-        ActionError: there is no such tool, or its inputs or outputs are not what it takes and gives.
+    `call` holds all results that the action may name, and `offered` the names of the callable tools.
     """
     tool = _tool(call.tool, catalogue=catalogue, offered=offered)
-    written = _given(call, tool=tool)
+    written = _inputs(call, tool=tool)
     unknown = next((name for name in written if name not in tool.inputs), None)
     if unknown is not None:
         raise _wrong(f'There is no input "{unknown}"; {tool.name} takes {_listed(tool.inputs)}.')
@@ -61,14 +55,17 @@ def bind(*, call: Call, catalogue: Catalogue, offered: frozenset[str]) -> Bound:
         raise _wrong(f'The input "{missing}" is missing; {tool.name} takes {_listed(tool.inputs)}.')
     inputs = {name: written[name] for name in tool.inputs}
     values = {
-        name: _value(inputs[name], name=name, wanted=wanted, tool=tool, held=call.values)
-        for name, wanted in tool.inputs.items()
+        name: _value(inputs[name], name=name, kind=kind, tool=tool, results=call.values)
+        for name, kind in tool.inputs.items()
     }
     return Bound(tool=tool.name, inputs=inputs, values=values, outputs=_outputs(call, tool=tool))
 
 
 def _tool(written: str, *, catalogue: Catalogue, offered: frozenset[str]) -> Tool:
-    name = catalogue.canonical(written) or _by_spelling(written, catalogue=catalogue)
+    name = catalogue.canonical(written)
+    if not name:
+        key = spelling(written)
+        name = next((known for known in catalogue.tools if spelling(known) == key), None)
     available = ", ".join(tool_name for tool_name in catalogue.tools if tool_name in offered) or "none"
     if name is None:
         raise ActionError(ActionProblem.UNKNOWN_TOOL, f"There is no tool {written!r}; there are: {available}.")
@@ -77,13 +74,8 @@ def _tool(written: str, *, catalogue: Catalogue, offered: frozenset[str]) -> Too
     return catalogue[name]
 
 
-def _by_spelling(written: str, *, catalogue: Catalogue) -> str | None:
-    wanted = spelling(written)
-    return next((name for name in catalogue.tools if spelling(name) == wanted), None)
-
-
-def _given(call: Call, *, tool: Tool) -> dict[str, str]:
-    """The inputs by name, as they are written."""
+def _inputs(call: Call, *, tool: Tool) -> dict[str, str]:
+    """The inputs by name, as written."""
     if call.named is not None:
         return dict(call.named.inputs)
     assert call.action is not None
@@ -95,7 +87,7 @@ def _given(call: Call, *, tool: Tool) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """An argument without quotes or brackets around all of it: `"a text"`, `[R1]`."""
+    """An argument without enclosing quotes or brackets: `"a text"`, `[R1]`."""
     if text[:1] == "[" and text[-1:] == "]" and "," not in text:
         text = text[1:-1].strip()
     quoted = _QUOTED.fullmatch(text)
@@ -103,19 +95,18 @@ def _plain(text: str) -> str:
 
 
 def _value(
-    text: str, *, name: str, wanted: ResourceType, tool: Tool, held: Mapping[str, str]
+    text: str, *, name: str, kind: ResourceType, tool: Tool, results: Mapping[str, str]
 ) -> ArtefactReference | str:
-    if text in held:
-        value = TypedValue.read(held[text])
-        if value.kind is not wanted:
-            raise _wrong(f'The input "{name}" is {text}, which is {value.kind}; {tool.name} takes {wanted}.')
+    if text in results:
+        value = TypedValue.read(results[text])
+        if value.kind is not kind:
+            raise _wrong(f'The input "{name}" is {text}, which is {value.kind}; {tool.name} takes {kind}.')
         return value.artefact
-    if wanted is ResourceType.TEXT and not _REFERENCE.fullmatch(text):
+    if kind is ResourceType.TEXT and not _REFERENCE.fullmatch(text):
         if len(text) > LONGEST_TEXT:
             raise _wrong(f'The input "{name}" has {len(text)} characters; at most {LONGEST_TEXT} are read.')
         return text
-    shown = repr(text if len(text) <= 60 else text[:57] + "...")
-    message = f'The input "{name}" is {shown}, which names no result; {known_names(held)}.'
+    message = f'The input "{name}" is {quoted(text)}, which names no result; {known_names(results)}.'
     raise ActionError(ActionProblem.BAD_REFERENCE, message)
 
 

@@ -1,4 +1,4 @@
-"""The actions of an episode so far: the open turn, its feedback, and with typed results the plan that they make."""
+"""The state of an episode: the open turn, its feedback, and with typed results the plan so far."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,76 +10,76 @@ from evaluator.core.records import ArtefactReference, StepRun
 from evaluator.core.transcripts import TurnRun
 from evaluator.core.turns import ActionResult, PastTurn, TurnReply
 from evaluator.episodes.turns.environment import ExpertRun, TypedTask, TypedValue
-from evaluator.episodes.turns.reading import Done
+from evaluator.episodes.turns.reading import FinishedAction
 
 
 @dataclass(slots=True)
 class Work:
-    """The steps so far. A name may be given to several results in turn; in the plan each has one of its own."""
+    """The steps so far. A name may be reused for several results; in the plan each result has its own."""
 
-    made: dict[str, str] = field(default_factory=dict)
-    """Names of the results, the latest last, with the text that each is shown as."""
-    taken: set[str] = field(default_factory=set)
-    """Names of results that an action took."""
+    results: dict[str, str] = field(default_factory=dict)
+    """Displayed texts by name of the result, the latest last."""
+    used: set[str] = field(default_factory=set)
+    """Names of the results that actions used."""
     steps: list[Step] = field(default_factory=list)
     runs: list[StepRun] = field(default_factory=list)
     answers: tuple[ArtefactReference, ...] = ()
     _origins: dict[str, str] = field(default_factory=dict)
-    """By name, the reference of the plan."""
+    """References in the plan, by name."""
     _answered: tuple[str, ...] = ()
-    """References of the answers."""
+    """References of the answers in the plan."""
 
     @classmethod
-    def begun(cls, typed: TypedTask) -> Self:
-        """Nothing is done yet."""
-        return cls(_origins={key: key for key in typed.held()})
+    def starting_with(cls, typed: TypedTask) -> Self:
+        """The initial state, with the inputs of the request."""
+        return cls(_origins={key: key for key in typed.values()})
 
     def add(self, run: ExpertRun, *, outputs: Sequence[str], shown: Sequence[str]) -> None:
-        """An action worked.
+        """Add a successful action.
 
         Args:
-            run: how its expert was called.
-            outputs: what the action calls its results.
-            shown: the results as texts.
+            run: the call of its expert.
+            outputs: the action's names of its results.
+            shown: the displayed results.
         """
         number = len(self.steps) + 1
-        self.taken |= {value for value in run.inputs.values() if value in self.made}
+        self.used |= {value for value in run.inputs.values() if value in self.results}
         references = {name: f"s{number}.{name}" for name in run.outputs}
         inputs = {name: self._origins.get(value, value) for name, value in run.inputs.items()}
         self.steps.append(Step(id=f"s{number}", tool=run.tool, inputs=inputs, outputs=references))
         self.runs.append(run.step.model_copy(update={"step": f"s{number}"}))
         for name, reference, text in zip(outputs, references.values(), shown, strict=True):
             self.forget(name)
-            self.made[name] = text
+            self.results[name] = text
             self._origins[name] = reference
 
     def forget(self, name: str) -> None:
-        """There is no result of this name any more."""
-        self.made.pop(name, None)
-        self.taken.discard(name)
+        """Remove the result with this name, if any."""
+        self.results.pop(name, None)
+        self.used.discard(name)
         self._origins.pop(name, None)
 
     def answer(self, names: Sequence[str], *, values: Mapping[str, str]) -> None:
-        """These results are the answers."""
+        """Set the answers to these results."""
         self.answers = tuple(TypedValue.read(values[name]).artefact for name in names)
         self._answered = tuple(self._origins[name] for name in names)
 
-    def shown_as(self, name: str) -> str:
-        """A result as a text; an input of the request by its name."""
-        return self.made.get(name, name)
+    def text_of(self, name: str) -> str:
+        """The displayed text of a result, or the name of an input."""
+        return self.results.get(name, name)
 
     def plan(self, *, subgoals: Sequence[str]) -> Plan:
-        """What was done, as a plan."""
+        """The actions so far as a plan."""
         return Plan(steps=tuple(self.steps), answers=self._answered, subgoals=tuple(subgoals) or None)
 
 
 @dataclass(slots=True)
 class OpenTurn:
-    """A turn that is going on."""
+    """The current turn."""
 
     received: list[str] = field(default_factory=list)
     subgoals: tuple[str, ...] = ()
-    actions: list[Done] = field(default_factory=list)
+    actions: list[FinishedAction] = field(default_factory=list)
     error: str = ""
     seconds: float = 0.0
     prompt_tokens: int | None = None
@@ -87,7 +87,7 @@ class OpenTurn:
     tries: int = 0
 
     def add(self, reply: TurnReply) -> None:
-        """Take an answer, or another one."""
+        """Add an answer of the planner to the turn."""
         call = reply.call
         self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
         self.seconds += call.seconds
@@ -95,40 +95,39 @@ class OpenTurn:
         self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
         self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
 
-    def kept(self, *, is_cut: bool) -> TurnRun:
-        """The turn as records have it."""
+    def to_record(self, *, is_cut: bool) -> TurnRun:
+        """The turn for the record."""
         return TurnRun(
-            received=self.received, subgoals=list(self.subgoals), actions=[done.run for done in self.actions],
+            received=self.received, subgoals=list(self.subgoals), actions=[action.run for action in self.actions],
             error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens, tries=max(1, self.tries),
         )  # fmt: skip
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other + (one or 0)
+def _sum(first: int | None, second: int | None) -> int | None:
+    return first if second is None else second + (first or 0)
 
 
 def cut(text: str, *, characters: int) -> str:
-    """The text, or its beginning with a remark on how much of it there is. Cut texts have exactly that many characters,
-    the remark aside."""
+    """The text, cut to `characters` with a note on its length if it is longer."""
     if len(text) <= characters:
         return text
     return f"{text[:characters]} [cut: {characters} of {len(text)} characters]"
 
 
 def past_turn(
-    *, index: int, subgoals: tuple[str, ...], actions: Sequence[Done], error: str, characters: int
+    *, index: int, subgoals: tuple[str, ...], actions: Sequence[FinishedAction], error: str, characters: int
 ) -> tuple[PastTurn, bool]:
-    """A turn as later requests tell it, and whether anything was cut."""
+    """A turn as presented in later requests, and whether anything was cut."""
     share = max(1, characters // max(1, len(actions)))
     results = [
         ActionResult(
-            action=cut(done.wanted.text, characters=share),
-            outputs={name: cut(text, characters=share) for name, text in done.values.items()},
-            pictures=dict(done.pictures),
-            error=cut(done.run.error, characters=share),
+            action=cut(action.planned.text, characters=share),
+            outputs={name: cut(text, characters=share) for name, text in action.values.items()},
+            pictures=dict(action.pictures),
+            error=cut(action.run.error, characters=share),
         )
-        for done in actions
+        for action in actions
     ]
     words = [
         f"{'; '.join(f'{name} = {text}' for name, text in result.outputs.items())}{result.error}" for result in results

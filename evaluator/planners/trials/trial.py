@@ -224,13 +224,13 @@ def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: S
             idle = "The answer is empty, and no tool would run."
         case Subgoals(texts=texts) if not any(text.strip() for text in texts):
             idle = "The subgoal is empty, and no tool would run."
-        case Actions(wanted=()):
+        case Actions(actions=()):
             idle = "The plan has no steps: no tool would run."
         case _:
             idle = ""
     if idle:
         return replace(trial, verdict=Verdict.EMPTY, problem=idle)
-    tools = [wanted.tool for wanted in intent.wanted] if isinstance(intent, Actions) else []
+    tools = [action.tool for action in intent.actions] if isinstance(intent, Actions) else []
     known = {*context.catalogue.tools, statements, *(suite.candidates.tools if suite.candidates else ())}
     unknown = tuple(f'there is no tool "{tool[:100]}"' for tool in dict.fromkeys(tools) if tool not in known)
     if unknown:

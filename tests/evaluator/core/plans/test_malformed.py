@@ -26,7 +26,7 @@ MALFORMED = {
         ([{"tool": "x", "tool_name": "x"}], "[0]", "mean the same"),
         ([{"tool": "x", "inputs": 3}], "[0].inputs", "not a number"),
         ([{"tool": "x", "args": [{"value": "a"}]}], "[0].args[0].name", "missing"),
-        ([{"tool": "x", "args": [{"name": "a"}, {"name": "a"}]}], "[0].args[1]", "stands twice"),
+        ([{"tool": "x", "args": [{"name": "a"}, {"name": "a"}]}], "[0].args[1]", "occurs twice"),
         ([{"tool": "x", "inputs": {}, "outputs": [3]}], "[0].outputs[0]", "not a number"),
         ({"solution": [{"tool": ""}]}, "plan.solution[0]", "empty text"),
         ({"tasks": []}, "plan", "solution"),
@@ -68,7 +68,7 @@ MALFORMED = {
     "tree": [
         ("(A,)(B,", "character 5", "never closed"),
         ("(A,))", "character 5", "closes nothing"),
-        ("A,(B,)", "character 3", "before the names"),
+        ("A,(B,)", "character 3", "must follow the names"),
         ("()()", "", "empty"),
         ("(" * 30, "character 22", "more than 20 deep"),
         ("(A,)\n(B,))", "line 2, column 5", "closes nothing"),
