@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from evaluator.execution.engine.s3.bucket import Bucket
 
 _PIECE = 8 * 2**20
-"""Bytes that are read from a bucket at a time."""
+"""Bytes per read from a bucket."""
 
 
 class Checkpoints(Protocol):
-    """What the site needs of such a store."""
+    """Interface of a store."""
 
     def digests(self) -> list[str]:
-        """Of all files, in order."""
+        """Digests of all files, sorted."""
         ...
 
     def take(self, *, path: Path, digest: str) -> None:
@@ -34,7 +34,7 @@ class Checkpoints(Protocol):
         ...
 
     def copy(self, *, path: Path, digest: str) -> None:
-        """The same with bytes of its own, as in a backup."""
+        """Like `take`, but never by a hard link, as for backups."""
         ...
 
     def size(self, digest: str) -> int:
@@ -42,15 +42,15 @@ class Checkpoints(Protocol):
         ...
 
     def read(self, *, digest: str, start: int, most: int) -> bytes | None:
-        """Bytes of a file from `start` on, at most so many; None if there is none."""
+        """At most `most` bytes of a file from `start` on; None if there is no such file."""
         ...
 
     def local(self, digest: str) -> AbstractContextManager[Path]:
-        """A path where the file is while the context lasts. It may be damaged, or not there."""
+        """A local path of the file within the context. The file may be damaged or missing."""
         ...
 
     def is_whole(self, digest: str) -> bool:
-        """Whether the file's bytes, all of which are read, have this digest."""
+        """Whether the file's bytes have this digest. Reads the whole file."""
         ...
 
     def set_aside(self, *, digest: str, reason: str) -> None:
@@ -105,11 +105,11 @@ class CheckpointStore:
         if target.exists():
             return
         make_folder(target.parent, durable=True)
-        # Readers find the whole file or none.
+        # Readers must see the whole file or none.
         partial = target.with_name(f".{secrets.token_hex(8)}")
         try:
             bring(path, partial)
-            # In this order, so that a power cut leaves no empty file under the digest.
+            # In this order, so that a power failure leaves no empty file under the digest.
             flush(partial)
             partial.replace(target)
             flush(target.parent)
@@ -142,7 +142,7 @@ class CheckpointBucket:
         bucket: for checkpoints only.
         scratch: a folder with room for one of them.
         """
-        # Imported here: sites with a folder do not need it.
+        # Imported when needed: sites with a folder do not use it.
         from evaluator.execution.engine.s3.durable import S3Quarantine
         from evaluator.execution.engine.s3.store import OBJECTS, QUARANTINE, digest_in, object_key
 
@@ -214,7 +214,7 @@ def bucket_of(url: str, *, scratch: Path) -> CheckpointBucket:
 
 
 def _link_or_copy(path: Path, target: Path) -> None:
-    """An upload lies beside the store and is given up afterwards, so that another name for it will do."""
+    """Hard-link an upload where possible, since it is deleted afterwards."""
     try:
         target.hardlink_to(path)
     except OSError:

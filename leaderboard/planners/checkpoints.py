@@ -1,6 +1,6 @@
-"""Uploaded checkpoints: received with a form, kept by the digest of their bytes, leased piece by piece, and removed.
+"""Uploaded checkpoints: receiving, storing by digest, and removing them.
 
-They are their owners' and are never served to browsers; the store is beside those of artefacts and apart from them.
+They are private to their owners and never served to browsers. Their store is separate from those of artefacts.
 """
 
 import hashlib
@@ -32,30 +32,27 @@ class ReceivedFile(TemporaryUploadedFile):
     digest: str
     """SHA-256 of its bytes."""
     too_large: bool
-    """Whether it has more bytes than are taken; those beyond were not written."""
+    """Whether it exceeds the limit; the bytes beyond it were not written."""
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Writes an upload to a temporary file, but never more than the largest that is taken."""
+    """Writes an upload to a temporary file, up to the size limit."""
 
     file: ReceivedFile
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
-        """Begin with a file."""
         super().new_file(*args, **kwargs)
         assert self.file_name is not None
         self.file = ReceivedFile(self.file_name, self.content_type, 0, self.charset, self.content_type_extra)
         self._hash, self._received = hashlib.sha256(), 0
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:  # noqa: ARG002 - the base class's
-        """Take a piece of it."""
         self._received += len(raw_data)
         if self._received <= settings.MAX_CHECKPOINT_BYTES:
             self._hash.update(raw_data)
             self.file.write(raw_data)
 
     def file_complete(self, file_size: int) -> ReceivedFile:
-        """Hand it on."""
         self.file.seek(0)
         self.file.size = file_size
         self.file.digest = self._hash.hexdigest()
@@ -64,11 +61,11 @@ class BoundedUpload(TemporaryFileUploadHandler):
 
 
 FIELD = "file"
-"""The field of errors in an upload."""
+"""Field of errors in an upload."""
 
 
 class TooLargeError(Exception):
-    """The upload is larger than the limit; the message is a sentence."""
+    """The upload exceeds the size limit; the message is a sentence."""
 
     def __init__(self) -> None:
         super().__init__(f"A checkpoint's zip has at most {settings.MAX_CHECKPOINT_BYTES} bytes here.")
@@ -82,10 +79,10 @@ def checkpoint_store() -> Checkpoints:
 
 
 def keep_upload(*, owner: User, file: ReceivedFile) -> CheckpointUpload:
-    """Check a zip that came with a form, as `keep_file` does.
+    """`keep_file` for a zip that was uploaded with a form.
 
     Raises:
-        TooLargeError: it has too many bytes.
+        TooLargeError: it exceeds the size limit.
         FieldErrors: as `keep_file`.
     """
     if file.too_large:
@@ -94,17 +91,17 @@ def keep_upload(*, owner: User, file: ReceivedFile) -> CheckpointUpload:
 
 
 def keep_file(*, owner: User, path: Path, digest: str) -> CheckpointUpload:
-    """Check an uploaded zip and keep it for its owner's next submission.
+    """Check an uploaded zip and store it for its owner's next submission.
 
     Before: nothing.
-    After: the store has the file, and there is a row that says so; uploaded again, it is the same row.
+    After: the store has the file, and a row names it; a repeated upload uses the same row.
 
     Raises:
-        FieldErrors: it is no checkpoint that is evaluated here, or the owner has too many unused ones; nothing is kept.
+        FieldErrors: it cannot be evaluated here, or the owner has too many unused uploads; nothing was stored.
     """
     facts = _inspected(path)
     if settings.STORE_URL:
-        # It takes as long as the network does: nobody is to wait for the lock meanwhile. Below it is there already.
+        # Before taking the lock, since the network may be slow. The call below then finds the file.
         checkpoint_store().take(path=path, digest=digest)
     with transaction.atomic():
         lock_until_commit(Lock.CHECKPOINT_STORE)
@@ -137,23 +134,23 @@ def uploads_of(owner: User) -> "QuerySet[CheckpointUpload]":
 
 
 def wanted(*, owner: User, digest: str) -> CheckpointUpload | None:
-    """The owner's upload with this digest, which is about to be submitted; from now on it stays for another while."""
-    found = CheckpointUpload.objects.filter(owner=owner, digest=digest)
-    return found.first() if found.update(wanted_at=Now()) else None
+    """The owner's upload with this digest, which is about to be submitted. Renews its time until deletion."""
+    uploads = CheckpointUpload.objects.filter(owner=owner, digest=digest)
+    return uploads.first() if uploads.update(wanted_at=Now()) else None
 
 
 def remove_unused() -> int:
-    """Delete what was uploaded a day ago and belongs to no planner. Returns how many uploads there were.
+    """Delete uploads of more than a day ago that no planner uses. Returns their number.
 
-    Before: nothing; it may run twice at once.
-    After: none of these has a row, and the store has no file that no row names.
+    Before: nothing; concurrent runs are safe.
+    After: none of these has a row, and the store has no file without a row.
     """
     long_ago = Now() - timedelta(hours=settings.UNUSED_CHECKPOINT_HOURS)
     with transaction.atomic():
         lock_until_commit(Lock.CHECKPOINT_STORE)
         old = _unused(CheckpointUpload.objects.filter(wanted_at__lt=long_ago))
         digests = list(old.values_list("digest", flat=True))
-        # The condition again: what was submitted meanwhile was noted as wanted just now.
+        # With the same condition: submitting in the meantime has updated `wanted_at`.
         count, _ = _unused(CheckpointUpload.objects.filter(digest__in=digests, wanted_at__lt=long_ago)).delete()
         left = set(CheckpointUpload.objects.filter(digest__in=digests).values_list("digest", flat=True))
         for digest in set(digests) - left:
@@ -162,9 +159,9 @@ def remove_unused() -> int:
 
 
 def remove_unnamed() -> int:
-    """Delete files that belong to no upload, and return how many.
+    """Delete files that belong to no upload. Returns their number.
 
-    Before: nothing; it may run twice at once.
+    Before: nothing; concurrent runs are safe.
     After: every file of the store is named by an upload or by a planner whose owner has an account.
     """
     count = 0

@@ -1,9 +1,8 @@
-"""A planner as a user enters it: the fields that planners of all kinds have, those of planners that workers call, and
-the facts that an owner declares, since the site cannot inspect the planner.
+"""A planner as a user enters it: the fields of all kinds, of planners that workers call, and of declared facts, which
+the site cannot verify.
 
-Declared facts are the language model, its size, and the price of a token. They are shown as declared, never as
-measured. They may be added when the planner is submitted again, but not changed: rows of boards that are published
-already say them under the planner's name.
+Declared facts are the language model, its size, and the price of a token. They are marked as declared. A later
+submission may add them but not change them, since published boards show them under the planner's name.
 """
 
 from collections.abc import Mapping
@@ -56,7 +55,7 @@ TIMEOUT = Whole(
     seen_by=SeenBy.OWNER,
     template="submissions/kinds/called.html",
 )
-"""Has an effect only for planners that are called. The API accepts it for all kinds."""
+"""Only affects planners that are called. The API accepts it for all kinds."""
 
 COMMON: tuple[Field[Any], ...] = (NAME, DESCRIPTION, TIMEOUT)
 """The fields of every planner."""
@@ -64,7 +63,7 @@ COMMON: tuple[Field[Any], ...] = (NAME, DESCRIPTION, TIMEOUT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerData:
-    """A planner as a user enters it, not checked yet. `data[FIELD]` is the value of a field."""
+    """A planner as entered, not validated. `data[FIELD]` is the value of a field."""
 
     kind: str
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -72,12 +71,12 @@ class PlannerData:
 
     @classmethod
     def of(cls, *, kind: str, **values: Any) -> Self:
-        """A planner of these values, by the names of fields."""
+        """A planner with these values, by names of fields."""
         return cls(kind=kind, values=values)
 
-    def __getitem__(self, wanted: Field[T]) -> T:
-        found: T = self.values.get(wanted.name, wanted.default)
-        return found
+    def __getitem__(self, field: Field[T]) -> T:
+        value: T = self.values.get(field.name, field.default)
+        return value
 
 
 MODEL_NAME = Text(
@@ -142,7 +141,7 @@ DECLARED: tuple[Field[Any], ...] = (MODEL_NAME, PARAMETERS, OPEN_WEIGHTS, *PRICE
 
 
 def without_prices(fields: dict[str, forms.Field]) -> None:
-    """Remove the prices from a form: without reported tokens they give no cost."""
+    """Remove the prices from a form, since costs need reported tokens."""
     for price in PRICES:
         del fields[price.name]
 

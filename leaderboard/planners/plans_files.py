@@ -1,4 +1,4 @@
-"""Plans files, stored by task: a worker gets only the plans of its own tasks."""
+"""Plans files, stored by task, since workers get only the plans of their tasks."""
 
 import json
 import re
@@ -20,14 +20,14 @@ from leaderboard.platform.problems import FieldErrors
 LONGEST_KEY = 200
 _DIGEST = re.compile("[0-9a-f]{64}")
 _UNUSED_FOR = timedelta(days=1)
-"""A file that was uploaded and never submitted is kept for so long."""
+"""How long a file is kept that was never submitted."""
 
 
 def read(data: bytes, *, field: str = "plans_file") -> FileContent:
     """Read a file.
 
     Raises:
-        FieldErrors: it cannot be taken; every problem is a sentence of `field`.
+        FieldErrors: it is invalid; every problem is a sentence of `field`.
     """
     try:
         content = read_plans(data)
@@ -38,10 +38,10 @@ def read(data: bytes, *, field: str = "plans_file") -> FileContent:
 
 
 def check_keys(content: FileContent, *, field: str) -> None:
-    """Refuse keys that are no task of any suite, whatever it is called.
+    """Refuse keys that cannot be tasks of any suite.
 
     Raises:
-        FieldErrors: a key is too long or empty.
+        FieldErrors: a key is empty or too long.
     """
     if wrong := [key for key in content.plans if not 1 <= len(key) <= LONGEST_KEY]:
         raise FieldErrors(
@@ -64,11 +64,11 @@ def check_tasks(content: FileContent, *, suite: str, field: str = "plans_file") 
 
 
 def keep(*, owner: User, content: FileContent) -> PlansFile:
-    """Store a file, or find the equal one that is stored. Deletes old files that were never submitted."""
+    """Store a file, or return an equal stored one. Deletes old files that were never submitted."""
     digest = content.digest()
     with transaction.atomic():
         _unused(owner).filter(created__lt=timezone.now() - _UNUSED_FOR).exclude(digest=digest).delete()
-        # Waits here for an equal upload that is under way.
+        # Waits for a concurrent upload of an equal file.
         PlansFile.objects.bulk_create(
             [PlansFile(owner=owner, digest=digest, count=len(content.plans))], ignore_conflicts=True
         )
@@ -87,7 +87,7 @@ def keep(*, owner: User, content: FileContent) -> PlansFile:
 
 
 def find(*, owner: User, digest: str) -> PlansFile | None:
-    """A file that the owner uploaded; None: there is none with this text as its digest."""
+    """The owner's file with this digest; None if there is none or the digest is invalid."""
     if not _DIGEST.fullmatch(digest):
         return None
     return PlansFile.objects.filter(owner=owner, digest=digest).first()
@@ -105,7 +105,7 @@ def tasks_of(suite: str) -> QuerySet[Task, str]:
 
 
 def plans_for(*, planner: Planner, tasks: Sequence[str]) -> dict[str, GivenPlan]:
-    """The plans of these tasks for a lease, without tasks that the file leaves out."""
+    """The plans of these tasks for a lease; tasks without a plan are omitted."""
     rows = FilePlan.objects.filter(file__owner=planner.owner_id, file__digest=planner.plans_digest, task__in=tasks)
     return {
         row.task: GivenPlan(plan=json.loads(row.plan), alternatives=tuple(json.loads(row.alternatives))) for row in rows

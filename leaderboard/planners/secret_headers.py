@@ -16,10 +16,10 @@ from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
 
 PURPOSE = "secret header of an endpoint"
-"""What it is encrypted for."""
+"""Purpose of the encryption."""
 _ENDING = 4
 _LONG_ENOUGH = 20
-"""Characters. The ending of a shorter value would reveal too much."""
+"""Least length, in characters, of values whose ending is shown."""
 UNREADABLE = "The stored secret header is unreadable because this site's key was changed: enter its value again."
 
 
@@ -125,31 +125,31 @@ def take_away(*, planner: Planner, by: User) -> bool:
 
 def kept_header(planner: Planner) -> KeptHeader | None:
     """The parts of the planner's header that may be shown; None if it has none."""
-    found = _secret(planner)
-    return None if found is None else KeptHeader(name=found.name, ending=found.ending)
+    secret = _secret(planner)
+    return None if secret is None else KeptHeader(name=secret.name, ending=secret.ending)
 
 
 def header_of(planner: Planner) -> SecretHeader | None:
     """The header as it is sent; None if the planner has none.
 
     Raises:
-        HeaderUnreadableError: no key of this site opens it.
+        HeaderUnreadableError: no key of this site decrypts it.
     """
-    found = _secret(planner)
-    if found is None:
+    secret = _secret(planner)
+    if secret is None:
         return None
     try:
-        return SecretHeader(found.name, decrypt(found.sealed, purpose=PURPOSE))
+        return SecretHeader(secret.name, decrypt(secret.sealed, purpose=PURPOSE))
     except UnreadableSecretError as error:
         raise HeaderUnreadableError from error
 
 
 def header_to_send(*, planner: Planner | None, data: PlannerData) -> SecretHeader | None:
-    """The header for a test call: the one that was entered, or the one that is kept for the owner's planner of this
-    name (None: there is none), if that has this very address.
+    """The header for a test call: the entered one, or the stored one of the owner's planner of this name (None: there
+    is none) if its address is the same.
 
     Raises:
-        FieldErrors: the kept one cannot be read any more.
+        FieldErrors: the stored header cannot be decrypted.
     """
     if data[REMOVE_HEADER]:
         return None
@@ -174,6 +174,6 @@ def header_to_hide(planner: Planner) -> SecretHeader | None:
 
 
 def _secret(planner: Planner) -> EndpointSecret | None:
-    """The row; lists select it with their planners."""
-    found: EndpointSecret | None = getattr(planner, "secret", None)
-    return found
+    """The row; None if there is none. Lists join it."""
+    secret: EndpointSecret | None = getattr(planner, "secret", None)
+    return secret

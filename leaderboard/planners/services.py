@@ -1,4 +1,4 @@
-"""Creating planners, and telling them apart. Forms and API use the same functions and so the same rules."""
+"""Validating, creating and identifying planners; shared by forms and API."""
 
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ NOTHING_WRONG: Mapping[str, list[str]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidPlanner:
-    """A planner that may be created. Only `validate_planner` returns one."""
+    """A validated planner; only `validate_planner` returns it."""
 
     owner: User
     data: PlannerData
@@ -45,16 +45,16 @@ class ValidPlanner:
 def validate_planner(
     *, owner: User, data: PlannerData, suites: Sequence[str] = (), besides: Mapping[str, list[str]] = NOTHING_WRONG
 ) -> ValidPlanner:
-    """Check a planner for these suites, and find its facts.
+    """Validate a planner for these suites, and find its facts.
 
-    May take seconds to ask other services: call it outside transactions.
+    May take seconds, since it asks other services: call it outside transactions.
 
     Args:
         besides: errors in other fields of the submission.
 
     Raises:
-        FieldErrors: a field is wrong, or there is no such planner.
-        NotReadyError: a service that must be asked does not answer.
+        FieldErrors: a field is invalid, or there is no such planner.
+        NotReadyError: a required service does not answer.
     """
     if errors := planner_problems(owner=owner, data=data, suites=suites, besides=besides):
         raise FieldErrors(errors)
@@ -88,7 +88,7 @@ def check_planner(data: PlannerData) -> Errors:
 
 
 def _foreign(*, data: PlannerData, kind: Kind) -> Errors:
-    """Fields of other kinds that were filled in."""
+    """Errors for fields of other kinds that have a value."""
     return {
         field.name: [f"{kind.noun} has no {field.noun}: leave this empty."]
         for field in FIELDS
@@ -107,7 +107,7 @@ def check_name(*, data: PlannerData, planner: Planner | None) -> Errors:
     kind = KINDS.get(data.kind)
     if planner is None or kind is None:
         return {}
-    # What is empty may be filled in from the facts.
+    # Empty fields may be filled in from the facts.
     known = [field for field in _compared(data) if field in COMMON or field.is_given(data[field])]
     wanted = _columns(data=data, facts=Facts())
     differing = _differences(planner=planner, wanted=wanted, fields=known) or differing_declarations(
@@ -120,7 +120,7 @@ def enter_planner(valid: ValidPlanner) -> Planner:
     """The owner's planner with this name: a new one, or the existing one if it is the same.
 
     Raises:
-        FieldErrors: since it was checked, its owner entered a different planner of this name, or removed the header.
+        FieldErrors: since the validation, the owner entered a different planner of this name, or removed the header.
     """
     with transaction.atomic():
         planner = _found_or_made(valid)
@@ -137,7 +137,7 @@ def _found_or_made(valid: ValidPlanner) -> Planner:
             with transaction.atomic():
                 return Planner.objects.create(owner=owner, **wanted)
         except IntegrityError:
-            # Another request created it at the same moment.
+            # A concurrent request created it.
             found = find_planner(owner=owner, name=data[NAME])
             if found is None:
                 raise
@@ -188,16 +188,16 @@ def _differences(*, planner: Planner, wanted: Mapping[str, Any], fields: Sequenc
 
 
 _NAMED_BY_COMMIT = "revision"
-"""Of a model of the hub: branches and tags of one commit are one planner."""
+"""Of a model of the hub, which its commit identifies: branches and tags of one commit are one planner."""
 
 
 def identity_of(planner: Planner) -> tuple[str, ...]:
-    """The kind, and what a planner of the kind must have, in one writing.
+    """The kind of a planner and its required fields in canonical form: equal for the same planner under other names.
 
-    An endpoint is its address without scheme, query and fragment: whoever answers there may tell requests apart by
-    their words, so that other parameters make no other planner. A chat endpoint is its address, the name of the model
-    and the strategy; a model of the hub its repository, commit and strategy; a checkpoint its digest and the strategy;
-    a bundled planner its name with all options; a plans file its digest. An agent is whoever submitted it.
+    An endpoint is identified by its address without scheme, query and fragment, since other parameters may lead to the
+    same planner; a chat endpoint by its address, model and strategy; a model of the hub by its repository, commit and
+    strategy; a checkpoint by its digest and strategy; a bundled planner by its name with all options; a plans file by
+    its digest. All agents of a submitter are one planner.
     """
     kind = PlannerKind(planner.kind)
     return (kind.value, *(_written(planner, field=field) for field in NEEDED[kind] if field != _NAMED_BY_COMMIT))
@@ -207,17 +207,17 @@ def _written(planner: Planner, *, field: str) -> str:
     value = str(getattr(planner, field))
     if field == "endpoint_url":
         return normal_address(value)
-    # The hub does not tell names by their case, and neither do most servers.
+    # The hub ignores the case of names, and so do most servers.
     return value.casefold() if field == "model_id" else value
 
 
 def normal_address(url: str) -> str:
-    """An address in the only writing of all that lead to the same place: host in lower case, port unless it is the
-    scheme's, and path without empty or relative parts. `HTTPS://Example.org:443/a/../plan/?x=1` is `example.org/plan`.
+    """The canonical form of an address: host in lower case, port unless it is the default, and path without empty or
+    relative parts. `HTTPS://Example.org:443/a/../plan/?x=1` is `example.org/plan`.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
-    # What is no name of the DNS is compared as it is written.
+    # Names that are invalid in the DNS are compared as written.
     with suppress(UnicodeError):
         host = host.encode("idna").decode("ascii")
     port = "" if parts.port in {None, 80, 443} else f":{parts.port}"

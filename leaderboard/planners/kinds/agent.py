@@ -1,4 +1,4 @@
-"""Agents that speak the Model Context Protocol: they call this site, so that nothing calls them."""
+"""Agents that speak the Model Context Protocol. They call this site; nothing calls them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The interface of a kind of planner. Services, queue, API and pages ask it instead of comparing names of kinds."""
+"""The interface of a kind of planner. Services, queue, API and pages use it instead of comparing names of kinds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from leaderboard.platform.fields import Field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts that the site finds when a planner is submitted. The names are those of `Planner`'s columns."""
+    """Facts that the site finds when a planner is submitted, named as columns of `Planner`."""
 
     model_name: str = ""
     parameters: int | None = None
@@ -33,15 +33,15 @@ class Kind(ABC):
 
     kind: ClassVar[PlannerKind]
     noun: ClassVar[str]
-    """With its article, as a sentence begins: "A bundled planner"."""
+    """With article, at the beginning of a sentence: "A bundled planner"."""
     choice: ClassVar[str]
-    """The title of its card on the page that offers the kinds."""
+    """Title of its card on the page of kinds."""
     card: ClassVar[str]
-    """The sentence below the title: who it is for."""
+    """Sentence below the title: who it is for."""
     guide: ClassVar[str] = ""
-    """The heading in the chapter on submitting that describes it, as in its address."""
+    """Anchor of its section in the chapter on submitting."""
     fields: ClassVar[tuple[Field[Any], ...]]
-    """Fields besides those of all planners (`COMMON`), in the order of the page."""
+    """Fields in addition to `COMMON`, in the order of the page."""
     needs_network: ClassVar[bool] = False
     """Whether its worker needs access to the network."""
     needs_gpu: ClassVar[bool] = False
@@ -49,17 +49,17 @@ class Kind(ABC):
     loads_model: ClassVar[bool] = False
     """Whether its worker loads a language model before the first task."""
     has_canary: ClassVar[bool] = True
-    """Whether one task runs first, because the planner may be unreachable or unusable."""
+    """Whether one task runs first, since the planner may be unreachable or unusable."""
     repeatable: ClassVar[bool] = False
-    """Whether it always gives the same plan for the same request, on every machine."""
+    """Whether it returns the same plan for the same request on every machine."""
     can_be_asked_again: ClassVar[bool] = True
-    """Whether a planner answers, which may do otherwise in another run or for another form of a request."""
+    """Whether answers may differ between runs and wordings of a request, so that reliability can be measured."""
     is_agent: ClassVar[bool] = False
-    """Whether it takes its turns from the site itself, so that workers wait for nobody while it is away."""
+    """Whether it calls this site for its turns; workers do not wait for it."""
     answer_seconds: ClassVar[int] = 0
-    """The longest that it may take for one task, if that is longer than for others."""
+    """Time limit per task, if it is longer than for other kinds."""
     has_secret: ClassVar[bool] = False
-    """Whether its workers need a secret or weights that only the owner's and the operator's workers may get."""
+    """Whether it needs a secret or weights that only workers of the owner and the operator may get."""
 
     @property
     def declares(self) -> bool:
@@ -67,7 +67,7 @@ class Kind(ABC):
         return any(field in DECLARED for field in self.fields)
 
     def received(self, *, data: PlannerData, owner: User) -> PlannerData:  # noqa: ARG002 - for others
-        """Store content that the API received with a planner, and return the data that the services take.
+        """Store content that the API received with a planner. Returns the data for the services.
 
         Raises:
             FieldErrors: the content cannot be read.
@@ -84,11 +84,11 @@ class Kind(ABC):
         """Errors in the fields of this kind, besides exceeded limits. Asks no other service."""
 
     def refusal(self, suite: Suite) -> str:  # noqa: ARG002 - for others
-        """Why no planner of this kind is evaluated on a suite, as a sentence; empty: some are. Asks no database."""
+        """Why planners of this kind cannot be evaluated on a suite, as a sentence; empty: they can. No queries."""
         return ""
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:  # noqa: B027 - most need nothing
-        """Fit fields that other kinds have too to this kind's form: help, placeholders, choices, absence."""
+        """Adapt shared fields to this kind's form: help, placeholders, choices, or removal."""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
         """Errors if it does not support the suites with these slugs."""
@@ -102,12 +102,12 @@ class Kind(ABC):
         owner: User,  # noqa: ARG002
         planner: Planner | None,  # noqa: ARG002
     ) -> Errors:
-        """Conflicts of checked data with what their owner has on this site, and names that may not be called.
+        """Conflicts of valid data with the owner's stored planner, and addresses that may not be called.
 
-        May wait for name servers, 2 seconds at most: call it outside transactions.
+        Waits up to 2 seconds for name servers: call it outside transactions.
 
         Args:
-            planner: the owner's of this name; None: there is none.
+            planner: the owner's planner of this name; None: there is none.
         """
         return {}
 
@@ -115,15 +115,15 @@ class Kind(ABC):
     """Whether `find_facts` asks other services, so that its submissions are jobs."""
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - for others
-        """Find facts about a checked planner. May ask other services: call it outside transactions.
+        """Find facts about a validated planner. May ask other services: call it outside transactions.
 
         Raises:
-            FieldErrors: it turns out that there is no such planner, or that it cannot be evaluated here.
+            FieldErrors: there is no such planner, or it cannot be evaluated here.
         """
         return Facts()
 
     def entered(self, *, planner: Planner, data: PlannerData) -> None:  # noqa: B027 - most keep nothing else
-        """Store what belongs to a planner besides its columns, in the transaction that creates it.
+        """Store the parts of a planner that are not columns, in the transaction that creates it.
 
         Raises:
             FieldErrors: something is missing.

@@ -1,4 +1,4 @@
-"""Planners that come with PlanArena: anchors, and strategies that need nothing that is not shipped."""
+"""Planners that come with PlanArena: anchors, and strategies that need only shipped models."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -41,7 +41,7 @@ BUNDLED_NAME = Choice(
 
 
 class BundledKind(Kind):
-    """Has no canary: it is part of this release, so that it is always reachable and follows the protocol."""
+    """Needs no canary: it is part of this release, always reachable, and follows the protocol."""
 
     kind = PlannerKind.BUNDLED
     noun = "A bundled planner"
@@ -80,7 +80,7 @@ class BundledKind(Kind):
 
 @cache
 def _facts_of_shipped(*models: str) -> Facts:
-    """Of a model and those of its modules, together."""
+    """Facts of a model together with the models of its modules."""
     files = [shipped_folder(model) / "model.safetensors" for model in models]
     return Facts(
         model_name=models[0], parameters=sum(file_header(file).parameters for file in files), open_weights=True,

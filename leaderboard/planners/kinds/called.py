@@ -1,4 +1,4 @@
-"""Kinds that workers call at an address of the planner's owner: their base, and endpoints that speak planner/1."""
+"""Base of the kinds that workers call at an address of the owner, and endpoints that speak planner/1."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class CalledKind(Kind):
         return {**({ENDPOINT_URL.name: [problem]} if problem else {}), **secret_headers.check(data)}
 
     def problem_of_address(self, url: str) -> str:
-        """Why an address is refused whatever its name resolves to, as a sentence; empty: it is accepted."""
+        """Why an address is refused without resolving its name, as a sentence; empty: it is accepted."""
         if not url:
             return f"Give the address of your endpoint, such as {self.example}."
         if problem := ENDPOINT_URL.problem(url):
@@ -46,7 +46,7 @@ class CalledKind(Kind):
     def trial_settings(
         self, *, data: PlannerData, timeout_seconds: float, header: SecretHeader | None
     ) -> TrialSettings:
-        """How a planner that was entered is called once, before it is submitted."""
+        """Settings of a test call before submission."""
 
     def check_owned(
         self,
@@ -66,10 +66,10 @@ class CalledKind(Kind):
     def how_to_call(self, planner: Planner) -> dict[str, Any]:
         """The fields of the lease that all called planners share.
 
-        They say only whether there is a secret header: the worker fetches it by a call of its attempt.
+        They contain no secret header, only whether there is one: workers fetch it by a call of the attempt.
 
         Raises:
-            HeaderUnreadableError: the secret header cannot be decrypted, so that the planner cannot be called.
+            HeaderUnreadableError: the secret header cannot be decrypted.
         """
         return {
             "has_header": secret_headers.header_of(planner) is not None,

@@ -1,4 +1,4 @@
-"""A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls it."""
+"""A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls the API."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -52,7 +52,7 @@ class ChatKind(CalledKind):
         return errors
 
     def problem_of_address(self, url: str) -> str:
-        """Refuses a query and a fragment too, because the path of each call is appended."""
+        """Also refuses a query and a fragment, since the path of each call is appended."""
         problem = super().problem_of_address(url)
         if not problem and (urlsplit(url).query or urlsplit(url).fragment):
             return f"Give the base of the API alone, without '?' and '#', such as {self.example}."
