@@ -1,1 +1,1 @@
-"""Why tasks are below the gold score: found again when gold changes, and counted for boards."""
+"""Causes of scores below the gold score: updates when gold scores change, and counts for boards."""

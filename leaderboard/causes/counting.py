@@ -1,4 +1,4 @@
-"""Why the planners of a board are below the gold score: tasks by cause, planner by planner."""
+"""Number of tasks by cause for each planner of a board."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.task_scores import cause_codes, causes_version
 
 MOST_ROWS = 50
-"""Rows of the board that are counted, the best first."""
+"""Number of rows of the board that are counted, the best first."""
 LEVELS = 5
-"""Shades of a cell."""
+"""Number of shades of a cell."""
 
 
 class CauseColumn(NamedTuple):
-    """One cause that some planner has."""
+    """A cause that occurs on the board."""
 
     cause: str
     label: str
@@ -32,9 +32,9 @@ class CauseCell(NamedTuple):
     cause: str
     tasks: int
     percent: str
-    """Of the tasks that ran; empty without a task."""
+    """Percentage of the tasks that ran; empty for no task."""
     level: int
-    """Shade: 0 for no task, to `LEVELS`."""
+    """Shade from 0 (no task) to `LEVELS`."""
 
 
 class CauseLine(NamedTuple):
@@ -48,18 +48,18 @@ class CauseLine(NamedTuple):
     below: int
     """Tasks with a known cause."""
     unknown: int
-    """Tasks whose causes are not found yet."""
+    """Tasks whose causes are not known yet."""
     cells: tuple[CauseCell, ...]
     """In the order of the columns."""
 
 
 class BoardCauses(NamedTuple):
-    """The first rows of a board by causes, in the order in which causes are listed."""
+    """The first rows of a board by causes, in the taxonomy's order."""
 
     columns: tuple[CauseColumn, ...]
     lines: tuple[CauseLine, ...]
     further: int
-    """Rows of the board that are not counted."""
+    """Number of rows of the board that are not counted."""
 
     @property
     def ran(self) -> int:
@@ -68,7 +68,7 @@ class BoardCauses(NamedTuple):
 
     @property
     def unknown(self) -> int:
-        """Those whose causes are not found yet."""
+        """Tasks of all these rows whose causes are not known yet."""
         return sum(line.unknown for line in self.lines)
 
 
@@ -87,37 +87,35 @@ def causes_of_rows(rows: Sequence[Mapping[str, Any]]) -> BoardCauses:
     """
     shown = rows[:MOST_ROWS]
     counted = _counts(_evaluations(rows))
-    codes = ordered(code for one in counted.values() for code in one.causes)
+    codes = ordered(code for counts in counted.values() for code in counts.causes)
+    lines = []
+    for row in shown:
+        counts = counted[str(row["evaluation"])]
+        cells = []
+        for code in codes:
+            tasks = counts.causes.get(code, 0)
+            share = tasks / counts.ran if counts.ran else 0.0
+            # Rounded up, so that one task in a thousand is not shown as none.
+            level = min(LEVELS, int(share * LEVELS) + 1) if tasks else 0
+            cells.append(CauseCell(code, tasks, percent(share) if tasks else "", level))
+        of_row = {name: row[name] for name in ("rank", "planner", "owner", "evaluation")}
+        lines.append(
+            CauseLine(**of_row, ran=counts.ran, below=counts.below, unknown=counts.unknown, cells=tuple(cells))
+        )
     return BoardCauses(
         columns=tuple(CauseColumn(code, words_of_cause(code), Cause(code).definition) for code in codes),
-        lines=tuple(
-            CauseLine(
-                **{name: row[name] for name in ("rank", "planner", "owner", "evaluation")},
-                ran=one.ran,
-                below=one.below,
-                unknown=one.unknown,
-                cells=tuple(_cell(code=code, tasks=one.causes.get(code, 0), ran=one.ran) for code in codes),
-            )
-            for row in shown
-            for one in [counted[str(row["evaluation"])]]
-        ),
+        lines=tuple(lines),
         further=len(rows) - len(shown),
     )
 
 
 def version_of_rows(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int | None]:
-    """Changes when the counts of a board's rows do: one query."""
+    """The version of the counts of a board's rows: one query."""
     return causes_version(_evaluations(rows))
 
 
 def _evaluations(rows: Sequence[Mapping[str, Any]]) -> list[UUID]:
     return [UUID(str(row["evaluation"])) for row in rows[:MOST_ROWS]]
-
-
-def _cell(*, code: str, tasks: int, ran: int) -> CauseCell:
-    share = tasks / ran if ran else 0.0
-    # Rounded up, so that one task in a thousand is not shown as none.
-    return CauseCell(code, tasks, percent(share) if tasks else "", min(LEVELS, int(share * LEVELS) + 1) if tasks else 0)
 
 
 def _counts(evaluations: Sequence[UUID]) -> dict[str, _Counted]:
@@ -136,4 +134,4 @@ def _counts(evaluations: Sequence[UUID]) -> dict[str, _Counted]:
         unknown[evaluation] += tasks if codes is None else 0
         below[evaluation] += tasks if codes else 0
         causes[evaluation].update(dict.fromkeys(ordered(codes or ()), tasks))
-    return {one: _Counted(ran[one], below[one], unknown[one], causes[one]) for one in causes}
+    return {pk: _Counted(ran[pk], below[pk], unknown[pk], causes[pk]) for pk in causes}

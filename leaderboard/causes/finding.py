@@ -1,4 +1,4 @@
-"""Causes of results that have none yet, or whose gold scores were measured later."""
+"""Causes of results that have none yet, or whose gold scores have changed."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -25,41 +25,36 @@ _log = logging.getLogger(__name__)
 
 
 class Batch(NamedTuple):
-    """What became of some results."""
+    """Counts of some results."""
 
     found: int
     missed: int
-    """Those whose record is lost, or whose causes no rule could find; they stay as they are."""
+    """Unchanged results: the record is lost, or no rule could find causes."""
 
 
 def find_causes(*, batch: int = BATCH, again: bool = False) -> Iterator[Batch]:
-    """Find the causes of all results that have none or outdated ones; each batch is saved before the next one is read.
+    """Find the causes of all results with no or outdated causes; each batch is saved before the next one is read.
 
     Args:
-        batch: results that are read and saved at once.
-        again: whether results that have causes get new ones.
+        batch: number of results that are read and saved at once.
+        again: whether to find the causes of all results again.
     """
-    outdated = _outdated()
-    wanted = Q() if again else Q(causes__isnull=True) | Q(evaluation__in=list(outdated))
-    yield from _found(TaskResult.objects.filter(wanted, evaluation__perturbation=""), batch=batch)
+    outdated: dict[UUID, datetime | None] = {}
+    for evaluation in Evaluation.runs.filter(causes_outdated_since__isnull=False).select_related("suite"):
+        with suppress(NoSeedError):
+            # Skips evaluations whose hidden data this process cannot make.
+            seed_of(evaluation)
+            outdated[evaluation.pk] = evaluation.causes_outdated_since
+    selected = Q() if again else Q(causes__isnull=True) | Q(evaluation__in=list(outdated))
+    yield from _batches(TaskResult.objects.filter(selected, evaluation__perturbation=""), size=batch)
     for pk, since in outdated.items():
-        # Gold scores that arrived meanwhile keep it outdated.
+        # Unless more gold scores have arrived.
         Evaluation.runs.filter(pk=pk, causes_outdated_since=since).update(causes_outdated_since=None)
 
 
-def _outdated() -> dict[UUID, datetime | None]:
-    """Since when the causes of evaluations are outdated, of those that this process can find causes of."""
-    found = {}
-    for evaluation in Evaluation.runs.filter(causes_outdated_since__isnull=False).select_related("suite"):
-        with suppress(NoSeedError):
-            seed_of(evaluation)
-            found[evaluation.pk] = evaluation.causes_outdated_since
-    return found
-
-
 def find_causes_beside(evaluation: Evaluation) -> None:
-    """Find the causes of all evaluations with the conditions of an evaluation of `gold` again, whose scores are known
-    now. A process without the seeds of hidden data only notes that they are outdated."""
+    """Find the causes of all evaluations under the conditions of a completed evaluation of `gold` again. A process
+    without the seeds of hidden data only marks them as outdated."""
     try:
         if evaluation.split == HIDDEN:
             seed_of(evaluation)
@@ -67,13 +62,13 @@ def find_causes_beside(evaluation: Evaluation) -> None:
         count = beside(evaluation).update(causes_outdated_since=Now())
         _log.info("causes of %d hidden evaluations are left to find_causes in the web process's environment", count)
         return
-    for _ in _found(TaskResult.objects.filter(evaluation__in=beside(evaluation)), batch=BATCH):
+    for _ in _batches(TaskResult.objects.filter(evaluation__in=beside(evaluation)), size=BATCH):
         pass
 
 
 def renew_causes(entered: Entered) -> None:
-    """Where `gold` has completed, send the message for `find_causes_beside`. A lost message costs what `find_causes`
-    with `again` makes up for."""
+    """Send the message for `find_causes_beside` when `gold` has completed. If the message is lost, `find_causes` with
+    `again` does the same."""
     if entered.state != EvaluationState.COMPLETED:
         return
     gold = Evaluation.objects.filter(pk=entered.evaluation_id, submission__planner__bundled_name=GOLD)
@@ -81,18 +76,18 @@ def renew_causes(entered: Entered) -> None:
         send_on_commit("leaderboard.causes.tasks.find_causes_beside", str(entered.evaluation_id))
 
 
-def _found(wanted: QuerySet[TaskResult], *, batch: int) -> Iterator[Batch]:
+def _batches(results: QuerySet[TaskResult], *, size: int) -> Iterator[Batch]:
     related = "task", "evaluation__suite", "evaluation__submission__planner"
     after = Q()
-    # By evaluation, whose gold scores are read once for each batch.
-    ordered = wanted.order_by("evaluation", "pk").select_related(*related)
-    while rows := list(ordered.filter(after)[:batch]):
+    # Ordered by evaluation, because each batch reads the gold scores of its evaluations once.
+    ordered = results.order_by("evaluation", "pk").select_related(*related)
+    while rows := list(ordered.filter(after)[:size]):
         last = rows[-1]
         after = Q(evaluation__gt=last.evaluation_id) | Q(evaluation=last.evaluation_id, pk__gt=last.pk)
         for _, group in groupby(rows, key=lambda row: row.evaluation_id):
             _set_causes(list(group))
         done = [row for row in rows if row.causes is not None]
-        # Without `updated`, which says when the task ended.
+        # Without `updated`, the time when the task ended.
         TaskResult.objects.bulk_update(done, ["causes"])
         yield Batch(found=len(done), missed=len(rows) - len(done))
 
@@ -105,8 +100,8 @@ def _set_causes(rows: Sequence[TaskResult]) -> None:
             row.causes = []
         elif (record := _record(row)) is not None:
             records.append((row, record))
-    found = find_causes_of(evaluation=rows[0].evaluation, records=[record for _, record in records])
-    for (row, _), causes in zip(records, found, strict=True):
+    findings = find_causes_of(evaluation=rows[0].evaluation, records=[record for _, record in records])
+    for (row, _), causes in zip(records, findings, strict=True):
         row.causes = causes if causes is not None else row.causes
 
 

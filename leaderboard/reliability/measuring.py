@@ -1,9 +1,8 @@
-"""Computing profiles from the stored records of an evaluation and its members.
+"""Computation of profiles from the stored records of an evaluation and its members.
 
-A member without figures leaves a gap that says why; nothing is computed in its place.
+A member without figures leaves a gap with a reason; nothing is computed in its place.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from django.utils import timezone
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.reliability.perturbations import PERTURBATIONS, Unavailable, unavailable
+from evaluator.reliability.perturbations import PERTURBATIONS, unavailable
 from evaluator.reliability.profile import VERSION, profile_of
 from evaluator.reliability.shared_samples import Records
 from evaluator.scoring.metrics.aggregate import TaskScore
@@ -33,7 +32,7 @@ MEASURE_TASK = "leaderboard.reliability.tasks.measure_profile"
 _GOLD = "gold"
 """The bundled planner that answers with gold plans."""
 _FIRST = Condition("", 1)
-"""Of the evaluation itself."""
+"""The condition of the evaluation itself."""
 _ENDED = [state.value for state in FINAL]
 
 
@@ -48,7 +47,7 @@ class _Gap(NamedTuple):
 
 
 def measure_when_ended(event: Entered) -> None:
-    """Ask for the figures of a profile whose member has ended, after the commit. A lost message costs time only."""
+    """Request the figures of a profile whose member has ended, after the commit. A lost message only causes a delay."""
     if event.state not in FINAL:
         return
     parent = Evaluation.runs.filter(pk=event.evaluation_id).values_list("member_of", flat=True).first()
@@ -57,7 +56,7 @@ def measure_when_ended(event: Entered) -> None:
 
 
 def unmeasured() -> QuerySet[ReliabilityProfile]:
-    """Profiles whose members have all ended, and whose figures were not computed since, or by another release."""
+    """Profiles whose members have all ended, and whose figures are missing or computed by another release."""
     running = Evaluation.runs.filter(member_of=OuterRef("pk")).exclude(state__in=_ENDED)
     stale = Q(measured_at=None) | ~Q(figures__version=VERSION)
     return ReliabilityProfile.objects.filter(stale, ~Exists(running)).order_by("requested_at")
@@ -67,8 +66,7 @@ def measure(evaluation_id: UUID) -> bool:
     """Compute the figures of a profile whose members have all ended.
 
     Before: nothing is assumed; another process may have been faster.
-    After: figures and gaps are stored, and its board has a snapshot with them (True); or there was nothing to do and
-    nothing changed (False).
+    After: figures and gaps are stored, and its board has a snapshot with them (True), or nothing changed (False).
     """
     profile = (
         unmeasured()
@@ -78,56 +76,50 @@ def measure(evaluation_id: UUID) -> bool:
     )
     if profile is None:
         return False
-    # All of it has ended, so that nothing changes what is read here; asked for again, it has another time.
+    # All runs have ended, so their data cannot change; a new request has another time.
     figures, gaps = _figures(profile)
-    same = ReliabilityProfile.objects.filter(
+    unchanged = ReliabilityProfile.objects.filter(
         pk=profile.pk, measured_at=profile.measured_at, requested_at=profile.requested_at
     )
     with transaction.atomic():
-        done = same.update(figures=figures, gaps=[gap.as_json() for gap in gaps], measured_at=timezone.now())
+        done = unchanged.update(figures=figures, gaps=[gap.as_json() for gap in gaps], measured_at=timezone.now())
         if done:
-            # Boards have a column group of it.
+            # Boards have a column group for it.
             publish_again(profile.evaluation)
             if profile.measured_at is None:
-                # Computed by another release already, it is no news.
+                # No notice if another release had computed it before.
                 notify_of_profile(evaluation_id=profile.pk, gaps=len(gaps))
     return bool(done)
 
 
 def _figures(profile: ReliabilityProfile) -> tuple[dict[str, JsonValue], list[_Gap]]:
     evaluation = profile.evaluation
-    members = _latest(evaluation)
-    wanted = [Condition(*pair) for pair in profile.wanted]
-    runs = {one: _run(condition=one, member=members.get(one)) for one in wanted}
+    # The last member of each condition: only that one may be complete.
+    members = {
+        Condition(member.perturbation, member.repetition): member
+        for member in evaluation.members.select_related("suite")
+    }
+    conditions = [Condition(*pair) for pair in profile.wanted]
+    runs = {condition: _run(condition=condition, member=members.get(condition)) for condition in conditions}
+    measured = {condition: run for condition, run in runs.items() if isinstance(run, dict)}
     first, lost = records_of(evaluation)
-    plain = [run for one, run in runs.items() if not one.perturbation and isinstance(run, dict)]
     figures = profile_of(
         column=evaluation.suite.ranking_column,
-        plain_runs=[first, *plain],
-        perturbed={one.perturbation: run for one, run in runs.items() if one.perturbation and isinstance(run, dict)},
+        plain_runs=[first, *(run for condition, run in measured.items() if not condition.perturbation)],
+        perturbed={condition.perturbation: run for condition, run in measured.items() if condition.perturbation},
         gold=_gold_records(evaluation),
-        unavailable=_unavailable(evaluation, wanted=wanted),
+        unavailable=unavailable(
+            in_turns=evaluation.suite.in_turns,
+            applied={condition.perturbation for condition in conditions},
+            lists_tools_itself=kind_of(evaluation.submission.planner).is_agent,
+        ),
     ).to_json()
     gaps = [_Gap(_FIRST, f"{_lost(lost)} They are left out.")] if lost else []
     return figures, [*gaps, *(run for run in runs.values() if isinstance(run, _Gap))]
 
 
-def _unavailable(evaluation: Evaluation, *, wanted: Sequence[Condition]) -> tuple[Unavailable, ...]:
-    return unavailable(
-        in_turns=evaluation.suite.in_turns,
-        applied={one.perturbation for one in wanted},
-        lists_tools_itself=kind_of(evaluation.submission.planner).is_agent,
-    )
-
-
-def _latest(evaluation: Evaluation) -> Mapping[Condition, Evaluation]:
-    """The members by condition: of several, the last one, which alone may be complete."""
-    members = evaluation.members.select_related("suite")
-    return {Condition(member.perturbation, member.repetition): member for member in members}
-
-
 def _run(*, condition: Condition, member: Evaluation | None) -> dict[str, ResultRecord] | _Gap:
-    """The records of a member, or why there are none."""
+    """The records of a member, or the reason why there are none."""
     if member is None:
         return _Gap(condition, "It was not run.")
     if member.state != EvaluationState.COMPLETED:
@@ -139,14 +131,13 @@ def _run(*, condition: Condition, member: Evaluation | None) -> dict[str, Result
 
 
 def _lost(count: int) -> str:
-    return f"The records of {count} tasks are not in the store any more."
+    return f"The store has lost the records of {count} tasks."
 
 
 def records_of(evaluation: Evaluation) -> tuple[dict[str, ResultRecord], int]:
-    """The records of an evaluation by task, and how many the store has lost. What its owner accepted as the planner's
-    fault is one."""
+    """The records of an evaluation by task, and how many the store has lost. Accepted faults are the planner's."""
     store = server_store(split=evaluation.split)
-    found: dict[str, ResultRecord] = {}
+    records: dict[str, ResultRecord] = {}
     lost = 0
     rows = evaluation.results.exclude(record_digest="").select_related("task").order_by("task__position")
     for row in rows:
@@ -155,12 +146,12 @@ def records_of(evaluation: Evaluation) -> tuple[dict[str, ResultRecord], int]:
             lost += 1
             continue
         scored: TaskScore = task_score(row)
-        found[row.task.key] = record.model_copy(update={"outcome": scored.outcome, "score": scored.score})
-    return found, lost
+        records[row.task.key] = record.model_copy(update={"outcome": scored.outcome, "score": scored.score})
+    return records, lost
 
 
 def _gold_records(evaluation: Evaluation) -> Records | None:
-    """The records of gold plans under the same conditions, for suites with graded scores; None if there are none."""
+    """The records of gold plans under the same conditions, for suites with graded scores; None without any."""
     if evaluation.suite.ranking_column.interval is IntervalMethod.WILSON:
         return None
     alike = Evaluation.objects.filter(

@@ -1,4 +1,4 @@
-"""Which runs a profile consists of besides its evaluation, and how they are called. Pure."""
+"""The members of a profile, which are its runs besides its evaluation, and their names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -10,33 +10,36 @@ from leaderboard.planners.kinds.base import Kind
 
 
 class Condition(NamedTuple):
-    """Under which a member runs; the names are those of `Evaluation`'s fields."""
+    """The condition of a member, with the names of `Evaluation`'s fields."""
 
     perturbation: str
-    """Empty: unchanged requests."""
+    """Empty for unchanged requests."""
     repetition: int
 
     def in_words(self) -> str:
-        """How it is called in sentences."""
+        """The name of the condition in sentences."""
         return self.perturbation or f"run {self.repetition}"
 
 
-def wanted_members(*, tasks: Sequence[str], changed: Mapping[str, Iterable[str]]) -> Mapping[Condition, Sequence[str]]:
+def members_with_tasks(
+    *, tasks: Sequence[str], changed: Mapping[str, Iterable[str]]
+) -> Mapping[Condition, Sequence[str]]:
     """The tasks of each member of a whole profile, in the order of reports; members without tasks are left out.
 
     Args:
-        tasks: that the evaluation ran, in order.
+        tasks: keys of the tasks that the evaluation ran, in order.
         changed: by perturbation, the tasks whose requests it changes.
     """
-    plain = {Condition("", repetition): list(tasks) for repetition in range(2, RUNS + 1)}
-    keys = {name: frozenset(found) for name, found in changed.items()}
-    perturbed = {Condition(name, 1): [task for task in tasks if task in found] for name, found in keys.items()}
-    return {one: own for one, own in {**plain, **perturbed}.items() if own}
+    members = {Condition("", repetition): list(tasks) for repetition in range(2, RUNS + 1)}
+    for name, keys in changed.items():
+        known = frozenset(keys)
+        members[Condition(name, 1)] = [task for task in tasks if task in known]
+    return {condition: keys for condition, keys in members.items() if keys}
 
 
 def reaching(changed: Mapping[str, Sequence[str]], *, kind: Kind) -> Mapping[str, Sequence[str]]:
-    """The perturbations that reach planners of a kind: agents get the suite's own list of tools over MCP, so that
-    nothing would come of changing the tools of their requests.
+    """The perturbations that have an effect on planners of a kind. Agents receive the suite's own list of tools over
+    MCP, so perturbed tools of their requests have none.
 
     Args:
         changed: by perturbation, the tasks whose requests it changes.
@@ -49,6 +52,6 @@ def reaching(changed: Mapping[str, Sequence[str]], *, kind: Kind) -> Mapping[str
 
 
 def name_of(condition: Condition) -> str:
-    """A run, as pages name it: `run 3`, or the label of its perturbation."""
+    """The name of a run on pages: `run 3`, or the label of its perturbation."""
     known = PERTURBATIONS.get(condition.perturbation)
     return condition.in_words() if known is None else known.label

@@ -1,4 +1,4 @@
-"""Reliability profiles: what was asked for, and what it came to."""
+"""Requests for reliability profiles, and their figures."""
 
 from django.conf import settings
 from django.db import models
@@ -15,11 +15,11 @@ class ReliabilityProfile(models.Model):
     """The first of the runs on unchanged requests."""
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     requested_at = models.DateTimeField()
-    """When it was last asked for: of a profile with gaps, what is missing can be asked for again."""
+    """Time of the last request; missing members of a profile with gaps can be requested again."""
     wanted = models.JSONField()
-    """`[[perturbation, repetition], ...]`: the members that belong to it, in the order of reports."""
+    """`[[perturbation, repetition], ...]`: its members, in the order of reports."""
     measured_at = models.DateTimeField(null=True)
-    """When the figures were computed. Null: since it was last asked for, they were not."""
+    """When the figures were computed. Null: not since the last request."""
     figures = models.JSONField(null=True)
     """`evaluator.reliability.profile.Profile.to_json()`; null: never computed. Replaced when it is measured again."""
     gaps = models.JSONField(default=list)

@@ -1,8 +1,8 @@
-"""Asking for a reliability profile, and cancelling what is left of one.
+"""Requesting reliability profiles, and cancelling their runs.
 
 A profile consists of a completed evaluation and of its members: further runs on the same requests, and one on each
-perturbed form. Members are evaluations like any other to the queue; boards and lists leave them out
-(`Evaluation.objects`). They belong to the same submission, so that whoever sees the evaluation sees them.
+perturbed form. The queue treats members like other evaluations; boards and lists leave them out
+(`Evaluation.objects`). They belong to the same submission and thus have the same readers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.queue.shards import queue_tasks
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.services import charge
-from leaderboard.reliability.members import Condition, reaching, wanted_members
+from leaderboard.reliability.members import Condition, members_with_tasks, reaching
 from leaderboard.reliability.models import ReliabilityProfile
 
 _INSTEAD = "Submit the planner itself, such as an endpoint or an agent, to have its reliability measured."
@@ -37,10 +37,10 @@ _WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)
 
 
 def request_profile(evaluation: Evaluation, *, by: User, charged: bool = True) -> ReliabilityProfile:
-    """Queue the members that an evaluation's profile lacks, each charged to `by` and to the submission's team, unless
-    no quota counts them.
+    """Queue the missing members of an evaluation's profile, each charged to `by` and to the submission's team if
+    `charged`.
 
-    Before: nothing; several may ask at once.
+    Before: nothing; concurrent requests are allowed.
     After: every member of a whole profile has ended or is queued, and the profile is to be measured.
 
     Raises:
@@ -56,31 +56,37 @@ def request_profile(evaluation: Evaluation, *, by: User, charged: bool = True) -
         current = lock_evaluation(evaluation.pk)
         if why := why_not(current):
             raise NotPossibleError(why)
-        wanted = wanted_members(tasks=_tasks_of(current), changed=changed)
-        missing = _missing(evaluation=current, wanted=wanted)
+        conditions = members_with_tasks(tasks=_tasks_of(current), changed=changed)
+        missing = _missing(evaluation=current, conditions=conditions)
         if not missing:
             raise NotPossibleError("Every run of this profile was measured.")
-        members = [_queue(evaluation=current, condition=one, tasks=wanted[one]) for one in missing]
+        members = [_queue(evaluation=current, condition=each, tasks=conditions[each]) for each in missing]
         if charged:
             for member in members:
                 charge(user=by, team=current.submission.team, evaluation=member)
         if runs_on_own_worker(current.pk):
-            # Its owner runs the members too: the site may have no access to the planner.
+            # The members run there as well: the site may have no access to the planner.
             OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=member) for member in members)
-        profile = _opened(current, by=by, wanted=list(wanted))
-        details = {"members": [one.in_words() for one in missing]}
+        fields = {
+            "requested_by": by,
+            "requested_at": timezone.now(),
+            "wanted": [list(condition) for condition in conditions],
+            "measured_at": None,
+        }
+        profile, _ = ReliabilityProfile.objects.update_or_create(evaluation=current, defaults=fields)
+        details = {"members": [condition.in_words() for condition in missing]}
         record(by=by, action=Action.PROFILE_REQUESTED, target=current, label=current.in_words(), details=details)
     return profile
 
 
 def missing_members(evaluation: Evaluation) -> list[Condition]:
-    """What `request_profile` would queue now, in the order of reports.
+    """The members that `request_profile` would queue now, in the order of reports.
 
     Raises:
         NotReadyError: this installation cannot evaluate at present.
     """
-    wanted = wanted_members(tasks=_tasks_of(evaluation), changed=_changed_tasks(evaluation))
-    return _missing(evaluation=evaluation, wanted=wanted)
+    conditions = members_with_tasks(tasks=_tasks_of(evaluation), changed=_changed_tasks(evaluation))
+    return _missing(evaluation=evaluation, conditions=conditions)
 
 
 _changed: SharedCache[tuple[str, str, str], Mapping[str, Sequence[str]]] = SharedCache(maxsize=32)
@@ -93,14 +99,14 @@ def _changed_tasks(evaluation: Evaluation) -> Mapping[str, Sequence[str]]:
     return reaching(changed, kind=kind_of(evaluation.submission.planner))
 
 
-def _missing(*, evaluation: Evaluation, wanted: Iterable[Condition]) -> list[Condition]:
+def _missing(*, evaluation: Evaluation, conditions: Iterable[Condition]) -> list[Condition]:
     members = evaluation.members.exclude(state__in=_WITHOUT_MEMBER)
     present = {Condition(*pair) for pair in members.values_list("perturbation", "repetition")}
-    return [one for one in wanted if one not in present]
+    return [condition for condition in conditions if condition not in present]
 
 
 def why_not(evaluation: Evaluation) -> str:
-    """Why the profile of this evaluation cannot be asked for now, as a sentence; empty if it can."""
+    """Why the profile of this evaluation cannot be requested now, as a sentence; empty if it can."""
     if not evaluation.is_submitted or evaluation.state != EvaluationState.COMPLETED:
         return "Only a completed evaluation can have a reliability profile."
     kind = kind_of(evaluation.submission.planner)
@@ -115,7 +121,7 @@ def why_not(evaluation: Evaluation) -> str:
 
 
 def cancel_profile(evaluation: Evaluation, *, by: User | None = None) -> int:
-    """Cancel the members that have not ended, and return how many there were. What has ended is measured.
+    """Cancel the members that have not ended, and return their number. Members that have ended are measured.
 
     Raises:
         NotPossibleError: all members have ended.
@@ -139,10 +145,10 @@ def cancel_profile(evaluation: Evaluation, *, by: User | None = None) -> int:
 
 
 def _check_conditions(evaluation: Evaluation) -> None:
-    """Refuse where members would run under other conditions than the evaluation.
+    """Check that members would run under the conditions of the evaluation.
 
     Raises:
-        NotPossibleError: they would.
+        NotPossibleError: they would not.
     """
     suite = evaluation.suite
     rules = library().rules_digest(suite=suite.slug, profile=evaluation.profile)
@@ -161,9 +167,9 @@ def _tasks_of(evaluation: Evaluation) -> list[str]:
 
 
 def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]) -> Evaluation:
-    conditions = conditions_of_run(evaluation)
+    conditions = RunConditions.of(evaluation)
     if not evaluation.suite.in_turns and evaluation.suite.conditions["samples"]:
-        # Where whole plans are executed, fewer data points do.
+        # Fewer data points are enough if whole plans are executed.
         conditions = conditions._replace(samples=samples_of_further_runs(conditions.samples))
     return queue_tasks(
         submission=evaluation.submission,
@@ -174,19 +180,3 @@ def _queue(*, evaluation: Evaluation, condition: Condition, tasks: Sequence[str]
         member_of=evaluation,
         **condition._asdict(),
     )
-
-
-def conditions_of_run(evaluation: Evaluation) -> RunConditions:
-    """The conditions that an evaluation ran under."""
-    return RunConditions.of(evaluation)
-
-
-def _opened(evaluation: Evaluation, *, by: User, wanted: Sequence[Condition]) -> ReliabilityProfile:
-    fields = {
-        "requested_by": by,
-        "requested_at": timezone.now(),
-        "wanted": [list(one) for one in wanted],
-        "measured_at": None,
-    }
-    profile, _ = ReliabilityProfile.objects.update_or_create(evaluation=evaluation, defaults=fields)
-    return profile

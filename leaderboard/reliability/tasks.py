@@ -1,4 +1,4 @@
-"""Celery tasks. They carry ids only; everything they do is decided from the database."""
+"""Celery tasks of reliability profiles."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from leaderboard.reliability import measuring
 def measure_profile(evaluation_id: str) -> None:
     """Compute the figures of a profile.
 
-    Before: nothing; its members may still run, and the message may come twice or late.
+    Before: nothing; members may still run, and the message may be duplicated or late.
     After: if all members have ended, the figures are stored.
     """
     measuring.measure(UUID(evaluation_id))
@@ -18,10 +18,10 @@ def measure_profile(evaluation_id: str) -> None:
 
 @task
 def measure_profiles() -> None:
-    """Compute the figures of all profiles whose members have ended: what lost messages and killed processes left.
+    """Compute the figures of all profiles whose members have ended, after lost messages and killed processes.
 
-    Before: nothing; it may run twice at once.
-    After: each of them was asked for.
+    Before: nothing; the task may run concurrently with itself.
+    After: a message was sent for each of them.
     """
     for profile in measuring.unmeasured():
         measure_profile.apply_async(args=(str(profile.pk),))

@@ -1,5 +1,5 @@
-"""Scoring a few plans on a training split: a job, whose plans are executed once in a process with limits on memory and
-time. It is charged by the seconds that this takes, whatever comes of them, to a daily quota of its own.
+"""Scores of a few plans on a training split: a job that executes them once in a process with limits on memory and time.
+Its seconds count towards a separate daily quota, whether or not it succeeds.
 """
 
 import math
@@ -25,11 +25,11 @@ from leaderboard.queue.models import Job, JobState
 from leaderboard.quotas.services import charge_rewards, settle_rewards
 
 MOST_PLANS = 64
-"""Of one call."""
+"""Maximum number of plans per call."""
 SAMPLES = 4
-"""Data points that each plan is executed on."""
+"""Number of data points on which each plan is executed."""
 LONGEST_SECONDS = math.ceil(WALL_SECONDS)
-"""Of one call: charged when it is accepted, and settled when it ends."""
+"""Maximum duration of a call: charged when it is accepted, and settled when it ends."""
 
 
 class RewardsTooCostlyError(ProblemError):
@@ -48,7 +48,7 @@ def accept_rewards(*, user: User, suite: str, proposals: Sequence[Proposal]) -> 
     """Accept plans to be scored on the suite's training split.
 
     Before: nothing.
-    After: the job waits, and the longest that it may take is charged to the user's quota of rewards.
+    After: the job waits, and its maximum duration is charged to the user's quota of rewards.
 
     Raises:
         FieldErrors: the suite or a task cannot be rewarded.
@@ -60,7 +60,7 @@ def accept_rewards(*, user: User, suite: str, proposals: Sequence[Proposal]) -> 
     if known is None:
         raise FieldErrors({"suite": [f"There is no suite {suite!r}."]})
     if not sees_gold(reader=user, suite=known):
-        # Its tasks have the same gold plans on each split, and scores tell how near a plan is to them.
+        # Gold plans are the same on each split, and scores would reveal how close a plan is to them.
         why = f"This site evaluates {suite} on hidden data, whose gold plans are withheld: it gives no rewards for it."
         raise FieldErrors({"suite": [f"{why} `evaluator.rewards` computes them on your machine."]})
     try:
@@ -79,8 +79,8 @@ def accept_rewards(*, user: User, suite: str, proposals: Sequence[Proposal]) -> 
 
 
 def charged_seconds(job: Job) -> int:
-    """What a call that has ended costs: the seconds from its start to its end, also if it was stopped; none if it
-    failed for reasons that are not its plans'."""
+    """The cost of an ended call: the seconds from its start to its end, even if it was stopped; 0 if it failed for
+    reasons other than its plans."""
     is_own = job.state == JobState.DONE or (job.problem or {}).get("code") == RewardsTooCostlyError.code
     if not is_own or job.started is None or job.finished is None:
         return 0
@@ -91,7 +91,7 @@ def _run(user: User, request: Any) -> JsonValue:  # noqa: ARG001 - of a job
     """Execute the plans.
 
     Raises:
-        RewardsTooCostlyError: see there.
+        RewardsTooCostlyError: they exceed the limits.
     """
     give_connection_back()
     proposals = [(task, plan) for task, plan in request["plans"]]

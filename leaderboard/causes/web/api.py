@@ -1,4 +1,4 @@
-"""The API about why tasks are below the gold score: of an evaluation, and of a board's planners."""
+"""The API of causes of scores below the gold score, for an evaluation and for the planners of a board."""
 
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
 
 MOST_KEYS = 100
-"""Tasks named of each cause; `results/?why=` has all of them."""
+"""Maximum number of tasks per cause; `results/?why=` has all of them."""
 
 
 class CauseCountOutput(Output):
@@ -32,7 +32,7 @@ class CauseCountOutput(Output):
     label = serializers.CharField()  # type: ignore[assignment]  # hides Field.label, which is not set here
     definition = serializers.CharField()
     tasks = serializers.IntegerField()
-    share = serializers.FloatField(help_text="Of the tasks that ran.")
+    share = serializers.FloatField(help_text="Share of the tasks that ran.")
     keys = serializers.ListField(
         child=serializers.CharField(),
         help_text=f"The first {MOST_KEYS} of these tasks, in the suite's order; `results/?why=` has all.",
@@ -49,23 +49,23 @@ class CauseCountOutput(Output):
     ],
 })  # fmt: skip
 class CausesOutput(Output):
-    """Why tasks are below the gold score."""
+    """Causes of scores below the gold score."""
 
     ran = serializers.IntegerField(help_text="Tasks that ran: scored, or with a fault.")
-    below = serializers.IntegerField(help_text="Those with a known cause; a task may have several.")
-    at_gold = serializers.IntegerField(help_text="Those at the gold score.")
-    unknown = serializers.IntegerField(help_text="Those whose causes are not found yet.")
+    below = serializers.IntegerField(help_text="Tasks with a known cause; a task may have several.")
+    at_gold = serializers.IntegerField(help_text="Tasks at the gold score.")
+    unknown = serializers.IntegerField(help_text="Tasks whose causes are not known yet.")
     causes = CauseCountOutput(many=True, help_text="The most frequent first.")
 
 
 class CausesView(ApiView):
-    """How many tasks of an evaluation have each cause, and which."""
+    """The tasks of an evaluation by cause."""
 
     @extend_schema(responses=CausesOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
         related = visible_runs(request.user).select_related(*RELATED)
-        found = gather(get_object_or_404(related, pk=evaluation_id))
-        bars, rows = found.causes, found.tasks.rows
+        gathered = gather(get_object_or_404(related, pk=evaluation_id))
+        bars, rows = gathered.causes, gathered.tasks.rows
         names = ("cause", "label", "definition", "tasks", "share")
         return Response(
             {
@@ -87,8 +87,8 @@ class CausesOfRowOutput(Output):
     owner = serializers.CharField()
     evaluation = serializers.UUIDField()
     ran = serializers.IntegerField(help_text="Tasks that ran.")
-    below = serializers.IntegerField(help_text="Those with a known cause; a task may have several.")
-    unknown = serializers.IntegerField(help_text="Those whose causes are not found yet.")
+    below = serializers.IntegerField(help_text="Tasks with a known cause; a task may have several.")
+    unknown = serializers.IntegerField(help_text="Tasks whose causes are not known yet.")
     causes = serializers.DictField(child=serializers.IntegerField(), help_text="Tasks by cause; without zeros.")
 
 
@@ -102,15 +102,15 @@ class CausesOfRowOutput(Output):
     ],
 })  # fmt: skip
 class BoardCausesOutput(Output):
-    """Why the planners of a board are below the gold score."""
+    """Causes of scores below the gold score on a board."""
 
-    snapshot = serializers.IntegerField(help_text="Number of the newest snapshot.")
-    further = serializers.IntegerField(help_text=f"Rows that are left out; the first {MOST_ROWS} are given.")
+    snapshot = serializers.IntegerField(help_text="Number of the latest snapshot.")
+    further = serializers.IntegerField(help_text=f"Number of rows after the first {MOST_ROWS}, which are not counted.")
     rows = CausesOfRowOutput(many=True)
 
 
 class BoardCausesView(ApiView):
-    """Tasks by cause for each row of the newest snapshot, the best first."""
+    """Tasks by cause for each row of the latest snapshot, the best first."""
 
     @extend_schema(responses=BoardCausesOutput)
     def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
@@ -118,16 +118,10 @@ class BoardCausesView(ApiView):
         snapshot = latest_snapshot(suite=suite)
         if snapshot is None:
             raise NotFound(f"Nothing was published on the board {slug} yet.")
-        found = causes_of_rows(content_of(snapshot).rows)
-        rows = [
-            {**line._asdict(), "causes": {cell.cause: cell.tasks for cell in line.cells if cell.tasks}}
-            for line in found.lines
-        ]
-        names = ("rank", "planner", "owner", "evaluation", "ran", "below", "unknown", "causes")
-        return Response(
-            {
-                "snapshot": snapshot.number,
-                "further": found.further,
-                "rows": [{name: row[name] for name in names} for row in rows],
-            }
-        )
+        board = causes_of_rows(content_of(snapshot).rows)
+        rows = []
+        for line in board.lines:
+            fields = line._asdict()
+            del fields["cells"]
+            rows.append({**fields, "causes": {cell.cause: cell.tasks for cell in line.cells if cell.tasks}})
+        return Response({"snapshot": snapshot.number, "further": board.further, "rows": rows})

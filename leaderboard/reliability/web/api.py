@@ -1,4 +1,4 @@
-"""The API for reliability profiles."""
+"""The API of reliability profiles."""
 
 from typing import Any
 from uuid import UUID
@@ -38,10 +38,12 @@ _INTERVAL = {"mean": 0.75, "low": 0.67, "high": 0.82, "count": 120}
     "reason_text": "Completed as part of a reliability profile. No board shows it.", "tasks_total": 120,
 })  # fmt: skip
 class ProfileMemberOutput(ModelOutput[Evaluation]):
-    """An evaluation that a profile is measured from."""
+    """A run of a profile."""
 
-    perturbation = serializers.CharField(help_text="How its requests are changed; empty: not at all.")
-    repetition = serializers.IntegerField(help_text="Which run it is; the evaluation itself is the first plain one.")
+    perturbation = serializers.CharField(help_text="The perturbation of its requests; empty for unchanged requests.")
+    repetition = serializers.IntegerField(
+        help_text="Number of the run; the evaluation itself is the first one on unchanged requests."
+    )
 
     class Meta:
         model = Evaluation
@@ -50,7 +52,7 @@ class ProfileMemberOutput(ModelOutput[Evaluation]):
 
 @example({"perturbation": "", "repetition": 5, "why": "Cancelled by its owner."})
 class GapOutput(Output):
-    """A run that the profile has no figures of."""
+    """A run without figures in the profile."""
 
     perturbation = serializers.CharField()
     repetition = serializers.IntegerField()
@@ -70,10 +72,10 @@ class ReliabilityOutput(ModelOutput[ReliabilityProfile]):
         help_text="`measuring` until every run has ended and the figures are computed, then `measured`."
     )
     members = ProfileMemberOutput(many=True, source="evaluation.members")
-    gaps = GapOutput(many=True, help_text="Runs without figures; asking for the profile again runs only these.")
+    gaps = GapOutput(many=True, help_text="Runs without figures; another request runs only these.")
     profile = serializers.JSONField(
         source="figures",
-        help_text="The figures, as `planarena evaluate --reliability` writes them; null: none were computed yet.",
+        help_text="The figures in the format of `planarena evaluate --reliability`; null: not computed yet.",
     )
 
     class Meta:
@@ -101,32 +103,32 @@ class ReliabilityView(ApiView):
 
     @extend_schema(responses=ReliabilityOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        """404 where it was not asked for."""
-        return Response(_shown(reader=request.user, evaluation_id=evaluation_id))
+        """404 if it was not requested."""
+        return Response(_output(reader=request.user, evaluation_id=evaluation_id))
 
     @extend_schema(responses={201: ReliabilityOutput, 409: CONFLICT, 429: NO_QUOTA, 503: NOT_READY})
     def post(self, request: Request, evaluation_id: UUID) -> Response:
-        """Run the planner again, and on perturbed requests. Each run counts towards the quota like a submission; none
-        is ranked. Where a profile has gaps, only these are run again."""
+        """Run the planner again on the same and on perturbed requests. Each run counts towards the quota like a
+        submission; none is ranked. If a profile has gaps, only these are run again."""
         evaluation = _evaluation(reader=request.user, evaluation_id=evaluation_id)
         self.check_object_permissions(request, evaluation)
         request_profile(evaluation, by=user_of(request))
-        return Response(_shown(reader=request.user, evaluation_id=evaluation_id), status=status.HTTP_201_CREATED)
+        return Response(_output(reader=request.user, evaluation_id=evaluation_id), status=status.HTTP_201_CREATED)
 
 
 class CancelReliabilityView(ApiView):
-    """End the runs of a profile that are under way."""
+    """Cancel the unfinished runs of a profile."""
 
     permission_classes = [*LOGGED_IN, MayAct]
     scope = Scope.SUBMIT
 
     @extend_schema(responses={200: ReliabilityOutput, 409: CONFLICT})
     def post(self, request: Request, evaluation_id: UUID) -> Response:
-        """What has ended is measured; the rest is a gap."""
+        """Ended runs are measured; the others are gaps."""
         evaluation = _evaluation(reader=request.user, evaluation_id=evaluation_id)
         self.check_object_permissions(request, evaluation)
         cancel_profile(evaluation, by=user_of(request))
-        return Response(_shown(reader=request.user, evaluation_id=evaluation_id))
+        return Response(_output(reader=request.user, evaluation_id=evaluation_id))
 
 
 def _evaluation(*, reader: Reader, evaluation_id: UUID) -> Evaluation:
@@ -136,7 +138,7 @@ def _evaluation(*, reader: Reader, evaluation_id: UUID) -> Evaluation:
     return get_object_or_404(related, pk=evaluation_id)
 
 
-def _shown(*, reader: Reader, evaluation_id: UUID) -> dict[str, Any]:
-    found = ReliabilityProfile.objects.filter(evaluation__in=visible_runs(reader)).select_related("evaluation")
-    shown: dict[str, Any] = ReliabilityOutput(get_object_or_404(found, pk=evaluation_id)).data
-    return shown
+def _output(*, reader: Reader, evaluation_id: UUID) -> dict[str, Any]:
+    visible = ReliabilityProfile.objects.filter(evaluation__in=visible_runs(reader)).select_related("evaluation")
+    output: dict[str, Any] = ReliabilityOutput(get_object_or_404(visible, pk=evaluation_id)).data
+    return output

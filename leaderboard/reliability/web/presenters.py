@@ -1,6 +1,4 @@
-"""What the page of a reliability profile shows, ready for its template; the table beside each plot has the same
-figures.
-"""
+"""Context of the page of a reliability profile. The table beside each plot has the same figures."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,26 +17,26 @@ from leaderboard.reliability.models import ReliabilityProfile
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 Interval = Mapping[str, Any]
-"""`{"mean", "low", "high", "count"}`; the ends are null over too few tasks."""
+"""`{"mean", "low", "high", "count"}`; the ends are null for too few tasks."""
 
 
 def interval_plot(
     *, key: str, title: str, x_label: str, values: Sequence[tuple[str, Interval]], reference: str = ""
 ) -> Picture | None:
-    """Values with whiskers on a scale that holds 0 and 1; None without any.
+    """A plot of values with whiskers on a scale that includes 0 and 1; None without values.
 
     Args:
-        key: names the picture on its page.
+        key: id of the picture on its page.
         title: of the picture.
         x_label: of the scale.
         values: label and value of each row.
-        reference: what a value of 1 means; empty: no line is drawn there.
+        reference: meaning of a value of 1, marked by a line unless it is empty.
     """
     if not values:
         return None
     bands = [
-        Band(label, (Value(one["mean"], one["low"], one["high"], f"{label}: {in_words(one)}"),))
-        for label, one in values
+        Band(label, (Value(value["mean"], value["low"], value["high"], f"{label}: {in_words(value)}"),))
+        for label, value in values
     ]
     return dot_plot(
         key=key,
@@ -50,25 +48,25 @@ def interval_plot(
 
 
 def in_words(value: Interval) -> str:
-    """A value with its interval, for people."""
+    """A value with its interval in words."""
     if value["low"] is None or value["high"] is None:
         return score(value["mean"])
     return f"{score(value['mean'])}, 95 % interval {score(value['low'])} to {score(value['high'])}"
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> LinePlot:
-    """Success by confidence: the nearer to the diagonal, the better a confidence tells success.
+    """Success by confidence: the closer to the diagonal, the better calibrated.
 
     Args:
         bins: at least one, each with answers, mean confidence and share of successes.
     """
     dots = [
         Dot(
-            across(one["confidence"]),
-            up(one["success"]),
-            f"{one['answers']} answers, mean confidence {score(one['confidence'])}: {score(one['success'])} succeed",
+            across(each["confidence"]),
+            up(each["success"]),
+            f"{each['answers']} answers, mean confidence {score(each['confidence'])}: {score(each['success'])} succeed",
         )
-        for one in bins
+        for each in bins
     ]
     return _square(
         key="diagram",
@@ -86,15 +84,15 @@ def risk_coverage(curve: Sequence[Sequence[float]]) -> LinePlot:
     """The share of wrong answers among the most confident ones.
 
     Args:
-        curve: coverage and risk of so many most confident answers, at least one.
+        curve: coverage and risk for increasing numbers of the most confident answers; at least one point.
     """
     whole = curve[-1][1]
     shown = [curve[round(number * (len(curve) - 1) / 10)] for number in range(11)] if len(curve) > 11 else curve
     return _square(
         key="coverage",
         title="Risk and coverage",
-        description=f"Share of wrong answers among the most confident ones. All answers together: {score(whole)}, the "
-        "dashed line, which a confidence that says nothing follows.",
+        description=f"Share of wrong answers among the most confident ones. The dashed line is the share among all "
+        f"answers, {score(whole)}, which an uninformative confidence would give.",
         labels=("Coverage: share of answers, the most confident first", "Risk: share that is wrong"),
         dots=[
             Dot(across(coverage), up(risk), f"The most confident {coverage:.0%}: {score(risk)} are wrong")
@@ -132,7 +130,7 @@ _DIMENSIONS: Sequence[tuple[str, str, str, str]] = (
         "consistency",
         "Consistency",
         "Whether runs of the same request end alike: 1 if all do, 0 if half of them succeed.",
-        "It takes at least two runs on unchanged requests.",
+        "It needs at least two runs on unchanged requests.",
     ),
     (
         "robustness",
@@ -143,11 +141,11 @@ _DIMENSIONS: Sequence[tuple[str, str, str, str]] = (
     (
         "predictability",
         "Predictability",
-        "Whether confidence tells success: 1 minus the Brier score.",
+        "Whether confidence predicts success: 1 minus the Brier score.",
         "No answer came with a confidence.",
     ),
 )
-"""Key, label, meaning, and why there may be none."""
+"""Key, label, meaning, and why it may be missing."""
 _RESOURCES = {"steps": "consistency of steps", "tokens": "consistency of tokens", "seconds": "consistency of seconds"}
 
 
@@ -191,14 +189,14 @@ class GapRow(NamedTuple):
 
 
 class UnavailableRow(NamedTuple):
-    """Perturbations that the suite or the planner cannot have, for one reason."""
+    """Perturbations that do not apply to the suite or the planner, for one reason."""
 
     labels: str
     why: str
 
 
 class Confidence(NamedTuple):
-    """What the planner's confidence is worth."""
+    """The quality of the planner's confidence."""
 
     answers: int
     rows: tuple[tuple[str, Interval, str], ...]
@@ -216,17 +214,17 @@ class Figures(NamedTuple):
     runs: int
     tasks: int
     samples: int | None
-    """Data points that the runs are compared on; None where plans are judged."""
+    """Number of data points on which the runs are compared; None if plans are judged."""
     left_out: int
     once: int
-    """Tasks that ran only once: consistency leaves them out."""
+    """Tasks that ran only once; consistency leaves them out."""
     never_succeeds: bool
     success: str
     cards: tuple[Card, ...]
     consistency: tuple[tuple[str, Interval], ...]
     consistency_plot: Picture | None
     counts: tuple[tuple[int, int, float], ...]
-    """Runs that succeed, tasks for which so many do, and their share of the longest bar."""
+    """Number of successful runs, number of tasks with it, and width of the bar."""
     unsteady: Sequence[str]
     ratios: tuple[RatioRow, ...]
     ratio_plot: Picture | None
@@ -235,78 +233,87 @@ class Figures(NamedTuple):
 
 
 def figures_of(profile: ReliabilityProfile, *, members: Sequence[MemberRow]) -> Figures | None:
-    """The figures; None until they are computed by this release."""
-    found: Mapping[str, Any] | None = profile.figures
-    if found is None or found["version"] != VERSION:
+    """The figures; None until this release has computed them."""
+    figures: Mapping[str, Any] | None = profile.figures
+    if figures is None or figures["version"] != VERSION:
         return None
-    consistency = tuple(_consistency(found))
-    ratios = tuple(_ratio(one, members=members) for one in found["robustness"])
-    most = max(found["success_counts"], default=0) or 1
+    measures = [
+        *((f"pass^{k}", value) for k, value in figures["pass_hat"].items()),
+        ("consistent outcomes", figures["outcomes"]),
+        ("equal plans", figures["equal_plans"]),
+        ("equal edges of plans", figures["equal_edges"]),
+        *((_RESOURCES.get(name, name), value) for name, value in figures["resources"].items()),
+    ]
+    consistency = tuple((label, value) for label, value in measures if value is not None)
+    members_by_perturbation = {row.evaluation.perturbation: row.evaluation.pk for row in members}
+    ratios = tuple(
+        RatioRow(
+            label=ratio["label"], description=ratio["description"], tasks=ratio["tasks"], left_out=ratio["left_out"],
+            ratio=ratio["ratio"], worst=tuple(ratio["worst"]), member=members_by_perturbation.get(ratio["name"]),
+        )
+        for ratio in figures["robustness"]
+    )  # fmt: skip
+    labels: dict[str, list[str]] = {}
+    for perturbation in figures["unavailable"]:
+        labels.setdefault(perturbation["why"], []).append(perturbation["label"])
+    most = max(figures["success_counts"], default=0) or 1
     return Figures(
-        runs=found["runs"],
-        tasks=found["tasks"],
-        samples=found["samples"],
-        left_out=found["left_out"],
-        once=found["once"],
-        never_succeeds=found["never_succeeds"],
-        success=found["success"],
-        cards=cards_of(found),
+        runs=figures["runs"],
+        tasks=figures["tasks"],
+        samples=figures["samples"],
+        left_out=figures["left_out"],
+        once=figures["once"],
+        never_succeeds=figures["never_succeeds"],
+        success=figures["success"],
+        cards=cards_of(figures),
         consistency=consistency,
         consistency_plot=interval_plot(
             key="consistency", title="Consistency of the runs", x_label="Mean over tasks; 1 is best", values=consistency
         ),
-        counts=tuple((runs, tasks, 120 * tasks / most) for runs, tasks in enumerate(found["success_counts"])),
-        unsteady=found["unsteady"],
+        counts=tuple((runs, tasks, 120 * tasks / most) for runs, tasks in enumerate(figures["success_counts"])),
+        unsteady=figures["unsteady"],
         ratios=ratios,
         ratio_plot=interval_plot(
             key="ratios",
             title="Score kept under each perturbation",
             x_label="Ratio to the score on unchanged requests",
-            values=[(one.label, one.ratio) for one in ratios if one.ratio is not None],
+            values=[(row.label, row.ratio) for row in ratios if row.ratio is not None],
             reference="nothing lost",
         ),
-        unavailable=_unavailable(found["unavailable"]),
-        confidence=_confidence(found["predictability"]),
+        unavailable=tuple(UnavailableRow(", ".join(group), why) for why, group in labels.items()),
+        confidence=_confidence(figures["predictability"]),
     )
-
-
-def cards_of(figures: Mapping[str, Any]) -> tuple[Card, ...]:
-    """The four dimensions at a glance."""
-    return tuple(
-        Card(key, label, value, _never(meaning, key=key, figures=figures), why_none, _scale(value))
-        for key, label, meaning, why_none in _DIMENSIONS
-        for value in [figures["dimensions"].get(key)]
-    )
-
-
-def _never(meaning: str, *, key: str, figures: Mapping[str, Any]) -> str:
-    """What a dimension means; of consistency also that all outcomes are failures, where they are."""
-    return f"{meaning} {NEVER}" if key == "consistency" and figures["never_succeeds"] else meaning
 
 
 NEVER = "No run succeeds on any task: outcomes are alike because all are failures."
 
 
-def _scale(value: Interval | None) -> tuple[float, float]:
-    known = [end for end in (value or {}).values() if isinstance(end, float)]
-    return min([0.0, *known]), max([1.0, *known])
+def cards_of(figures: Mapping[str, Any]) -> tuple[Card, ...]:
+    """The four dimensions at a glance."""
+    cards = []
+    for key, label, meaning, why_none in _DIMENSIONS:
+        value: Interval | None = figures["dimensions"].get(key)
+        if key == "consistency" and figures["never_succeeds"]:
+            meaning = f"{meaning} {NEVER}"
+        ends = [end for end in (value or {}).values() if isinstance(end, float)]
+        cards.append(Card(key, label, value, meaning, why_none, (min([0.0, *ends]), max([1.0, *ends]))))
+    return tuple(cards)
 
 
 class ReliabilityPanel(NamedTuple):
-    """What an evaluation's page says of its profile."""
+    """The panel about the profile on an evaluation's page."""
 
     profile: ReliabilityProfile | None
-    """None: its owner may ask for it."""
+    """None: its owner may request it."""
     cards: tuple[Card, ...]
 
 
 def reliability_panel(evaluation: Evaluation, *, acts: bool) -> ReliabilityPanel | None:
-    """The panel on an evaluation's page; None where there is nothing to show. Of an evaluation that was read with its
-    profile, it asks the database for nothing.
+    """The panel on an evaluation's page; None if there is nothing to show. Needs no queries.
 
     Args:
         evaluation: read with `reliability`.
-        acts: whether the reader may ask for a profile.
+        acts: whether the reader may request a profile.
     """
     profile: ReliabilityProfile | None = getattr(evaluation, "reliability", None)
     if profile is None:
@@ -317,7 +324,7 @@ def reliability_panel(evaluation: Evaluation, *, acts: bool) -> ReliabilityPanel
 
 
 def members_of(evaluation: Evaluation) -> list[MemberRow]:
-    """The runs of a profile besides its evaluation, of each condition the last one, in one query."""
+    """The members of a profile, the last one of each condition, in one query."""
     latest = {Condition(member.perturbation, member.repetition): member for member in evaluation.members}
     return [MemberRow(name_of(condition), member) for condition, member in latest.items()]
 
@@ -328,69 +335,33 @@ def gaps_of(profile: ReliabilityProfile) -> list[GapRow]:
 
 
 def ended(members: Sequence[MemberRow]) -> int:
-    """How many of these runs have ended."""
+    """The number of these runs that have ended."""
     return sum(row.evaluation.state in FINAL for row in members)
 
 
-def _consistency(found: Mapping[str, Any]) -> list[tuple[str, Interval]]:
-    rows = [(f"pass^{k}", one) for k, one in found["pass_hat"].items()]
-    rows += [
-        ("consistent outcomes", found["outcomes"]),
-        ("equal plans", found["equal_plans"]),
-        ("equal edges of plans", found["equal_edges"]),
-    ]
-    rows += [(_RESOURCES.get(name, name), one) for name, one in found["resources"].items()]
-    return [(label, one) for label, one in rows if one is not None]
-
-
-def _ratio(found: Mapping[str, Any], *, members: Sequence[MemberRow]) -> RatioRow:
-    own = [row.evaluation.pk for row in members if row.evaluation.perturbation == found["name"]]
-    return RatioRow(
-        label=found["label"], description=found["description"], tasks=found["tasks"], left_out=found["left_out"],
-        ratio=found["ratio"], worst=tuple(found["worst"]), member=own[-1] if own else None,
-    )  # fmt: skip
-
-
-def _unavailable(found: Sequence[Mapping[str, str]]) -> tuple[UnavailableRow, ...]:
-    labels: dict[str, list[str]] = {}
-    for one in found:
-        labels.setdefault(one["why"], []).append(one["label"])
-    return tuple(UnavailableRow(", ".join(own), why) for why, own in labels.items())
-
-
-def _confidence(found: Mapping[str, Any] | None) -> Confidence | None:
-    if found is None:
+def _confidence(figures: Mapping[str, Any] | None) -> Confidence | None:
+    if figures is None:
         return None
-    plain = (
-        ("AUROC", found["auroc"], "chance that a right answer has a higher confidence than a wrong one"),
+    floor = f"a perfectly calibrated planner has {figures['calibration_floor']:.3f} by chance"
+    rows = (
+        ("Brier score", "brier", "mean squared difference between confidence and success; 0 is best"),
         (
-            "selective gain",
-            found["selective_gain"],
-            "1 if all wrong answers are the least confident ones, 0 if by chance",
+            "calibration error",
+            "calibration_error",
+            f"mean difference between confidence and success over ten bins; 0 is best, and {floor}",
         ),
+        ("AUROC", "auroc", "chance that a right answer has a higher confidence than a wrong one"),
+        ("selective gain", "selective_gain", "1 if all wrong answers are the least confident ones, 0 if by chance"),
     )
-    bare = [(name, value, text) for name, value, text in plain if value is not None]
-    floor = f"a perfectly calibrated planner has {found['calibration_floor']:.3f} by chance"
-    return Confidence(
-        answers=found["answers"],
-        rows=(
-            ("Brier score", found["brier"], "mean squared distance of confidence and success; 0 is best"),
-            (
-                "calibration error",
-                found["calibration_error"],
-                f"mean distance of confidence and success over ten bins; 0 is best, and {floor}",
-            ),
-            *bare,
-        ),
-        diagram=reliability_diagram(found["bins"]),
-        bins=found["bins"],
-        coverage=risk_coverage(found["curve"]),
-        curve=_tenths(found["curve"]),
-        overconfident=found["overconfident"],
-    )
-
-
-def _tenths(curve: Sequence[Sequence[float]]) -> Sequence[Sequence[float]]:
-    """At most ten points of a curve, the last one among them."""
+    # At most ten points of the curve, including the last one.
+    curve = figures["curve"]
     count = min(10, len(curve))
-    return [curve[round((number + 1) * len(curve) / count) - 1] for number in range(count)]
+    return Confidence(
+        answers=figures["answers"],
+        rows=tuple((label, figures[key], text) for label, key, text in rows if figures[key] is not None),
+        diagram=reliability_diagram(figures["bins"]),
+        bins=figures["bins"],
+        coverage=risk_coverage(curve),
+        curve=[curve[round((number + 1) * len(curve) / count) - 1] for number in range(count)],
+        overconfident=figures["overconfident"],
+    )

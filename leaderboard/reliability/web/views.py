@@ -1,4 +1,4 @@
-"""The page of a reliability profile, and what the owner of its evaluation does there."""
+"""The page of a reliability profile, and its owner's actions."""
 
 from uuid import UUID
 
@@ -31,28 +31,35 @@ from leaderboard.submissions.readiness import report
 
 @require_safe
 def profile(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """The profile: dimensions, measures, plots and worst tasks; for the owner also how to have it measured."""
+    """The profile: dimensions, measures, plots and worst tasks; for the owner also a form to request it."""
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     acts = may_act(user=request.user, submission=evaluation.submission)
-    found: ReliabilityProfile | None = getattr(evaluation, "reliability", None)
-    if found is None and not acts:
+    profile: ReliabilityProfile | None = getattr(evaluation, "reliability", None)
+    if profile is None and not acts:
         raise Http404("This evaluation has no reliability profile.")
-    members = members_of(evaluation) if found else []
-    is_measuring = found is not None and found.measured_at is None
+    members = members_of(evaluation) if profile else []
+    is_measuring = profile is not None and profile.measured_at is None
+    missing, refused = list[Condition](), ""
+    if acts and not is_measuring and not (refused := why_not(evaluation)):
+        try:
+            missing = missing_members(evaluation)
+        except TryLaterError as error:
+            refused = error.for_people
     context = {
         "evaluation": evaluation,
         "suite": evaluation.suite,
         "planner": evaluation.submission.planner,
-        "profile": found,
+        "profile": profile,
         "is_measuring": is_measuring,
         "members": members,
         "ended": ended(members),
-        "gaps": gaps_of(found) if found else [],
-        "figures": figures_of(found, members=members) if found else None,
+        "gaps": gaps_of(profile) if profile else [],
+        "figures": figures_of(profile, members=members) if profile else None,
         "acts": acts,
         "is_run_by_owner": hasattr(evaluation, "own_worker_run"),
         "is_agent": kind_of(evaluation.submission.planner).is_agent,
-        **_offer(evaluation=evaluation, acts=acts and not is_measuring),
+        "missing": missing,
+        "refused": refused,
     }
     return for_readers_of(evaluation.submission, response=render(request, "reliability/profile.html", context))
 
@@ -60,7 +67,7 @@ def profile(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def measure(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Have the profile measured, or what it lacks."""
+    """Request the missing runs of the profile."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
         request_profile(evaluation, by=user_of(request))
@@ -77,7 +84,7 @@ def measure(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Cancel the runs that are under way."""
+    """Cancel the unfinished runs."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
         cancel_profile(evaluation, by=user_of(request))
@@ -86,19 +93,6 @@ def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     else:
         messages.success(request, "The runs are cancelled. What had ended is measured.")
     return redirect("evaluations:reliability", evaluation_id=evaluation.pk)
-
-
-def _offer(*, evaluation: Evaluation, acts: bool) -> dict[str, object]:
-    """What the owner may ask for now: the runs that are missing, or why none can be asked for."""
-    if not acts:
-        return {"missing": [], "refused": ""}
-    if refused := why_not(evaluation):
-        return {"missing": [], "refused": refused}
-    try:
-        missing: list[Condition] = missing_members(evaluation)
-    except TryLaterError as error:
-        return {"missing": [], "refused": error.for_people}
-    return {"missing": missing, "refused": ""}
 
 
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
@@ -110,9 +104,10 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "reliability",
         "own_worker_run",
     )
-    found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
-    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
-    return found
+    evaluation = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
+    in_team = evaluation.in_team  # type: ignore[attr-defined]  # annotated
+    remember_reader(reader=request.user, submission=evaluation.submission, in_team=in_team)
+    return evaluation
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:

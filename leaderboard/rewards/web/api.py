@@ -1,4 +1,4 @@
-"""The API for rewards."""
+"""The API of rewards."""
 
 from uuid import UUID
 
@@ -21,14 +21,14 @@ MOST_CHARACTERS = 10_000
 
 @example({"task": "14", "completion": "Image Denoising"})
 class CompletionInput(Input):
-    """One answer of the planner that is trained."""
+    """A completion of the planner in training."""
 
-    task = serializers.CharField(max_length=200, help_text="Key of the task that was asked about.")
+    task = serializers.CharField(max_length=200, help_text="Key of the task.")
     completion = serializers.CharField(
         max_length=MOST_CHARACTERS,
         allow_blank=True,
         trim_whitespace=False,
-        help_text="What the planner wrote: a plan as text, in any form that an endpoint may answer with.",
+        help_text="The planner's output: a plan as text, in any form that an endpoint may use.",
     )
 
 
@@ -45,12 +45,12 @@ class RewardsOutput(Output):
     """Their scores."""
 
     suite = serializers.CharField()
-    split = serializers.CharField(help_text="The training split whose data the plans were executed on.")
-    samples = serializers.IntegerField(help_text="Data points that each plan was executed on.")
+    split = serializers.CharField(help_text="The training split on whose data the plans were executed.")
+    samples = serializers.IntegerField(help_text="Number of data points on which each plan was executed.")
     rewards = serializers.ListField(
         child=serializers.FloatField(allow_null=True),
-        help_text="In the order of the plans: 0 to 1; 0 for one that cannot be read or is invalid; null where the "
-        "execution failed for reasons that are not the plan's.",
+        help_text="In the order of the plans, from 0 to 1; 0 for a plan that cannot be read or is invalid; null if its "
+        "execution failed for other reasons than the plan.",
     )
 
 
@@ -60,7 +60,7 @@ class RewardsJobOutput(JobOutput):
 
     result = RewardsOutput(allow_null=True)
     seconds = serializers.SerializerMethodField(
-        help_text="Charged to the quota: null until it has ended; 0 if it failed for reasons that are not its plans'."
+        help_text="Charged to the quota: null until it has ended; 0 if it failed for other reasons than its plans."
     )
 
     def get_seconds(self, job: Job) -> int | None:
@@ -77,11 +77,11 @@ class RewardsView(ApiView):
 
     @extend_schema(responses={202: RewardsJobOutput, 429: NO_QUOTA, 503: NOT_READY})
     def post(self, request: Request) -> Response:
-        """202 with the address of the job in `Location`: read it until it has ended. The plans are executed for at most
-        a minute; public and hidden data are never used. The seconds count towards a daily quota of their own."""
-        given = self.read(request)
-        proposals = [(one["task"], one["completion"]) for one in given["plans"]]
-        job = accept_rewards(user=user_of(request), suite=given["suite"], proposals=proposals)
+        """202 with the URL of the job in `Location`: poll it until it has ended. The plans are executed for at most a
+        minute, never on public or hidden data. The seconds count towards a separate daily quota."""
+        body = self.read(request)
+        proposals = [(plan["task"], plan["completion"]) for plan in body["plans"]]
+        job = accept_rewards(user=user_of(request), suite=body["suite"], proposals=proposals)
         return accepted(job, shown=dict(RewardsJobOutput(job).data), route="api:rewards-job")
 
 
@@ -93,5 +93,5 @@ class RewardsJobView(JobView):
 
     @extend_schema(responses=RewardsJobOutput)
     def get(self, request: Request, job_id: UUID) -> Response:
-        """How far it is: ask again after `Retry-After` until `state` is `done` or `failed`."""
+        """The state of the job: poll it after `Retry-After` until `state` is `done` or `failed`."""
         return super().get(request, job_id)

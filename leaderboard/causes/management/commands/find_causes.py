@@ -1,4 +1,4 @@
-"""`manage.py find_causes`: finds the causes of results that have none yet."""
+"""`manage.py find_causes`: finds the causes of results with no or outdated causes."""
 
 from typing import Any
 
@@ -11,13 +11,15 @@ class Command(BaseCommand):
     """Finds causes."""
 
     help = (
-        "Find why tasks are below the gold score, for results that have no causes or outdated ones. May be interrupted "
-        "and started again: each batch is saved by itself."
+        "Find why tasks are below the gold score, for results with no or outdated causes. May be interrupted and "
+        "restarted: each batch is saved separately."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--batch", type=int, default=BATCH, help="how many results to read and save at once")
-        parser.add_argument("--again", action="store_true", help="also where causes are known, after rules changed")
+        parser.add_argument(
+            "--again", action="store_true", help="include results with known causes, after rules changed"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         if options["batch"] < 1:

@@ -1,4 +1,5 @@
-"""The API about what an evaluation's page shows beside its results: groups, failures, others, place in the queue."""
+"""The API of the parts of an evaluation's page besides its results: groups, failures, other planners, place in the
+queue."""
 
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from leaderboard.queue.place import WaitsFor, place_of
 class ScoreGroupOutput(Output):
     """The scored tasks of one group."""
 
-    facet = serializers.CharField(help_text="What the tasks are grouped by, such as `degradation`.")
+    facet = serializers.CharField(help_text="The facet that groups the tasks, such as `degradation`.")
     value = serializers.CharField()
     tasks = serializers.IntegerField()
     mean = serializers.FloatField(help_text="Mean score; a task with two degradations counts in both groups.")
@@ -37,7 +38,7 @@ class ScoreGroupOutput(Output):
         help_text=f"Lower end of the 95 % interval; null over fewer than {NEEDED}.",
     )
     high = serializers.FloatField(allow_null=True)
-    faults = serializers.IntegerField(help_text="Faults of the planner among them, which count as 0.")
+    faults = serializers.IntegerField(help_text="Planner faults among them, which count as 0.")
 
 
 class IndicatorGroupOutput(Output):
@@ -48,7 +49,7 @@ class IndicatorGroupOutput(Output):
     tasks = serializers.IntegerField()
     indicator = serializers.CharField()
     mean = serializers.FloatField(help_text="Share of the tasks.")
-    undecided = serializers.FloatField(help_text="Share of the tasks on which it is undecided; they count 0 in `mean`.")
+    undecided = serializers.FloatField(help_text="Share of undecided tasks, which count 0 in `mean`.")
     low = serializers.FloatField(
         allow_null=True, help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks."
     )
@@ -67,16 +68,16 @@ class IndicatorGroupOutput(Output):
 class BreakdownsOutput(Output):
     """An evaluation by groups of tasks."""
 
-    scores = ScoreGroupOutput(many=True, help_text="Of suites that execute plans; else empty.")
-    indicators = IndicatorGroupOutput(many=True, help_text="Of suites that judge plans; else empty.")
+    scores = ScoreGroupOutput(many=True, help_text="For suites that execute plans; else empty.")
+    indicators = IndicatorGroupOutput(many=True, help_text="For suites that judge plans; else empty.")
 
 
 class CauseOutput(Output):
-    """Tasks of which the same is said."""
+    """Tasks with the same cause."""
 
     key = serializers.CharField()
     count = serializers.IntegerField()
-    sentence = serializers.CharField(help_text="That of the first of them.")
+    sentence = serializers.CharField(help_text="The reason of the first task.")
     examples = serializers.ListField(
         child=serializers.CharField(),
         help_text="Keys of the first tasks; on hidden data that are not public, the ids in requests.",
@@ -96,11 +97,11 @@ class FailureOutput(Output):
     reason = serializers.CharField()
     count = serializers.IntegerField()
     causes = CauseOutput(many=True, help_text="The most frequent first.")
-    further = serializers.IntegerField(help_text="How many causes are not listed.")
+    further = serializers.IntegerField(help_text="Number of causes that are not listed.")
 
 
 class OtherOutput(Output):
-    """What another planner has on the task."""
+    """The result of another planner on the task."""
 
     evaluation = serializers.UUIDField()
     planner = serializers.CharField()
@@ -120,7 +121,7 @@ class OtherOutput(Output):
     ],
 })  # fmt: skip
 class OthersOutput(Output):
-    """How the other planners of the board did on a task, each with the evaluation that the board shows."""
+    """The results of the other planners of the board on a task."""
 
     count = serializers.IntegerField()
     better = serializers.IntegerField()
@@ -135,8 +136,8 @@ class OthersOutput(Output):
     "why": "One evaluation is ahead.",
 })  # fmt: skip
 class PlaceOutput(Output):
-    """Where a waiting evaluation stands at this moment. All fields are null where it does not wait; `why` also says
-    for what a running one waits, such as room on the site's disk."""
+    """The current place of a waiting evaluation in the queue. All fields are null if it does not wait; `why` is also
+    set for a blocked running evaluation, for example while the disk is full."""
 
     place = serializers.IntegerField(allow_null=True, help_text="1: it is served next.")
     evaluations_before = serializers.IntegerField(allow_null=True)
@@ -147,11 +148,11 @@ class PlaceOutput(Output):
 
 @example({"evaluations": 3, "shards": 40, "leased": 2})
 class QueueOutput(Output):
-    """What the site's workers have to do at present."""
+    """The current length of the queue of the site's workers."""
 
     evaluations = serializers.IntegerField()
-    shards = serializers.IntegerField(help_text="Not done.")
-    leased = serializers.IntegerField(help_text="Of these, currently leased by a worker.")
+    shards = serializers.IntegerField(help_text="Shards that are not done.")
+    leased = serializers.IntegerField(help_text="Shards that are leased by a worker.")
 
 
 @example({
@@ -159,16 +160,16 @@ class QueueOutput(Output):
     "lacking": ["arc-111"],
 })  # fmt: skip
 class BundledPlannerOutput(Output):
-    """A planner that comes with PlanArena."""
+    """A planner bundled with PlanArena."""
 
-    name = serializers.CharField(help_text="For `bundled_name` of a submission.")
+    name = serializers.CharField(help_text="Value for `bundled_name` of a submission.")
     group = serializers.CharField()
     description = serializers.CharField()
     suites = serializers.ListField(
-        child=serializers.CharField(), help_text="Those it understands; empty: all but those in `lacking`."
+        child=serializers.CharField(), help_text="Supported suites; empty: all except those in `lacking`."
     )
     lacking = serializers.ListField(
-        child=serializers.CharField(), help_text="Suites without gold plans, if it answers with these."
+        child=serializers.CharField(), help_text="Suites without gold plans, for planners that need them."
     )
 
 
@@ -177,35 +178,25 @@ class BreakdownsView(ApiView):
 
     @extend_schema(responses=BreakdownsOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        found = gather(_evaluation(request=request, evaluation_id=evaluation_id))
+        gathered = gather(_evaluation(request=request, evaluation_id=evaluation_id))
         scores = [
             {
-                "facet": part.facet,
-                "value": row.value,
-                "tasks": row.interval.count,
-                "mean": row.interval.mean,
-                "low": row.interval.low,
-                "high": row.interval.high,
-                "faults": row.faults,
+                "facet": part.facet, "value": row.value, "tasks": row.interval.count, "mean": row.interval.mean,
+                "low": row.interval.low, "high": row.interval.high, "faults": row.faults,
             }
-            for part in found.score_breakdowns
+            for part in gathered.score_breakdowns
             for row in part.rows
-        ]
+        ]  # fmt: skip
         indicators = [
             {
-                "facet": part.facet,
-                "value": row.value,
-                "tasks": row.count,
-                "indicator": share.name,
-                "mean": share.interval.mean,
-                "undecided": share.undecided,
-                "low": share.interval.low,
+                "facet": part.facet, "value": row.value, "tasks": row.count, "indicator": share.name,
+                "mean": share.interval.mean, "undecided": share.undecided, "low": share.interval.low,
                 "high": share.interval.high,
             }
-            for part in found.breakdowns
+            for part in gathered.breakdowns
             for row in part.rows
             for share in row.shares
-        ]
+        ]  # fmt: skip
         return Response({"scores": scores, "indicators": indicators})
 
 
@@ -214,12 +205,14 @@ class FailuresView(ApiView):
 
     @extend_schema(responses=FailureOutput(many=True))
     def get(self, request: Request, evaluation_id: UUID) -> Response:
-        found = gather(_evaluation(request=request, evaluation_id=evaluation_id)).failures
-        return Response([{**group._asdict(), "causes": [one._asdict() for one in group.causes]} for group in found])
+        groups = gather(_evaluation(request=request, evaluation_id=evaluation_id)).failures
+        return Response(
+            [{**group._asdict(), "causes": [cause._asdict() for cause in group.causes]} for group in groups]
+        )
 
 
 class OthersView(ApiView):
-    """How the other planners of the evaluation's board did on one task. All counts are 0 where none has a score."""
+    """The results of the other planners of the evaluation's board on one task. All counts are 0 if none has a score."""
 
     @extend_schema(responses=OthersOutput)
     def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
@@ -228,12 +221,12 @@ class OthersView(ApiView):
         check_tasks(reader=request.user, of=evaluation)
         result = TaskResult.objects.filter(evaluation=evaluation, task=task).first()
         score = result.score if result else None
-        found = others_on(evaluation=evaluation, task=task, score=score, reader=request.user)
+        others = others_on(evaluation=evaluation, task=task, score=score, reader=request.user)
         names = ("count", "better", "equal", "worse", "unscored")
         response = Response(
             {
-                **{name: getattr(found, name) if found else 0 for name in names},
-                "best": [other._asdict() for other in found.best] if found else [],
+                **{name: getattr(others, name) if others else 0 for name in names},
+                "best": [other._asdict() for other in others.best] if others else [],
             }
         )
         not_shared(response, suite=evaluation.suite, split=evaluation.split)
@@ -241,7 +234,7 @@ class OthersView(ApiView):
 
 
 class PlaceView(ApiView):
-    """The place of an evaluation in the queue, and what it waits for."""
+    """The place of an evaluation in the queue, and why it waits."""
 
     @extend_schema(responses=PlaceOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
@@ -259,7 +252,7 @@ class PlaceView(ApiView):
 
 
 class QueueView(LoggedInView):
-    """How long the queue of the site's workers is now."""
+    """The current length of the queue of the site's workers."""
 
     @extend_schema(responses=QueueOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the base class's
@@ -267,7 +260,7 @@ class QueueView(LoggedInView):
 
 
 class BundledPlannersView(ApiView):
-    """The planners that come with PlanArena."""
+    """The planners bundled with PlanArena."""
 
     @extend_schema(responses=BundledPlannerOutput(many=True))
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the base class's
@@ -282,7 +275,7 @@ class BundledPlannersView(ApiView):
 
 
 def _evaluation(*, request: Request, evaluation_id: UUID) -> Evaluation:
-    """The evaluation, if the caller sees it; to others there is none."""
+    """The evaluation; 404 unless the caller sees it."""
     related = visible_runs(request.user).select_related(
         *RELATED, "submission__planner__owner", "submission__submitted_by", "own_worker_run"
     )

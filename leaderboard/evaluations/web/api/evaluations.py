@@ -1,4 +1,4 @@
-"""The API about evaluations: lists, verifications, and how long they wait and run."""
+"""The API of evaluations: lists, verifications, and expected waiting and running times."""
 
 import re
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ _DIGITS = re.compile(r"[0-9a-f]{4,32}")
 
 
 def suite_slugs() -> QuerySet[Suite, str]:
-    """Slugs of all suites that there are."""
+    """Slugs of all suites."""
     return Suite.objects.order_by("slug").values_list("slug", flat=True).distinct()
 
 
@@ -65,7 +65,7 @@ def is_yes(text: str) -> bool:
 
 
 def beginning_of_id(text: str) -> str:
-    """At least four hexadecimal digits of an id, with or without its hyphens."""
+    """Parse at least four hexadecimal digits of an id, with or without hyphens."""
     digits = text.lower().replace("-", "")
     if not _DIGITS.fullmatch(digits):
         raise ValueError(f"{text!r} is not the beginning of an id: 4 to 32 hexadecimal digits.")
@@ -73,7 +73,7 @@ def beginning_of_id(text: str) -> str:
 
 
 def _begins(field: str, *, digits: str) -> Q:
-    """Whether an id begins so, as a range, which an index answers."""
+    """Condition that an id has this prefix, as a range, for which the index can be used."""
     first, last = (UUID(hex=digits.ljust(32, filler)) for filler in "0f")
     return Q(**{f"{field}__gte": first, f"{field}__lte": last})
 
@@ -87,22 +87,22 @@ _EVALUATIONS = (
 )
 
 
-def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: Reader) -> QuerySet[Evaluation]:
-    """The evaluations that a query string asks for: `suite`, `state`, `planner`, `id` as the beginning of an
-    evaluation's or a submission's id, and with `mine=1` those that the reader may act on.
+def filter_evaluations(evaluations: QuerySet[Evaluation], *, parameters: Any, reader: Reader) -> QuerySet[Evaluation]:
+    """Apply the filters of a query string: `suite`, `state`, `planner`, `id` as a prefix of the id of an evaluation or
+    a submission, and `mine=1` for evaluations that the reader may act on.
 
     Raises:
-        FieldErrors: a parameter has a value that it cannot have.
+        FieldErrors: a parameter has an invalid value.
     """
     values = read(parameters=parameters, declared=_EVALUATIONS).checked()
     columns = {"suite": "suite__slug", "state": "state", "planner": "submission__planner"}
-    found = found.filter(**{column: values[name] for name, column in columns.items() if values[name] != ""})
+    evaluations = evaluations.filter(**{column: values[name] for name, column in columns.items() if values[name] != ""})
     if digits := values["id"]:
-        found = found.filter(_begins("pk", digits=digits) | _begins("submission", digits=digits))
+        evaluations = evaluations.filter(_begins("pk", digits=digits) | _begins("submission", digits=digits))
     if values["mine"]:
         mine = Submission.objects.filter(acted_on_by(reader)) if reader.pk else ()
-        found = found.filter(submission__in=mine)
-    return found
+        evaluations = evaluations.filter(submission__in=mine)
+    return evaluations
 
 
 @example({
@@ -127,35 +127,35 @@ class EvaluationOutput(ConditionsOutput, ModelOutput[Evaluation]):
     state_label = serializers.CharField(source="get_state_display")
     final = serializers.SerializerMethodField()
     own_worker = serializers.SerializerMethodField(
-        help_text="Whether a self-hosted worker measured it. Such results are ranked when they are verified."
+        help_text="Whether a self-hosted worker measured it. Such results are ranked once they are verified."
     )
     verified = serializers.SerializerMethodField(
         help_text="For self-hosted evaluations: whether a worker of this site confirmed a sample. Else null."
     )
     verifies: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
-        read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
+        read_only=True, allow_null=True, help_text="The evaluation of which this one repeats a sample of tasks."
     )
     member_of: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
-        read_only=True, allow_null=True, help_text="The evaluation whose reliability profile this one is part of."
+        read_only=True, allow_null=True, help_text="The evaluation to whose reliability profile this one belongs."
     )
     team = serializers.CharField(
         source="submission.team.slug", default=None, allow_null=True, help_text="Slug of its team."
     )
     visibility = serializers.CharField(
         source="submission.visibility",
-        help_text="`public`, `embargo` or `private`; what is not public is seen by who may act on it and by staff.",
+        help_text="`public`, `embargo` or `private`; if not public, it is visible to its owner, its team and staff.",
     )
     embargo_until = serializers.DateTimeField(source="submission.embargo_until", allow_null=True)
-    hidden = serializers.SerializerMethodField(help_text="Why an operator took it off the boards; empty if none did.")
+    hidden = serializers.SerializerMethodField(help_text="Why an operator removed it from the boards; else empty.")
     rerun_of = serializers.UUIDField(
-        source="shown_rerun_of", allow_null=True, help_text="The evaluation that this one runs again."
+        source="shown_rerun_of", allow_null=True, help_text="The evaluation that this one reruns."
     )
     reruns = serializers.PrimaryKeyRelatedField[Submission](
-        many=True, read_only=True, help_text="Submissions that run this evaluation again."
+        many=True, read_only=True, help_text="Submissions that rerun this evaluation."
     )
     done = serializers.IntegerField(
-        help_text="Tasks that have ended. One that cannot run here counts; one that was left out does not: after "
-        "the end of its evaluation, or because the planner could not be reached for others."
+        help_text="Number of ended tasks, including those that cannot run here, but without those that were left out "
+        "because the evaluation ended or the planner was unavailable."
     )
     url = serializers.SerializerMethodField()
 
@@ -195,15 +195,15 @@ FINDING = {"cause": "wrong_tool", "step": "s1", "tool": "Image Denoising", "want
 
 @example(FINDING, may_lack=("step", "tool", "input", "wanted", "given", "where"))
 class FindingOutput(Output):
-    """One cause why a task is below the gold score, with what it is about. What does not apply is absent."""
+    """One cause of a score below the gold score, with its details. Fields that do not apply are absent."""
 
     cause = serializers.ChoiceField(choices=[cause.value for cause in Cause])
     step = serializers.CharField(required=False, help_text="Id of the planner's step; in turns, its number.")
-    tool = serializers.CharField(required=False, help_text="Of that step, or the one that is missing or invented.")
+    tool = serializers.CharField(required=False, help_text="Tool of that step, or the missing or invented tool.")
     input = serializers.CharField(required=False, help_text="Argument of the tool.")
-    wanted = serializers.CharField(required=False, help_text="What would be right.")
-    given = serializers.CharField(required=False, help_text="What the planner gave.")
-    where = serializers.CharField(required=False, help_text="Place in a text that could not be read, or its form.")
+    wanted = serializers.CharField(required=False, help_text="The right value.")
+    given = serializers.CharField(required=False, help_text="The planner's value.")
+    where = serializers.CharField(required=False, help_text="Position in an unreadable text, or the text's form.")
 
 
 @example({
@@ -224,16 +224,16 @@ class ResultOutput(ModelOutput[TaskResult]):
 
     episodes = serializers.JSONField(
         allow_null=True,
-        help_text="Of suites in turns, how the task's episodes went: `ends` (for each `stop`, `turns` and `score`) and "
-        "`problems` (of actions: `tool`, `problem` and `count`). Null elsewhere, and where the plan is withheld.",
+        help_text="The task's episodes, for suites in turns: `ends` (each with `stop`, `turns` and `score`) and "
+        "`problems` of actions (each with `tool`, `problem` and `count`). Null for other suites and withheld plans.",
     )
 
     causes = FindingOutput(
         many=True,
         allow_null=True,
         help_text="Why the task is below the gold score; empty at the gold score, and for tasks that never ran. Null: "
-        "not found yet. Where gold plans are withheld, only the planner's own plan is named; where plans are, only "
-        "the cause.",
+        "not known yet. If gold plans are withheld, findings quote only the planner's own plan; if plans are, they "
+        "have only the cause.",
     )
 
     class Meta:
@@ -251,37 +251,38 @@ class ResultOutput(ModelOutput[TaskResult]):
         if withheld.plan:
             empty |= {"record_digest", "plan_summary", "reason_text"}
         if "causes" in shown:
-            found = read_findings(instance.causes, withheld=withheld)
-            shown["causes"] = None if found is None else [one.to_json() for one in found]
+            findings = read_findings(instance.causes, withheld=withheld)
+            shown["causes"] = None if findings is None else [finding.to_json() for finding in findings]
         if "episodes" in shown and (withheld.plan or not shown["episodes"]):
             shown["episodes"] = None
         return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
 
 
 class EvaluationsView(Selected, ListView[Evaluation]):
-    """All evaluations that the caller sees, newest first. Verifications are listed with what they verify."""
+    """All evaluations that the caller sees, newest first. Verifications have a separate list per evaluation."""
 
     serializer_class = EvaluationOutput
     parameters = [
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
         OpenApiParameter("planner", int, description="Id of a planner."),
-        OpenApiParameter("id", str, description="How the id of the evaluation or of its submission begins."),
-        OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
+        OpenApiParameter("id", str, description="Prefix of the id of the evaluation or of its submission."),
+        OpenApiParameter("mine", bool, description="Only evaluations of the caller and their teams."),
     ]
     ordering = NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Evaluation]:
-        found = visible_evaluations(self.request.user).only("pk", "created")
-        found = filter_evaluations(found, parameters=self.request.query_params, reader=self.request.user)
-        return found.order_by(*NEWEST_FIRST)
+        reader = self.request.user
+        visible = visible_evaluations(reader).only("pk", "created")
+        selected = filter_evaluations(visible, parameters=self.request.query_params, reader=reader)
+        return selected.order_by(*NEWEST_FIRST)
 
     def paginate_queryset(self, queryset: QuerySet[Any, Any] | Sequence[Any]) -> list[Any]:
-        """Everything else is read of the page's rows only: joined to all rows that filters and order look at, it would
-        take tens of times as long where few of many rows are wanted (`mine`)."""
+        """Read related rows only for the page: joining them to all filtered rows takes tens of times as long for
+        selective filters such as `mine`."""
         page = super().paginate_queryset(queryset) or []
-        whole = {one.pk: one for one in evaluations_for(self.request.user).filter(pk__in=[row.pk for row in page])}
-        return [whole[row.pk] for row in page if row.pk in whole]
+        rows = evaluations_for(self.request.user).in_bulk([row.pk for row in page])
+        return [rows[row.pk] for row in page if row.pk in rows]
 
 
 class EvaluationView(Selected, RetrieveView[Evaluation]):
@@ -300,12 +301,12 @@ class ComparedTaskOutput(Output):
     task = serializers.CharField()
     finding = serializers.ChoiceField(choices=[finding.value for finding in Finding])
     contradicts = serializers.BooleanField(help_text="Whether it contradicts the owner's results.")
-    own_outcome = serializers.CharField(help_text="What the owner's worker sent.")
+    own_outcome = serializers.CharField(help_text="Outcome on the owner's worker.")
     own_score = serializers.FloatField()
-    outcome = serializers.CharField(help_text="What a worker of this site measured.")
+    outcome = serializers.CharField(help_text="Outcome on a worker of this site.")
     score = serializers.FloatField()
-    samples = serializers.IntegerField(help_text="Samples of the same plan that were compared.")
-    differing = serializers.IntegerField(help_text="How many of them scored differently.")
+    samples = serializers.IntegerField(help_text="Number of compared samples of the same plan.")
+    differing = serializers.IntegerField(help_text="Number of samples with different scores.")
 
 
 @example({
@@ -314,15 +315,15 @@ class ComparedTaskOutput(Output):
     "compared": [],
 })  # fmt: skip
 class VerificationOutput(ModelOutput[Verification]):
-    """A sample of tasks that a worker of this site runs again."""
+    """A sample of tasks that a worker of this site repeats."""
 
-    evaluation = serializers.UUIDField(source="evaluation_id", help_text="The one that runs them.")
+    evaluation = serializers.UUIDField(source="evaluation_id", help_text="The evaluation that repeats them.")
     state = serializers.CharField(source="evaluation.state")
     ordered_by = serializers.CharField(
-        source="ordered_by.username", default=None, allow_null=True, help_text="Null: it followed from the results."
+        source="ordered_by.username", default=None, allow_null=True, help_text="Null: started automatically."
     )
     p_value = serializers.SerializerMethodField(
-        help_text="Of the test whether the owner's scores are better than chance explains; null while it is open."
+        help_text="P-value of the test whether the owner's scores are significantly higher; null until it is settled."
     )
     compared = serializers.SerializerMethodField()
 
@@ -343,15 +344,15 @@ class VerificationOutput(ModelOutput[Verification]):
 
 
 class VerificationsView(Selected, ListView[Verification]):
-    """The verifications of an evaluation, newest first, with what was compared."""
+    """The verifications of an evaluation, newest first, with the compared tasks."""
 
     serializer_class = VerificationOutput
     ordering = ("-created", "-pk")
 
     def get_queryset(self) -> QuerySet[Verification]:
         evaluation = get_object_or_404(visible_runs(self.request.user), pk=self.kwargs["evaluation_id"])
-        found = Verification.objects.filter(evaluation__verifies=evaluation)
-        return found.select_related("evaluation", "ordered_by")
+        verifications = Verification.objects.filter(evaluation__verifies=evaluation)
+        return verifications.select_related("evaluation", "ordered_by")
 
 
 _NEW_WAIT = (
@@ -365,9 +366,9 @@ _NEW_WAIT = (
     "in_words": "Begins in 2 to 5 minutes, ends in 9 to 22 minutes",
 })  # fmt: skip
 class WaitOutput(Output):
-    """How long an evaluation will probably take to begin and to end, from what workers did in the last hour."""
+    """Expected time until an evaluation begins and ends, from the work of the last hour."""
 
-    known = serializers.BooleanField(help_text="False: too little ran in the last hour to tell.")
+    known = serializers.BooleanField(help_text="False: too little ran in the last hour for an estimate.")
     begins_in_minutes = serializers.ListField(
         child=serializers.FloatField(), allow_null=True, help_text="`[low, high]`."
     )
@@ -377,8 +378,8 @@ class WaitOutput(Output):
 
 
 class WaitView(ApiView):
-    """How long an evaluation will probably wait and run. `known` is false too once it has ended, while it waits for its
-    owner, and where its owner's own worker runs it."""
+    """Expected waiting and running time of an evaluation. `known` is also false if it has ended, waits for its owner,
+    or runs on a self-hosted worker."""
 
     @extend_schema(responses=WaitOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
@@ -387,32 +388,28 @@ class WaitView(ApiView):
 
 
 class NewWaitView(LoggedInView):
-    """How long an evaluation would probably wait and run if the caller submitted it now."""
+    """Expected waiting and running time of an evaluation that the caller would submit now."""
 
     parameters = [
         OpenApiParameter("suite", str, required=True, description="Slug of a suite."),
         OpenApiParameter("priority", str, enum=list(PRIORITIES)),
     ]
 
-    @extend_schema(
-        responses=WaitOutput,
-    )
+    @extend_schema(responses=WaitOutput)
     def get(self, request: Request) -> Response:
-        asked = read(parameters=request.query_params, declared=_NEW_WAIT).checked()
-        slug, priority = asked["suite"], asked["priority"]
-        suite = get_object_or_404(Suite, slug=slug, current=True)
-        return Response(
-            WaitOutput(_wait_json(expected_of_new(user=user_of(request), suite=suite, priority=priority))).data
-        )
+        values = read(parameters=request.query_params, declared=_NEW_WAIT).checked()
+        suite = get_object_or_404(Suite, slug=values["suite"], current=True)
+        expectation = expected_of_new(user=user_of(request), suite=suite, priority=values["priority"])
+        return Response(WaitOutput(_wait_json(expectation)).data)
 
 
-def _wait_json(found: Expectation | None) -> dict[str, Any]:
-    begins = None if found is None else found.begins
-    ends = None if found is None else found.ends
+def _wait_json(expectation: Expectation | None) -> dict[str, Any]:
+    begins = None if expectation is None else expectation.begins
+    ends = None if expectation is None else expectation.ends
     return {
         "known": begins is not None,
         "begins_in_minutes": None if begins is None else [round(minutes, 1) for minutes in begins],
         "ends_in_minutes": None if ends is None else [round(minutes, 1) for minutes in ends],
-        "measured_shards": found.shards if found else 0,
-        "in_words": found.in_words() if found else "",
+        "measured_shards": expectation.shards if expectation else 0,
+        "in_words": expectation.in_words() if expectation else "",
     }

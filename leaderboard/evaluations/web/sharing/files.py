@@ -1,18 +1,18 @@
-"""The results of an evaluation as CSV, JSON and Parquet, with the fields that the API has, and the whole evaluation as
-one file: a BagIt bag (RFC 8493) in a tar archive, made while it is sent.
+"""The results of an evaluation as CSV, JSON and Parquet with the API's fields, and the whole evaluation as a BagIt bag
+(RFC 8493) in a tar archive, generated while it is sent.
 
     planarena-SUITE-6d0c1f2a/
       bagit.txt  bag-info.txt
       data/evaluation.json             conditions, summary and provenance
       data/results.csv                 a line for each task
-      data/records/0014_14.json        `result/1` of each task: place in the suite, and key
-      data/artefacts/3f/3fa4....png    what records name, by its SHA-256
-      manifest-sha256.txt              SHA-256 of every file below data
-      missing.txt                      only if the store has lost objects: their digests
+      data/records/0014_14.json        `result/1` of each task, named by position in the suite and key
+      data/artefacts/3f/3fa4....png    artefacts of records, named by SHA-256
+      manifest-sha256.txt              SHA-256 of every file in data
+      missing.txt                      digests of lost objects, if any
 
-`sha256sum --check manifest-sha256.txt` checks it. The same evaluation gives the same bytes, whenever and wherever it is
-downloaded by readers who may see as much: members have no times and no owners, and nothing is compressed. In memory are
-one object and 32 bytes for each artefact.
+`sha256sum --check manifest-sha256.txt` verifies it. Archives are reproducible: readers with the same access get the
+same bytes, because members have no times and no owners, and nothing is compressed. Memory holds one object and 32 bytes
+for each artefact.
 """
 
 import csv
@@ -31,7 +31,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from pydantic import ValidationError
 
 from evaluator.core.records import ResultRecord
-from evaluator.execution.engine.store import ENDINGS, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.execution.engine.store import ENDINGS, ObjectDamagedError, ObjectMissingError
 from evaluator.scoring.board_table import safe_cell
 from leaderboard.catalog.library import RunConditions
 from leaderboard.evaluations.causes import why
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 def results_parquet(
     *, rows: Iterable[Mapping[str, Any]], indicators: Sequence[str], facts: Mapping[str, Any]
 ) -> Iterator[bytes]:
-    """A row for each task with the API's fields, each indicator in a column of its own.
+    """A row for each task with the API's fields and a column for each indicator.
 
     Args:
-        rows: as the API lists them, with evaluation and suite.
+        rows: rows of the API, with evaluation and suite.
         indicators: names of the indicators.
         facts: for the schema's metadata.
     """
@@ -61,7 +61,7 @@ def results_parquet(
 
 
 def _schema(indicators: Sequence[str]) -> "pa.Schema":
-    # Imported here: see `leaderboard.platform.http.downloads`.
+    # Imported lazily, see `leaderboard.platform.http.downloads`.
     import pyarrow as pa
 
     text, number, count = pa.string(), pa.float64(), pa.int32()
@@ -95,26 +95,26 @@ Row = Mapping[str, Any]
 
 
 class Results(NamedTuple):
-    """The results that a file holds."""
+    """The results in a file."""
 
     evaluation: Evaluation
     address: str
-    """Absolute, of the evaluation's page."""
+    """Absolute URL of the evaluation's page."""
     rows: Iterator[Row]
-    """In the suite's order as a reader may have them, as the API lists them; read while the file is written."""
+    """Rows of the API for a reader, in the suite's order; read while the file is written."""
     indicators: Sequence[str]
-    """Names of the indicators that they have."""
+    """Names of their indicators."""
 
 
 class FileKind(NamedTuple):
-    """A form of a file of results."""
+    """A format of a file of results."""
 
     content_type: str
     write: Callable[[Results], Iterator[bytes]]
 
 
 class _Request:
-    """What `ResultOutput` asks of a request: who reads."""
+    """The part of a request that `ResultOutput` uses."""
 
     def __init__(self, reader: Reader) -> None:
         self.user = reader
@@ -123,27 +123,27 @@ class _Request:
 def results_of(
     *, evaluation: Evaluation, reader: Reader, address: str, chosen: QuerySet[TaskResult] | None = None
 ) -> Results:
-    """What a reader who sees the evaluation may have of its results.
+    """The results of an evaluation for a reader who sees it.
 
     Args:
         evaluation: with its suite and planner.
-        reader: who reads.
-        address: absolute, of the evaluation's page.
-        chosen: some of its results; None: all.
+        reader: who downloads the file.
+        address: absolute URL of the evaluation's page.
+        chosen: a selection of its results; None: all.
     """
-    found = TaskResult.objects.filter(evaluation=evaluation) if chosen is None else chosen
+    results = TaskResult.objects.filter(evaluation=evaluation) if chosen is None else chosen
     names = Func(F("indicators"), function="jsonb_object_keys", set_returning=True)
-    indicators = found.order_by().annotate(name=names).values_list("name", flat=True).distinct()
-    rows = _rows(found, evaluation=evaluation, reader=reader)
+    indicators = results.order_by().annotate(name=names).values_list("name", flat=True).distinct()
+    rows = _rows(results, evaluation=evaluation, reader=reader)
     return Results(evaluation=evaluation, address=address, rows=rows, indicators=sorted(indicators))
 
 
-def _rows(found: QuerySet[TaskResult], *, evaluation: Evaluation, reader: Reader) -> Iterator[Row]:
-    """A page at a time: between the pieces of a download its connection is given back."""
+def _rows(results: QuerySet[TaskResult], *, evaluation: Evaluation, reader: Reader) -> Iterator[Row]:
+    """One page per query, because a download releases its connection between pieces."""
     serializer = ResultOutput(context={"request": _Request(reader)})
-    ordered_results, last = found.select_related("task").order_by("task__position"), -1
+    ordered, last = results.select_related("task").order_by("task__position"), -1
     while True:
-        page = list(ordered_results.filter(task__position__gt=last)[:_PAGE])
+        page = list(ordered.filter(task__position__gt=last)[:_PAGE])
         for result in page:
             result.evaluation = evaluation
             yield serializer.to_representation(result)
@@ -153,7 +153,7 @@ def _rows(found: QuerySet[TaskResult], *, evaluation: Evaluation, reader: Reader
 
 
 def _of_evaluation(evaluation: Evaluation) -> dict[str, Any]:
-    """What every row names, so that a row cut out of a file is still evidence."""
+    """Columns that identify the evaluation in every row, so that single rows remain traceable."""
     suite = evaluation.suite
     return {
         "evaluation": str(evaluation.pk),
@@ -164,10 +164,10 @@ def _of_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def results_csv(results: Results) -> Iterator[bytes]:
-    """One line for each task, RFC 4180, with a column for each indicator. Every line names evaluation and suite.
+    """One line for each task (RFC 4180), with a column for each indicator, and evaluation and suite in every line.
 
-    `causes` has the causes, each once, separated by semicolons; `not_found_yet` where they are not known. Texts that a
-    spreadsheet would take for a formula begin with an apostrophe.
+    `causes` has the causes separated by semicolons, or `not_found_yet` if they are not known. Texts that a spreadsheet
+    would interpret as a formula get an apostrophe as prefix.
     """
     names, same = results.indicators, _of_evaluation(results.evaluation)
     yield _csv_line([*_COLUMNS, *(f"indicator_{name}" for name in names), "causes", *same])
@@ -184,7 +184,7 @@ def _csv_line(values: Iterable[Any]) -> bytes:
 
 
 def results_json(results: Results) -> Iterator[bytes]:
-    """The results as the API lists them, with what they were measured under."""
+    """The rows of the API with the conditions of the evaluation."""
     document = {**_described(results), "results": list(results.rows)}
     yield f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode()
 
@@ -202,11 +202,11 @@ FILES: Mapping[str, FileKind] = MappingProxyType(
         "parquet": FileKind(PARQUET, _as_parquet),
     }
 )
-"""By the ending of the file's name."""
+"""Formats by file name extension."""
 
 
 def result_file(*, request: HttpRequest, results: Results, ending: str) -> StreamingHttpResponse:
-    """A download in the form of this ending, one of `FILES`."""
+    """A download with this file name extension, one of `FILES`."""
     kind, name = FILES[ending], f"{name_of(results.evaluation)}.{ending}"
     return streamed(request=request, parts=kind.write(results), content_type=kind.content_type, filename=name)
 
@@ -216,12 +216,12 @@ def _described(results: Results) -> dict[str, Any]:
 
 
 def name_of(evaluation: Evaluation) -> str:
-    """Name of an evaluation's files, without an ending."""
+    """Base name of an evaluation's files."""
     return f"planarena-{evaluation.suite.slug}-{str(evaluation.pk)[:8]}"
 
 
 def facts_of(evaluation: Evaluation, *, address: str) -> dict[str, Any]:
-    """What everybody who sees an evaluation that has ended may know of it, as JSON values that change no more."""
+    """The facts about an ended evaluation for all its readers, as JSON values that never change."""
     submission, suite = evaluation.submission, evaluation.suite
     planner, finished = submission.planner, evaluation.finished
     return {
@@ -246,7 +246,7 @@ def facts_of(evaluation: Evaluation, *, address: str) -> dict[str, Any]:
 CONTENT_TYPE = "application/x-tar"
 _RECORDS_PER_PAGE = 100
 _IN_MEMORY = 2**20
-"""Bytes of a manifest; larger ones are in a file without a name."""
+"""Size of a manifest in bytes above which it is stored in an anonymous file."""
 _CHUNK = 64 * 1024
 _BAGIT = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 _END = bytes(2 * tarfile.BLOCKSIZE)
@@ -259,12 +259,12 @@ class _Result(NamedTuple):
 
 
 def archive(*, evaluation: Evaluation, reader: Reader, address: str) -> Iterator[bytes]:
-    """The archive in pieces, as this reader may have it.
+    """The archive for this reader in pieces.
 
     Args:
-        evaluation: in a final state, so that its results change no more, with everything that `citation` needs.
+        evaluation: in a final state, with the relations that `citation` needs.
         reader: who sees the evaluation.
-        address: absolute, of its page.
+        address: absolute URL of its page.
     """
     bag = _Bag(name_of(evaluation))
     try:
@@ -289,54 +289,41 @@ def _records(*, evaluation: Evaluation, withheld: Withheld, bag: "_Bag") -> Iter
         except (ObjectMissingError, ObjectDamagedError):
             bag.miss(result.digest)
             continue
-        yield from bag.payload(f"records/{_file_name(result)}", data)
-        for digest in _artefacts(data):
-            if (short := bytes.fromhex(digest)) not in seen:
-                seen.add(short)
-                yield from _artefact(digest=digest, store=store, bag=bag)
-
-
-def _artefact(*, digest: str, store: Store, bag: "_Bag") -> Iterator[bytes]:
-    try:
-        found = store.get(digest)
-    except (ObjectMissingError, ObjectDamagedError):
-        bag.miss(digest)
-        return
-    yield from bag.payload(f"artefacts/{digest[:2]}/{digest}{ENDINGS[found.media_type]}", found.data)
-
-
-def _artefacts(record: bytes) -> list[str]:
-    """Digests of the artefacts that a record names; none of a record of another version."""
-    try:
-        return [reference.digest for reference in ResultRecord.model_validate_json(record).artefacts()]
-    except ValidationError:
-        return []
+        # Portable; the position makes it unique.
+        name = re.sub(r"[^A-Za-z0-9.-]", "_", result.key)
+        yield from bag.payload(f"records/{result.position:04d}_{name}.json", data)
+        try:
+            digests = [reference.digest for reference in ResultRecord.model_validate_json(data).artefacts()]
+        except ValidationError:
+            # Another version.
+            continue
+        for digest in digests:
+            if (short := bytes.fromhex(digest)) in seen:
+                continue
+            seen.add(short)
+            try:
+                artefact = store.get(digest)
+            except (ObjectMissingError, ObjectDamagedError):
+                bag.miss(digest)
+                continue
+            path = f"artefacts/{digest[:2]}/{digest}{ENDINGS[artefact.media_type]}"
+            yield from bag.payload(path, artefact.data)
 
 
 def _results(evaluation: Evaluation) -> Iterator[_Result]:
-    """The results with a record in the suite's order, a page at a time."""
-    found = TaskResult.objects.filter(evaluation=evaluation).exclude(record_digest="").order_by("task__position")
-    last = -1
+    """The results with a record in the suite's order, one query per page."""
+    results = TaskResult.objects.filter(evaluation=evaluation).exclude(record_digest="").order_by("task__position")
+    columns, last = results.values_list("task__key", "task__position", "record_digest"), -1
     while True:
-        page = [
-            _Result(*values)
-            for values in found.filter(task__position__gt=last).values_list(
-                "task__key", "task__position", "record_digest"
-            )[:_RECORDS_PER_PAGE]
-        ]
+        page = [_Result(*values) for values in columns.filter(task__position__gt=last)[:_RECORDS_PER_PAGE]]
         yield from page
         if len(page) < _RECORDS_PER_PAGE:
             return
         last = page[-1].position
 
 
-def _file_name(result: _Result) -> str:
-    """A name that is harmless on every system; the place in the suite makes it unique."""
-    return f"{result.position:04d}_{re.sub(r'[^A-Za-z0-9.-]', '_', result.key)}.json"
-
-
 class _Bag:
-    """Writes the members of the archive, and keeps the manifest."""
+    """Writes the members of the archive, and collects the manifest."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -344,7 +331,7 @@ class _Bag:
         self._missing: list[str] = []
 
     def payload(self, name: str, data: bytes) -> Iterator[bytes]:
-        """A file below `data`, which the manifest names."""
+        """A file in `data`, which is listed in the manifest."""
         self._manifest.write(f"{hashlib.sha256(data).hexdigest()}  data/{name}\n".encode())
         yield from self.tag(f"data/{name}", data)
 
@@ -355,11 +342,11 @@ class _Bag:
         yield _padding(len(data))
 
     def miss(self, digest: str) -> None:
-        """Note an object that the store has lost."""
+        """Record an object that the store has lost."""
         self._missing.append(digest)
 
     def end(self) -> Iterator[bytes]:
-        """Manifest and end of the archive."""
+        """The manifest and the end of the archive."""
         size = self._manifest.tell()
         yield self._head("manifest-sha256.txt", size=size)
         self._manifest.seek(0)

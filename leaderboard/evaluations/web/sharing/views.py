@@ -1,4 +1,4 @@
-"""What readers take along from an evaluation: its rank, a citation, a badge, a picture, and downloads."""
+"""Rank, citation, badge, preview picture and downloads of an evaluation."""
 
 import hashlib
 from typing import NamedTuple
@@ -29,46 +29,46 @@ from leaderboard.platform.http.downloads import streamed
 
 
 class Place(NamedTuple):
-    """Where an evaluation is on the newest snapshot of its board."""
+    """The place of an evaluation on the latest snapshot of its board."""
 
     rank: int | None
-    """None without a value for the metric that the board is ranked by."""
+    """None without a value of the ranking metric."""
     rank_low: int | None
     rank_high: int | None
     planners: int
     snapshot: Snapshot
     address: str
-    """Of its row, without the host."""
+    """URL of its row, without the host."""
 
     @property
     def is_open(self) -> bool:
-        """Whether paired tests leave more than one rank open."""
+        """Whether paired tests do not determine a single rank."""
         return self.rank_low is not None and self.rank_low != self.rank_high
 
 
 def place_on_board(evaluation: Evaluation) -> Place | None:
-    """The row that shows this evaluation on the newest snapshot, in at most two queries; None if there is none."""
+    """The evaluation's place on the latest snapshot, in at most two queries; None if it has none."""
     snapshot = snapshot_of(evaluation)
     return None if snapshot is None else place_in(snapshot=snapshot, evaluation=evaluation)
 
 
 def snapshot_of(evaluation: Evaluation) -> Snapshot | None:
-    """The newest snapshot of an evaluation's board, whether or not it shows the evaluation."""
+    """The latest snapshot of an evaluation's board, whether or not it contains the evaluation."""
     return latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
 
 
 def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:
-    """The row of a snapshot that shows this evaluation; None if it is not public or no row does, as where a later run
-    of the planner took its place."""
+    """The evaluation's place in a snapshot; None if it is not public or has no row, for example because the planner has
+    a later run."""
     if evaluation.state != EvaluationState.COMPLETED or evaluation.hidden_at or not is_public(evaluation.submission):
         return None
     rows = content_of(snapshot).rows
     own = str(evaluation.pk)
-    found = next((number for number, row in enumerate(rows) if row["evaluation"] == own), None)
-    if found is None:
+    number = next((number for number, row in enumerate(rows) if row["evaluation"] == own), None)
+    if number is None:
         return None
-    row = rows[found]
-    page = found // PER_PAGE + 1
+    row = rows[number]
+    page = number // PER_PAGE + 1
     query = f"?{urlencode({'page': page})}" if page > 1 else ""
     board = reverse("boards:snapshot", kwargs={"suite": evaluation.suite.slug, "number": snapshot.number})
     address = f"{board}{query}#row-{own}"
@@ -76,25 +76,25 @@ def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:
 
 
 class Citation(NamedTuple):
-    """How to cite an evaluation."""
+    """The citation of an evaluation."""
 
     bibtex: str
     text: str
 
 
 def citation(*, evaluation: Evaluation, place: Place | None, address: str) -> Citation:
-    """A citation of an evaluation that has ended, as BibTeX and as a sentence.
+    """The citation of an ended evaluation, as BibTeX and as plain text.
 
     Args:
         evaluation: with its submission, planner, owner, team and suite.
-        place: on its board; None where it has none.
-        address: absolute, of its page.
+        place: on its board, if any.
+        address: absolute URL of its page.
     """
     submission, suite = evaluation.submission, evaluation.suite
     planner, finished = submission.planner, evaluation.finished or evaluation.created
     author = submission.team.name if submission.team else planner.owner.username
     title = f"{planner.name} on {suite.title}, evaluated by PlanArena"
-    found = ", ".join([score_words(evaluation), *([rank_words(place)] if place else [])])
+    result = ", ".join([score_words(evaluation), *([rank_words(place)] if place else [])])
     conditions = f"Suite {suite.slug} {suite.version}, profile {evaluation.profile}, split {evaluation.split}"
     if place:
         conditions += f"; snapshot {place.snapshot.number}, SHA-256 {place.snapshot.digest}"
@@ -105,10 +105,10 @@ def citation(*, evaluation: Evaluation, place: Place | None, address: str) -> Ci
             "author": f"{{{bibtex_text(author)}}}",
             **published_in(finished),
             "url": address,
-            "note": f"{found}. {conditions}",
+            "note": f"{result}. {conditions}",
         },
     )
-    return Citation(bibtex.strip(), f"{author} ({finished:%Y}). {title}. {found}. {conditions}. {address}")
+    return Citation(bibtex.strip(), f"{author} ({finished:%Y}). {title}. {result}. {conditions}. {address}")
 
 
 def score_words(evaluation: Evaluation) -> str:
@@ -131,16 +131,16 @@ def short_score(evaluation: Evaluation) -> str:
 
 
 def rank_words(place: Place) -> str:
-    """Such as `rank 3 of 33`."""
+    """The rank in words, such as `rank 3 of 33`."""
     return f"rank {place.rank} of {place.planners}" if place.rank is not None else f"unranked among {place.planners}"
 
 
 LABEL = "PlanArena"
 _HEIGHT = 20
 _SIDE = 7
-"""Space beside a text."""
+"""Padding of a text."""
 _CHARACTER = 6.6
-"""Mean width of a character at 11 px; `textLength` makes the text exactly as wide as its place."""
+"""Mean width of a character at 11 px; `textLength` scales the text to the estimated width."""
 _NARROW = frozenset("ijltfr.,:;'|!() ")
 _LONGEST = 80
 _SVG = (
@@ -156,15 +156,15 @@ _SVG = (
 
 
 class Badge(NamedTuple):
-    """A picture of one line."""
+    """A badge as SVG."""
 
     svg: str
     width: int
-    """In pixels; it is 20 high."""
+    """In pixels; the height is 20."""
 
 
 def badge_of(*, message: str, label: str = LABEL) -> Badge:
-    """A badge with a label on the left and a message on the right; texts are cut at 80 characters and escaped."""
+    """A badge with a label on the left and a message on the right; texts are truncated to 80 characters and escaped."""
     label, message = _shortened(label), _shortened(message)
     label_width, message_width = _width(label), _width(message)
     left, right = label_width + 2 * _SIDE, message_width + 2 * _SIDE
@@ -185,7 +185,7 @@ def badge_of(*, message: str, label: str = LABEL) -> Badge:
 
 
 def _shortened(text: str) -> str:
-    # XML has no control characters.
+    # XML does not allow control characters.
     text = "".join(character for character in text if character.isprintable())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
@@ -195,7 +195,7 @@ def _width(text: str) -> int:
 
 
 def evaluation_preview(*, evaluation: Evaluation, place: Place | None) -> Preview:
-    """Planner, suite, score with its interval, rank and tasks."""
+    """The preview picture: planner, suite, score with its interval, rank and tasks."""
     planner, suite = evaluation.submission.planner, evaluation.suite
     column = suite.ranking_column
     lines = []
@@ -219,17 +219,17 @@ _RELATED = (*RELATED, "submission__planner__owner", "submission__team")
 
 
 class Sharing(NamedTuple):
-    """What the page of an evaluation says of its rank and offers to take along."""
+    """Rank, citation and badge on the page of an evaluation."""
 
     snapshot: Snapshot | None
-    """The newest of its board; None if there is none, or while the evaluation runs."""
+    """The latest of its board; None if there is none, or while the evaluation runs."""
     place: Place | None
     address: str
-    """Absolute, of the page."""
+    """Absolute URL of the page."""
     citation: Citation | None
-    """None before it has ended."""
+    """None until it has ended."""
     badge: str
-    """Absolute address of the badge; empty unless it was submitted and everybody sees it."""
+    """Absolute URL of the badge; empty unless it was submitted and is public."""
     badge_width: int
     """In pixels."""
     is_final: bool
@@ -239,12 +239,12 @@ class Sharing(NamedTuple):
 
     @property
     def markdown(self) -> str:
-        """The badge for a README."""
+        """The badge as Markdown."""
         return f"[![PlanArena]({self.badge})]({self.address})"
 
 
 def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
-    """For the page of an evaluation that the reader sees."""
+    """Rank, citation and badge of an evaluation that the reader sees."""
     snapshot = snapshot_of(evaluation) if evaluation.state in _ENDED else None
     address = _address(request, evaluation)
     place = place_in(snapshot=snapshot, evaluation=evaluation) if snapshot else None
@@ -264,8 +264,7 @@ def sharing_of(*, request: HttpRequest, evaluation: Evaluation) -> Sharing:
 
 @require_safe
 def badge(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """Score and rank as SVG, of public evaluations only. Browsers that show a badge are not signed in, so that not even
-    owners get one of a private evaluation."""
+    """Score and rank as SVG, for public evaluations only: other sites that embed a badge send no session."""
     evaluation = _public(evaluation_id)
     text = _badge(evaluation=evaluation, place=place_on_board(evaluation)).svg
     etag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
@@ -279,7 +278,7 @@ def badge(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 @require_safe
 def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
-    """What links to a public evaluation are shown with; as with badges, others have none."""
+    """The preview picture of links to a public evaluation."""
     evaluation = _public(evaluation_id)
     preview = evaluation_preview(evaluation=evaluation, place=place_on_board(evaluation))
     return picture_response(request=request, preview=preview, seconds=_BADGE_SECONDS)
@@ -287,7 +286,7 @@ def picture(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 @require_safe
 def results_file(request: HttpRequest, evaluation_id: UUID, ending: str) -> HttpResponseBase:
-    """The results as this reader may have them, a row for each task, with what they were measured under."""
+    """The results for this reader, a row for each task, with the conditions of the evaluation."""
     evaluation = _ended(request=request, evaluation_id=evaluation_id)
     check_tasks(reader=request.user, of=evaluation)
     address = _address(request, evaluation)
@@ -319,7 +318,7 @@ def _summary(*, evaluation: Evaluation, place: Place | None) -> str:
 
 
 def _public(evaluation_id: UUID) -> Evaluation:
-    """An evaluation that everybody sees.
+    """A public evaluation.
 
     Raises:
         Http404: there is none.
@@ -329,15 +328,15 @@ def _public(evaluation_id: UUID) -> Evaluation:
 
 
 def _ended(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
-    """An evaluation that the reader sees and whose results change no more.
+    """An ended evaluation that the reader sees.
 
     Raises:
         Http404: there is none.
     """
-    found = get_object_or_404(visible_runs(request.user).select_related(*_RELATED), pk=evaluation_id)
-    if found.state not in FINAL:
+    evaluation = get_object_or_404(visible_runs(request.user).select_related(*_RELATED), pk=evaluation_id)
+    if evaluation.state not in FINAL:
         raise Http404("The evaluation has not ended.")
-    return found
+    return evaluation
 
 
 def _address(request: HttpRequest, evaluation: Evaluation) -> str:
