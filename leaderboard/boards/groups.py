@@ -18,11 +18,11 @@ from leaderboard.boards.drawing.dot_plot import Band, Value, dot_plot
 from leaderboard.boards.drawing.picture import Picture
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.results.figures import score
 from leaderboard.evaluations.results.filters import written
 from leaderboard.evaluations.results.task_rows import TaskRow, facts_of, words_of
 from leaderboard.evaluations.results.task_scores import packed_scores
+from leaderboard.evaluations.visibility import withholds_tasks
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST_PLANNERS = 5

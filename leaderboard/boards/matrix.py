@@ -26,7 +26,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.task_values import Values as Values
 from leaderboard.boards.task_values import task_facts, values_of
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import check_tasks
+from leaderboard.evaluations.visibility import check_tasks
 from leaderboard.planners.models import is_bundled
 from leaderboard.platform.lru_cache import SharedCache
 

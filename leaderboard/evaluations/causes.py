@@ -22,8 +22,8 @@ from evaluator.scoring.causes.taxonomy import Cause, Finding
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import Withheld
 from leaderboard.platform.lru_cache import SharedCache
 
 GOLD = "gold"

@@ -25,8 +25,7 @@ from leaderboard.messages.notices import notify_of_profile
 from leaderboard.planners.kinds import kind_of
 from leaderboard.platform.celery import send_on_commit
 from leaderboard.queue.publishing import publish_again
-from leaderboard.reliability.members import Condition
-from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.models import Condition, ReliabilityProfile
 
 MEASURE_TASK = "leaderboard.reliability.tasks.measure_profile"
 _GOLD = "gold"

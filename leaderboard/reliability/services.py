@@ -29,8 +29,7 @@ from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.queue.shards import queue_tasks
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.services import charge
-from leaderboard.reliability.members import Condition, members_with_tasks, reaching
-from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.models import Condition, ReliabilityProfile, members_with_tasks, reaching
 
 _INSTEAD = "Submit the planner itself, such as an endpoint or an agent, to have its reliability measured."
 _WITHOUT_MEMBER = (EvaluationState.FAILED, EvaluationState.CANCELLED)

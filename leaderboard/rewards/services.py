@@ -16,7 +16,7 @@ from evaluator.rewards.process import WALL_SECONDS
 from evaluator.sandbox.limited_process import LimitExceededError
 from leaderboard.catalog.library import RewardsRefusedError, library
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import sees_gold
+from leaderboard.evaluations.visibility import sees_gold
 from leaderboard.people.models import User
 from leaderboard.platform.database import give_connection_back
 from leaderboard.platform.problems import FieldErrors, ProblemError

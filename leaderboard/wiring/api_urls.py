@@ -8,7 +8,7 @@ from leaderboard.boards.web.api import BoardTasksView
 from leaderboard.catalog.web import urls as catalog
 from leaderboard.causes.web import api as causes
 from leaderboard.causes.web.api import BoardCausesView
-from leaderboard.evaluations.web.api import details, evaluations, results
+from leaderboard.evaluations.web.api import details, evaluations
 from leaderboard.evaluations.web.compare.api import ComparisonView
 from leaderboard.messages.web import api as webhooks
 from leaderboard.operations.web.leaving import api as account
@@ -42,8 +42,8 @@ urlpatterns = [
     path("submissions/<id:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
     path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, evaluations.EvaluationView.as_view(), name="evaluation"),
-    path(f"{_EVALUATION}results/", results.ResultsView.as_view(), name="results"),
-    path(f"{_EVALUATION}results/<path:task_key>/", results.RecordView.as_view(), name="record"),
+    path(f"{_EVALUATION}results/", details.ResultsView.as_view(), name="results"),
+    path(f"{_EVALUATION}results/<path:task_key>/", details.RecordView.as_view(), name="record"),
     path(f"{_EVALUATION}log/", workers.LogView.as_view(), name="log"),
     path(f"{_EVALUATION}breakdowns/", details.BreakdownsView.as_view(), name="breakdowns"),
     path(f"{_EVALUATION}causes/", causes.CausesView.as_view(), name="causes"),

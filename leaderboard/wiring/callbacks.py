@@ -6,9 +6,8 @@ from leaderboard.evaluations import states
 from leaderboard.evaluations.results import results
 from leaderboard.messages import notices
 from leaderboard.operations.backups import services as backups
-from leaderboard.operations.monitoring.facts import site_facts
+from leaderboard.operations.monitoring.facts import note_backup, note_task, site_facts
 from leaderboard.operations.monitoring.figures import count_steps
-from leaderboard.operations.monitoring.moments import note_backup, note_task
 from leaderboard.people import credentials
 from leaderboard.platform import celery, health, problems
 from leaderboard.queue import jobs as jobs

@@ -43,7 +43,7 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import Job
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
-from leaderboard.reliability.members import Condition
+from leaderboard.reliability.models import Condition
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from tests.evaluator.arc.small import MIRROR

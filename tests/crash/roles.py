@@ -213,8 +213,7 @@ def own_worker(run: Run) -> None:
 def outcome(run: Run) -> None:
     """Write down what the run came to."""
     from evaluator.execution.engine.store import LocalStore
-    from leaderboard.operations.backups.losses import STORES, site_store
-    from leaderboard.operations.backups.objects import copy_objects
+    from leaderboard.operations.backups.objects import STORES, copy_objects, site_store
     from tests.crash.outcome import outcome_of
 
     for name in STORES if run.bucket else ():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connections, transaction
 
-from leaderboard.operations.monitoring.messages import BROKER
+from leaderboard.operations.monitoring.facts import BROKER
 from leaderboard.platform.celery import app
 from leaderboard.platform.lru_cache import clear_all
 from leaderboard.platform.probes import forget_probes

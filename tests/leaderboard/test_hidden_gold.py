@@ -20,9 +20,9 @@ from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import Artefact, MediaType
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import states
-from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
+from leaderboard.evaluations.visibility import Withheld
 from leaderboard.evaluations.web.presenters import progress as progress_of
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites

@@ -37,8 +37,8 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.hidden_data import when_public
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.results.filters import written
+from leaderboard.evaluations.visibility import withholds_tasks
 from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.lru_cache import SharedCache
 

@@ -14,8 +14,7 @@ from rest_framework.response import Response
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, keys_document, snapshot_proof, withdrawals_document
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import RELATED, not_shared, records_are_open, withheld_from
-from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.evaluations.visibility import RELATED, not_shared, records_are_open, visible_evaluations, withheld_from
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView

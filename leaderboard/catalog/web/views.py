@@ -24,11 +24,11 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, published
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web.task_list import Heading, SuiteTask, TaskSelection, difficulties, heading, select_tasks
-from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.filters import Filter
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.visibility import sees_gold
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
 from leaderboard.help.documents.chapters import fragment
 from leaderboard.platform.http.caching import tagged_page

@@ -21,13 +21,13 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import EpisodeSummary
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.causes import WHY, place_of_cause, why, words_of_cause
-from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
 from leaderboard.evaluations.results.figures import OUTCOMES, Mark, badge_of, good_marks, mark_columns, marks
 from leaderboard.evaluations.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
 from leaderboard.evaluations.results.filters import index as index_rows
 from leaderboard.evaluations.results.filters import select as select_rows
 from leaderboard.evaluations.states import never_ran
+from leaderboard.evaluations.visibility import withheld_from
 from leaderboard.platform.lru_cache import SharedCache
 
 FAULTS = frozenset({"planner_fault", "infra_fault"})

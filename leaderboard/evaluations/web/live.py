@@ -24,10 +24,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, St
 from django.views.decorators.http import require_GET
 
 from leaderboard.evaluations import states as event_source
-from leaderboard.evaluations.gold import RELATED, withholds_tasks
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.states import FINAL
-from leaderboard.evaluations.visibility import Reader, visible_runs
+from leaderboard.evaluations.visibility import RELATED, Reader, visible_runs, withholds_tasks
 from leaderboard.platform.coordination import locks
 from leaderboard.platform.database import direct_parameters
 from leaderboard.platform.http.addresses import address_of

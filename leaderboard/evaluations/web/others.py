@@ -10,11 +10,10 @@ from evaluator.planners.bundled import KNOW_GOLD
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, TaskResult, conditions_of_board
 from leaderboard.evaluations.results.figures import mark_columns
 from leaderboard.evaluations.results.task_rows import facts_of, kept_query, sample_of, select
-from leaderboard.evaluations.visibility import Reader
+from leaderboard.evaluations.visibility import Reader, sees_gold
 from leaderboard.evaluations.web.presenters import gather
 
 MOST_SHOWN = 10

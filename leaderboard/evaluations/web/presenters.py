@@ -22,7 +22,6 @@ from leaderboard.boards.standing import Standing, standing_of
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.causes import CauseBars, cause_bars
-from leaderboard.evaluations.gold import shows_parts, withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.results.breakdowns import (
     Breakdown,
@@ -50,7 +49,15 @@ from leaderboard.evaluations.results.task_rows import (
 )
 from leaderboard.evaluations.results.task_scores import causes_version
 from leaderboard.evaluations.states import FINAL, LATEST, NewResult, describe
-from leaderboard.evaluations.visibility import Reader, is_public, may_act, words_of
+from leaderboard.evaluations.visibility import (
+    Reader,
+    is_public,
+    may_act,
+    shows_parts,
+    withheld_from,
+    withholds_tasks,
+    words_of,
+)
 from leaderboard.evaluations.web.line_plot import LinePlot, turn_plot
 from leaderboard.platform.health import QUEUE, STORAGE, Code, current_health
 from leaderboard.platform.lru_cache import Mark, SharedCache

@@ -18,12 +18,11 @@ from evaluator.core.suites.base import Panel
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.gold import Withheld, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.figures import badge_of
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.results.task_rows import PENDING
-from leaderboard.evaluations.visibility import Reader
+from leaderboard.evaluations.visibility import Reader, Withheld, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.web.compare.services import (
     LETTERS,
     NotComparableError,

@@ -16,27 +16,25 @@ from leaderboard.boards.contents import content_of
 from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations import states
-from leaderboard.evaluations.gold import (
-    RELATED,
-    check_tasks,
-    not_shared,
-    withheld_from,
-    withholds_tasks,
-)
 from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
 from leaderboard.evaluations.results.figures import badge_of
 from leaderboard.evaluations.results.task_rows import PENDING, tasks_of
 from leaderboard.evaluations.results.task_scores import with_results_version
 from leaderboard.evaluations.states import never_ran
 from leaderboard.evaluations.visibility import (
+    RELATED,
     NotPossibleError,
     Reader,
+    check_tasks,
     may_act,
     may_see,
+    not_shared,
     reader_in_team,
     remember_reader,
     visible_evaluations,
     visible_runs,
+    withheld_from,
+    withholds_tasks,
 )
 from leaderboard.evaluations.web.compare.services import best_of_rows, can_be_compared
 from leaderboard.evaluations.web.others import others_on, query_of, walk

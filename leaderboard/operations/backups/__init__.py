@@ -1,1 +1,1 @@
-"""Backups of the database and the stores, and what is made of them again."""
+"""Backups of the database and the stores, and their restoration."""

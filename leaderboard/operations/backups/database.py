@@ -1,4 +1,4 @@
-"""Dumping and restoring PostgreSQL by its own programs: those of the embedded server, or those on the PATH."""
+"""Dumping and restoring the database with PostgreSQL's client programs: those of the embedded server or on the PATH."""
 
 import os
 import re
@@ -19,17 +19,16 @@ class BackupError(Exception):
 
 
 def dump(*, target: Path) -> None:
-    """Write everything in the database, as it is at one moment, into one file, which keeps its mode if it is there.
-    The site may go on meanwhile.
+    """Dump a consistent snapshot of the database into one file, while the site runs. An existing file keeps its mode.
 
     Raises:
-        BackupError: pg_dump is missing or failed; it says why.
+        BackupError: pg_dump is missing or failed.
     """
     _run("pg_dump", ["--format=custom", "--no-owner", "--no-privileges", f"--file={target}"])
 
 
 def restore(*, source: Path) -> None:
-    """Make everything in a dump again, all or nothing.
+    """Restore a dump in a single transaction.
 
     Raises:
         BackupError: the database is not empty, or pg_restore is missing or failed; nothing was changed.
@@ -39,14 +38,14 @@ def restore(*, source: Path) -> None:
             f"The database {_settings()['NAME']} holds {len(tables)} tables. Restore into an empty one: create it, and "
             "let DATABASE_URL name it."
         )
-    # The dump replaces what this connection knows of the database.
+    # This connection's session state would be outdated.
     connection.close()
     arguments = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"]
     _run("pg_restore", [*arguments, f"--dbname={_settings()['NAME']}", str(source)])
 
 
 def tables_in(dump: Path) -> int:
-    """How many tables a dump has data of, as PostgreSQL's own program reads its list.
+    """The number of tables with data in a dump, from its table of contents.
 
     Raises:
         BackupError: it cannot be read.
@@ -55,37 +54,32 @@ def tables_in(dump: Path) -> int:
 
 
 def _run(program: str, arguments: Sequence[str]) -> str:
-    found = _find(program)
-    done = subprocess.run(  # noqa: S603 - a program of PostgreSQL, and no shell
-        [found, *arguments], env={**os.environ, **_connection_variables()}, capture_output=True, text=True, check=False
+    path = _find(program)
+    completed = subprocess.run(  # noqa: S603 - a program of PostgreSQL, and no shell
+        [path, *arguments], env={**os.environ, **_connection_variables()}, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise BackupError(f"{program} failed: {done.stderr.strip()[-2000:]}")
-    return done.stdout
+    if completed.returncode:
+        raise BackupError(f"{program} failed: {completed.stderr.strip()[-2000:]}")
+    return completed.stdout
 
 
 def _find(program: str) -> str:
-    """The program, of a release that is not older than the server: PostgreSQL refuses others."""
+    """The path of the program. PostgreSQL refuses programs that are older than the server."""
     bundled = sorted(Path(str(wheel().__file__)).parent.rglob(f"bin/{program}"))
     on_path = shutil.which(program)
-    found = [str(path) for path in bundled] + ([on_path] if on_path else [])
     connection.ensure_connection()
     needed = connection.pg_version // 10_000  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
     connection.close()
-    for candidate in found:
-        if _major(candidate) >= needed:
-            return candidate
+    for path in [*map(str, bundled), *([on_path] if on_path else [])]:
+        output = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
+        version = re.search(r"(\d+)\.", output)
+        if version and int(version[1]) >= needed:
+            return path
     raise BackupError(f"There is no {program} of PostgreSQL {needed} or newer. Install its client programs.")
 
 
-def _major(program: str) -> int:
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
-    version = re.search(r"(\d+)\.", told)
-    return int(version[1]) if version else 0
-
-
 def _connection_variables() -> Mapping[str, str]:
-    """How to reach the database, as the programs read it: no password in a command line, which others could see."""
+    """The connection in libpq's environment variables: command lines, which others could see, have no password."""
     settings = _settings()
     keys = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
     variables = {name: str(settings[key]) for name, key in keys.items() if settings.get(key)}
@@ -96,5 +90,5 @@ def _connection_variables() -> Mapping[str, str]:
 
 
 def _settings() -> dict[str, Any]:
-    # Past a pooler: these programs need a session of their own.
+    # Bypasses a connection pooler: these programs need a session.
     return direct_settings()

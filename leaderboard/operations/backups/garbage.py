@@ -1,4 +1,4 @@
-"""Garbage collection: rows past their retention, by `RULES`, then objects that no record of a result names."""
+"""Garbage collection: rows past their retention period, by `RULES`, then objects that no result refers to."""
 
 import re
 import time
@@ -20,7 +20,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, TaskResult
 from leaderboard.evaluations.states import FINAL
 from leaderboard.messages.dispatching import old_messages
 from leaderboard.operations.backups.database import BackupError
-from leaderboard.operations.backups.losses import STORES, site_store
+from leaderboard.operations.backups.objects import STORES, site_store
 from leaderboard.planners import checkpoints
 from leaderboard.platform.uploads import services as uploads
 from leaderboard.queue.models import AttemptLog, AttemptToken, LogChunk, WorkerSession, WorkerToken
@@ -31,26 +31,26 @@ _DIGEST = re.compile(rb"\b[0-9a-f]{64}\b")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Rows that may go."""
+    """Rows that may be deleted."""
 
     name: str
-    """In the plural, for the operator."""
+    """Plural name for the operator."""
     rows: Callable[[], QuerySet[Any]]
 
 
 def collect_rows(*, rule: Rule, dry_run: bool) -> Garbage:
-    """Delete the rows of a rule in batches, or count them. Bytes are those of the rows themselves, without indexes."""
-    found = _measured(rule.rows())
+    """Delete the rows of a rule in batches, or only count them. Sizes do not include indexes."""
+    garbage = _size_of(rule.rows())
     while not dry_run and (batch := list(rule.rows().values_list("pk", flat=True)[:_BATCH])):
         with transaction.atomic():
-            # The rule once more: a row may have become useful again.
+            # Checks the rule again: a row may be in use again.
             deleted, _ = rule.rows().filter(pk__in=batch).delete()
         if not deleted:
             break
-    return found
+    return garbage
 
 
-def _measured(rows: QuerySet[Model]) -> Garbage:
+def _size_of(rows: QuerySet[Model]) -> Garbage:
     table = connection.ops.quote_name(rows.model._meta.db_table)
     key = connection.ops.quote_name(str(rows.model._meta.pk.column))
     inner, parameters = rows.order_by().values("pk").query.sql_with_params()
@@ -68,13 +68,9 @@ def _long_ago() -> Any:
 
 
 def _over(prefix: str) -> Q:
-    """Evaluations that ended long ago and that no board has ever shown: what was published keeps all of it."""
+    """Evaluations that ended long ago and were never on a board. Published evaluations keep all rows."""
     ended = {f"{prefix}state__in": list(FINAL), f"{prefix}finished__lt": _long_ago(), f"{prefix}first_ranked": None}
     return Q(**ended)
-
-
-def _log_lines() -> QuerySet[LogChunk]:
-    return LogChunk.objects.filter(_over("log__attempt__shard__evaluation__"))
 
 
 def _logs() -> QuerySet[AttemptLog]:
@@ -90,7 +86,7 @@ def _attempts() -> QuerySet[Attempt]:
 
 
 def _worker_tokens() -> QuerySet[WorkerToken]:
-    """Launchers mint one for each worker. Those of people, which do not expire, stay in their lists."""
+    """Tokens that launchers create for each worker. Users' tokens do not expire and are kept."""
     used = AttemptToken.objects.filter(token=OuterRef("pk"))
     return WorkerToken.objects.filter(expires_at__lt=_long_ago()).filter(~Exists(used))
 
@@ -100,12 +96,12 @@ RULES = (
     Rule("expired sessions", lambda: Session.objects.filter(expire_date__lt=Now())),
     Rule("expired API tokens", lambda: AuthToken.objects.filter(expiry__lt=_long_ago())),
     Rule("expired sessions of workers", lambda: WorkerSession.objects.filter(expires_at__lt=_long_ago())),
-    Rule("log lines", _log_lines),
+    Rule("log lines", lambda: LogChunk.objects.filter(_over("log__attempt__shard__evaluation__"))),
     Rule("logs without lines", _logs),
     Rule("attempts without results", _attempts),
     Rule("expired tokens of workers", _worker_tokens),
 )
-"""In this order: what refers to others comes first."""
+"""In this order: rows come before the rows to which they refer."""
 
 
 class Named:
@@ -123,13 +119,13 @@ class Named:
 
 
 def named_objects() -> Named:
-    """All records of results, of whatever evaluation and state, and everything in them that looks like a digest.
+    """The records of all results, in any state, and everything in them that looks like a digest.
 
-    Records are searched and not parsed, so that those of other releases count, too. Snapshots, archives, proofs and
-    verifications name rows of results and these records, and no other objects.
+    Records are searched without parsing, so that records of other releases count, too. Snapshots, archives, proofs and
+    verifications refer only to results and their records.
 
     Raises:
-        BackupError: a record is missing or damaged, so that nobody knows what it names.
+        BackupError: a record is missing or damaged, so that its artefacts are unknown.
     """
     named = Named()
     records = TaskResult.objects.exclude(record_digest="").values_list("record_digest", flat=True).distinct()
@@ -147,44 +143,43 @@ def _record(digest: str) -> bytes:
         except (ObjectMissingError, ObjectDamagedError):
             continue
     raise BackupError(
-        f"Record {digest} is missing, so that the artefacts that it names are not known. Repair the store first "
-        "(`check_store`, `repair_store`); no object was deleted."
+        f"Record {digest} is missing, so its artefacts are unknown. Repair the store first (`check_store`, "
+        "`repair_store`); no object was deleted."
     )
 
 
 def collect_garbage(*, dry_run: bool, report: Callable[[str], object]) -> Garbage:
-    """Delete what the policy does not keep, and tell the operator of each kind. The site may go on meanwhile.
+    """Delete everything past its retention, and report each kind to the operator, while the site runs.
 
-    Before: nothing; several collections may run at once, and one that was killed is completed by the next.
-    After: everything that a result names is in the stores as before, in whatever state its evaluation is; uploads under
-    way have what they sent within `GARBAGE_GRACE_HOURS`.
+    Before: nothing; concurrent collections are allowed, and the next one completes one that was killed.
+    After: the stores still have all objects of results, whatever the state of the evaluation; uploads in progress keep
+    data sent within `GARBAGE_GRACE_HOURS`.
 
     Args:
         dry_run: whether to count only.
-        report: takes a line for the operator.
+        report: receives a line for the operator.
 
     Returns:
-        All of it together.
+        The total.
 
     Raises:
-        BackupError: a record is missing; rows were deleted, and no object was.
+        BackupError: a record is missing; rows were deleted, but no objects.
     """
     count = size = 0
+
+    def add(garbage: Garbage, kind: str) -> None:
+        nonlocal count, size
+        report(f"{garbage.count:>9,}  {garbage.size:>15,} bytes  {kind}")
+        count, size = count + garbage.count, size + garbage.size
+
     for rule in RULES:
-        found = collect_rows(rule=rule, dry_run=dry_run)
-        report(_line(what=rule.name, found=found))
-        count, size = count + found.count, size + found.size
+        add(collect_rows(rule=rule, dry_run=dry_run), rule.name)
     before = time.time() - settings.GARBAGE_GRACE_HOURS * 3600
     keep = named_objects()
     for name in STORES:
-        found = site_store(name).collect(keep=keep, before=before, dry_run=dry_run)
-        report(_line(what=f"objects of the store {name} that nothing names", found=found))
-        count, size = count + found.count, size + found.size
+        garbage = site_store(name).collect(keep=keep, before=before, dry_run=dry_run)
+        add(garbage, f"objects of the store {name} that nothing names")
     if not dry_run:
         checkpoints.remove_unused()
         uploads.sweep()
     return Garbage(count, size)
-
-
-def _line(*, what: str, found: Garbage) -> str:
-    return f"{found.count:>9,}  {found.size:>15,} bytes  {what}"

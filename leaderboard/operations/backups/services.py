@@ -1,7 +1,7 @@
 """Backups: a folder with dumps of the database, objects and uploaded checkpoints, and `backup.json`, written last.
 
-Objects are copied before the dump and again after it: what the dump names was there at first or is too new for garbage
-collection. A backup into the same folder copies only what is new.
+Objects are copied before the dump and again after it, so that none that the dump refers to is missed: garbage
+collection keeps new objects. Later backups into the same folder copy only new objects.
 """
 
 import hashlib
@@ -22,8 +22,18 @@ from evaluator.execution.engine.store import LocalStore, ObjectDamagedError, Obj
 from evaluator.execution.experts.weights import file_digest
 from leaderboard.operations.backups import database
 from leaderboard.operations.backups.database import BackupError
-from leaderboard.operations.backups.losses import CHECKPOINTS, STORES, Loss, described, losses, site_store, still_lost
-from leaderboard.operations.backups.objects import Copied, copy_checkpoints, copy_objects
+from leaderboard.operations.backups.objects import (
+    CHECKPOINTS,
+    STORES,
+    Copied,
+    Loss,
+    copy_checkpoints,
+    copy_objects,
+    described,
+    losses,
+    site_store,
+    still_lost,
+)
 from leaderboard.planners.checkpoint_stores import CheckpointStore
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.platform.hooks import Hook
@@ -31,32 +41,31 @@ from leaderboard.platform.hooks import Hook
 MANIFEST = "backup.json"
 INCOMPLETE_MANIFEST = "incomplete.json"
 _WHOLE, _INCOMPLETE = "database-", "incomplete-"
-"""How names of dumps begin: of backups that hold all that the dump names, and of others."""
+"""Prefixes of dumps, for backups with all objects of the dump and for others."""
 _DUMP_NAME = re.compile(r"(database|incomplete)-[0-9TZ]+\.dump")
 _VERSION = "backup/1"
 backed_up: Hook[Path] = Hook()
-"""Called with the folder of a whole backup that has been made."""
-_CHUNK = 1 << 20
+"""Called with the folder of each new whole backup."""
 _PRIVATE_FILE = 0o600
 
 
 def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str, Any]:
-    """Make a backup and return its manifest. The site may go on meanwhile.
+    """Make a backup while the site runs, and return its manifest.
 
-    Before: nothing; the folder may hold earlier backups.
-    After: `backup.json` names a complete dump and the folder holds every object that it needs; or the folder's last
-    whole backup is untouched, and `incomplete.json` names the new dump, which `restore` takes only on demand.
+    Before: nothing; the folder may have earlier backups. After: `backup.json` names a complete dump and the folder has
+    all of its objects; or the folder's last whole backup is unchanged, and `incomplete.json` names the new dump, which
+    `restore` uses only with `incomplete`.
 
     Args:
-        folder: made if it is not there.
-        keep: how many dumps stay, of whole backups and of incomplete ones.
-        allow_missing: whether a backup counts as whole although objects are in no store and not in the folder. They
-            are listed in its manifest.
+        folder: created if it does not exist.
+        keep: number of dumps to keep, of whole backups and of incomplete ones.
+        allow_missing: whether a backup counts as whole although the stores and the folder lack objects, which its
+            manifest then lists.
 
     Raises:
-        BackupError: it could not be made, or the site has lost objects; what could be copied was.
+        BackupError: it failed, or the site has lost objects; all available objects were copied.
     """
-    # Password hashes, the secrets of webhooks and hidden data: for nobody else on this machine.
+    # Private, because backups have password hashes, the secrets of webhooks and hidden data.
     for private in (folder, folder / "hidden"):
         private_folder(private)
     copied = _copied(folder)
@@ -64,7 +73,7 @@ def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str
     for name, later in _copied(folder).items():
         copied[name].add(later)
     copied[CHECKPOINTS] = copy_checkpoints(source=checkpoint_store(), target=CheckpointStore(folder / CHECKPOINTS))
-    damaged = {Loss(store=name, digest=digest) for name, one in copied.items() for digest in one.damaged}
+    damaged = {Loss(store=name, digest=digest) for name, result in copied.items() for digest in result.damaged}
     lost = losses()
     named = {(loss.store, loss.digest) for loss in lost}
     lost = sorted([*lost, *(loss for loss in damaged if (loss.store, loss.digest) not in named)])
@@ -92,38 +101,33 @@ def _copied(folder: Path) -> dict[str, Copied]:
 def _losses_sentence(*, lost: Sequence[Loss], missing: Sequence[Loss], folder: Path) -> str:
     sentences = [f"The site's stores have lost {described(lost)}."]
     if len(missing) < len(lost):
-        found = len(lost) - len(missing)
-        these = f"{found} of them" if missing else "them" if found > 1 else "it"
+        available = len(lost) - len(missing)
+        these = f"{available} of them" if missing else "them" if available > 1 else "it"
         sentences.append(f"This backup has {these}: repair the store with `repair_store --from {folder}`.")
     if not missing:
         sentences.append("The backup is whole.")
         return " ".join(sentences)
-    last = _made(folder)
+    try:
+        last = f"The last whole backup, of {_read_manifest(folder / MANIFEST)['made']}, is kept."
+    except (BackupError, KeyError):
+        last = "There is no whole backup in this folder."
     sentences.append(
-        f"The backup lacks {described(missing)}; everything else is in it. "
-        f"{f'The last whole backup, of {last}, is kept.' if last else 'There is no whole backup in this folder.'} "
-        "Repair the store from another backup, or accept the loss with --allow-missing."
+        f"The backup lacks {described(missing)}; everything else is in it. {last} Repair the store from another "
+        "backup, or accept the loss with --allow-missing."
     )
     return " ".join(sentences)
 
 
-def _made(folder: Path) -> str:
-    try:
-        return str(_read_manifest(folder / MANIFEST)["made"])
-    except (BackupError, KeyError):
-        return ""
-
-
 def restore(*, folder: Path, report: Callable[[str], object], incomplete: bool = False) -> "Restored":
-    """Make the database and the stores again from a folder's last backup, telling of each step.
+    """Restore the database and the stores from a folder's last backup, reporting each step.
 
-    Before: the database is empty; the stores may hold anything.
-    After: both hold what the backup does. Objects that were in the stores already stay.
+    Before: the database is empty; the stores may have objects.
+    After: both have the contents of the backup. Objects that were already in the stores remain.
 
     Args:
         folder: of the backup.
-        report: takes a line for the operator after each step.
-        incomplete: whether to take the last backup that lacks objects, instead of the last whole one.
+        report: receives a line for the operator after each step.
+        incomplete: whether to use the last incomplete backup instead of the last whole one.
 
     Raises:
         BackupError: there is no such backup, or the database is not empty; the database was not changed.
@@ -131,7 +135,7 @@ def restore(*, folder: Path, report: Callable[[str], object], incomplete: bool =
     manifest = _read_manifest(folder / (INCOMPLETE_MANIFEST if incomplete else MANIFEST))
     dump = folder / manifest["dump"]["name"]
     if not dump.is_file() or _digest(dump) != manifest["dump"]["sha256"]:
-        raise BackupError(f"{dump} is not the dump that its manifest names: it is missing, cut off or changed.")
+        raise BackupError(f"{dump} is not the dump in its manifest: it is missing, truncated or changed.")
     database.restore(source=dump)
     report(f"The database is that of {manifest['made']}.")
     damaged: list[Loss] = []
@@ -142,29 +146,29 @@ def restore(*, folder: Path, report: Callable[[str], object], incomplete: bool =
     copied = copy_checkpoints(source=CheckpointStore(folder / CHECKPOINTS), target=checkpoint_store())
     report(f"Uploaded checkpoints: {copied.new} copied, {copied.there} were there.")
     damaged += (Loss(store=CHECKPOINTS, digest=digest) for digest in copied.damaged)
-    known = frozenset((str(one["store"]), str(one["digest"])) for one in manifest.get("missing", ()))
+    known = frozenset((str(loss["store"]), str(loss["digest"])) for loss in manifest.get("missing", ()))
     return Restored(damaged=damaged, missing_before=known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What a restore could not bring back."""
+    """Objects that a restore could not bring back."""
 
     damaged: Sequence[Loss]
-    """Objects of the backup whose bytes have another digest."""
+    """Corrupt objects of the backup."""
     missing_before: frozenset[tuple[str, str]]
-    """Store and digest of what was lost already when the backup was made."""
+    """Store and digest of objects that were lost before the backup was made."""
 
     def newly_lost(self) -> list[Loss]:
-        """What the restored site lacks although the backup should have it. Needs tables of this release."""
+        """Objects that the restored site lacks although the backup should have them. Needs tables of this release."""
         return [loss for loss in losses() if (loss.store, loss.digest) not in self.missing_before]
 
 
 def check(folder: Path, *, report: Callable[[str], None]) -> None:
-    """Read a whole backup: its dump, and every object and checkpoint in the folder.
+    """Verify a whole backup: its dump, and every object and checkpoint in the folder.
 
     Raises:
-        BackupError: there is no whole backup, or something in it is damaged or missing; all of that is reported.
+        BackupError: there is no whole backup, or parts of it are damaged or missing, all of which are reported.
     """
     manifest = _read_manifest(folder / MANIFEST)
     dump = folder / manifest["dump"]["name"]
@@ -176,19 +180,23 @@ def check(folder: Path, *, report: Callable[[str], None]) -> None:
     else:
         report(f"{dump.name}: {database.tables_in(dump)} tables with data")
     for name in STORES:
-        # Damaged ones are moved into its quarantine, so that the next backup copies them again.
+        # Damaged objects are moved into quarantine, so that the next backup copies them again.
         store = LocalStore(folder / name, durable=True)
         digests = list(store.digests())
-        problems += [f"{name}/{digest} is damaged" for digest in digests if not _is_whole(store, digest)]
+        for digest in digests:
+            try:
+                store.get(digest)
+            except (ObjectDamagedError, ObjectMissingError):
+                problems.append(f"{name}/{digest} is damaged")
         counted = manifest["objects"][name]
         if len(digests) < (least := counted["new"] + counted["there"]):
             problems.append(f"{name} has {len(digests)} objects, and {MANIFEST} counts {least}")
         report(f"{name}: {len(digests)} objects")
     checkpoints = CheckpointStore(folder / CHECKPOINTS)
-    for digest in (found := list(checkpoints.digests())):
+    for digest in (digests := list(checkpoints.digests())):
         with checkpoints.local(digest) as path:
             problems += [] if file_digest(path) == digest else [f"{CHECKPOINTS}/{digest} is damaged"]
-    report(f"{CHECKPOINTS}: {len(found)} files")
+    report(f"{CHECKPOINTS}: {len(digests)} files")
     for problem in problems:
         report(problem)
     if problems:
@@ -196,17 +204,9 @@ def check(folder: Path, *, report: Callable[[str], None]) -> None:
         raise BackupError(f"{count} in the backup in {folder}: do not rely on it; make another one.")
 
 
-def _is_whole(store: LocalStore, digest: str) -> bool:
-    try:
-        store.get(digest)
-    except (ObjectDamagedError, ObjectMissingError):
-        return False
-    return True
-
-
 def _dump(folder: Path) -> Path:
     stamp = timezone.now().strftime("%Y%m%dT%H%M%S%fZ")
-    # Whole only when the objects are there, too.
+    # Renamed once all objects are copied.
     target = folder / f"{_INCOMPLETE}{stamp}.dump"
     partial = target.with_suffix(".partial")
     try:
@@ -222,23 +222,20 @@ def _dump(folder: Path) -> Path:
 
 def _manifest(*, dump: Path, copied: Mapping[str, Copied], missing: Sequence[Loss]) -> dict[str, Any]:
     commit, dirty = code_version()
+    applied = MigrationRecorder.Migration.objects.order_by("app", "id").values_list("app", "name")
     return {
         "version": _VERSION,
         "made": timezone.now().isoformat(timespec="seconds"),
         "release": {"commit": commit, "dirty": dirty},
-        "migrations": _migrations(),
+        # The last migration of each app.
+        "migrations": dict(applied),
         "dump": {"name": dump.name, "bytes": dump.stat().st_size, "sha256": _digest(dump)},
         "objects": {
-            name: {"new": one.new, "new_bytes": one.new_bytes, "there": one.there} for name, one in copied.items()
+            name: {"new": result.new, "new_bytes": result.new_bytes, "there": result.there}
+            for name, result in copied.items()
         },
         "missing": [{"store": loss.store, "digest": loss.digest} for loss in missing],
     }
-
-
-def _migrations() -> dict[str, str]:
-    """The last migration of each app."""
-    applied = MigrationRecorder.Migration.objects.order_by("app", "id").values_list("app", "name")
-    return dict(applied)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -247,21 +244,21 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         other = path.with_name(INCOMPLETE_MANIFEST)
         hint = f" There is {other.name}: restore it with --incomplete." if other.exists() else ""
-        raise BackupError(f"{path.parent} holds no whole backup: there is no {path.name}.{hint}") from None
+        raise BackupError(f"{path.parent} has no whole backup: there is no {path.name}.{hint}") from None
     except ValueError as error:
-        raise BackupError(f"{path} is no JSON: {error}.") from error
+        raise BackupError(f"{path} is not JSON: {error}.") from error
     version = manifest.get("version") if isinstance(manifest, dict) else None
     if version != _VERSION:
         raise BackupError(f"{path} has the version {version!r}; this release reads {_VERSION!r}.")
     dump = manifest.get("dump")
     if not isinstance(dump, dict) or not _DUMP_NAME.fullmatch(str(dump.get("name"))) or "sha256" not in dump:
-        raise BackupError(f"{path} names no dump of this folder under `dump`: it was cut off or changed.")
+        raise BackupError(f"{path} names no dump of this folder under `dump`: it was truncated or changed.")
     return manifest
 
 
 def _forget_old_dumps(*, folder: Path, keep: int, whole: bool) -> None:
-    """A whole backup replaces the oldest whole one and all incomplete ones; an incomplete one only its like."""
-    # Their names are their times. Objects stay: the dumps that are kept may need them.
+    """A whole backup replaces the oldest whole ones and all incomplete ones; an incomplete one only incomplete ones."""
+    # Names sort by time. Objects stay, because other dumps may need them.
     incomplete = sorted(folder.glob(f"{_INCOMPLETE}*.dump"))
     old = [*sorted(folder.glob(f"{_WHOLE}*.dump"))[:-keep], *incomplete] if whole else incomplete[:-keep]
     if whole:
@@ -271,8 +268,5 @@ def _forget_old_dumps(*, folder: Path, keep: int, whole: bool) -> None:
 
 
 def _digest(path: Path) -> str:
-    found = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,13 +12,13 @@ logger = logging.getLogger(__name__)
 
 @task
 def delete_old_rows() -> None:
-    """Delete rows past their retention. Objects are deleted by the operator's command only, which reads all records.
+    """Delete rows past their retention period. Only the operator's command, which reads all records, deletes objects.
 
-    Before: nothing; it may run twice at once.
-    After: none of these rows is left, unless `COLLECT_ROWS` is off, which it is by default.
+    Before: nothing; the task may run concurrently with itself.
+    After: none of these rows is left, unless `COLLECT_ROWS` is off, the default.
     """
     if not settings.COLLECT_ROWS:
         return
     for rule in RULES:
-        if (found := collect_rows(rule=rule, dry_run=False)).count:
-            logger.info("deleted %d %s (%d bytes)", found.count, rule.name, found.size)
+        if (garbage := collect_rows(rule=rule, dry_run=False)).count:
+            logger.info("deleted %d %s (%d bytes)", garbage.count, rule.name, garbage.size)

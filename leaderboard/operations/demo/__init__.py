@@ -1,1 +1,1 @@
-"""The demo: the whole arena on one machine, started and stopped by one command."""
+"""The demo: a complete site on one machine, started and stopped by one command."""

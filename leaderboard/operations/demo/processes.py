@@ -25,7 +25,7 @@ _TEMPLATES = Path("frontend") / "templates"
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message is a sentence for whoever started it."""
+    """The demo cannot continue; the message is a sentence for the user."""
 
 
 @dataclass(slots=True)
@@ -73,10 +73,10 @@ class Supervisor:
         """Start a process and keep it running until `stop`.
 
         Args:
-            name: how it is called in messages, and its log.
+            name: used in messages and for its log.
             command: program and arguments.
             descriptors: open files that it inherits.
-            environment: its own, in place of the one that the others have.
+            environment: replaces the default environment.
         """
         log = self.logs / f"{name}.log"
         log.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ class Supervisor:
         self._note_children()
 
     def watch(self) -> None:
-        """Start again what has died.
+        """Restart processes that have ended.
 
         Raises:
             DemoError: a process died too often; the sentence names its log and last line.
@@ -109,7 +109,7 @@ class Supervisor:
             self._note_children()
 
     def ended(self) -> list[Child]:
-        """The processes that have ended and were not started again.
+        """The processes that have ended and were not restarted.
 
         Raises:
             KeyboardInterrupt: a signal asked the demo to stop.
@@ -118,7 +118,7 @@ class Supervisor:
         return [child for child in self._children if child.process.poll() is not None]
 
     def restart(self, names: Collection[str]) -> None:
-        """End these processes, children of children included, and start them again; each has all its restarts left."""
+        """Restart these processes with all their descendants, and reset their counts of restarts."""
         chosen = [child for child in self._children if child.name in names]
         _end([process for child in chosen for process in _family(child.process.pid)])
         for child in chosen:
@@ -129,10 +129,8 @@ class Supervisor:
         self._note_children()
 
     def stop(self) -> None:
-        """Stop everything that was started, children of children included."""
-        families = [_family(child.process.pid) for child in self._children]
-        processes = [process for family in families for process in family]
-        _end(processes)
+        """Stop all processes with their descendants."""
+        _end([process for child in self._children for process in _family(child.process.pid)])
         (self.logs / "pids").unlink(missing_ok=True)
 
     def _spawn(
@@ -147,7 +145,7 @@ class Supervisor:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 pass_fds=descriptors,
-                # Its own session: Ctrl-C reaches the demo alone, which then stops the others in order.
+                # In a new session, so that Ctrl-C reaches only the demo, which then stops the others in order.
                 start_new_session=True,
             )
 
@@ -161,7 +159,7 @@ class Supervisor:
         (self.logs / "pids").write_text("\n".join(lines))
 
     def _end_leftovers(self) -> None:
-        """End what a demo that was killed left behind in this data folder."""
+        """End the processes of a killed demo in this data folder."""
         try:
             lines = (self.logs / "pids").read_text().splitlines()
         except FileNotFoundError:
@@ -176,7 +174,7 @@ class Supervisor:
 
 
 def wait_for_site(*, url: str, supervisor: Supervisor, seconds: float = 60.0) -> None:
-    """Wait until the site answers.
+    """Wait until the site responds.
 
     Raises:
         DemoError: it does not in time.
@@ -194,7 +192,7 @@ def wait_for_site(*, url: str, supervisor: Supervisor, seconds: float = 60.0) ->
 
 
 def last_line(log: Path) -> str:
-    """The last line of a log that is not empty."""
+    """The last non-empty line of a log."""
     try:
         lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     except OSError:
@@ -228,14 +226,14 @@ def _signal(process: psutil.Process, number: signal.Signals) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
-    """Let SIGTERM end the block as Ctrl-C does, so that `kill` leaves nothing running either.
+    """Handle SIGTERM like Ctrl-C within the block, so that `kill` stops all processes, too.
 
     Yields:
-        A function that raises KeyboardInterrupt if a signal has arrived. Call it in every loop: a library that was
-        running when the signal arrived may have caught the first exception.
+        A function that raises KeyboardInterrupt if a signal has arrived. Call it in every loop: a library may have
+        caught the first exception.
 
-    Only the first counts: a second one would cut the ending itself short, and leave what it was about to stop. SIGINT
-    is named too: started in the background of a script, a process inherits that it is ignored.
+    Later signals are ignored, because they would interrupt the shutdown. SIGINT is included, because processes in the
+    background of a script inherit that it is ignored.
     """
 
     received: list[int] = []
@@ -259,7 +257,7 @@ def interruptible() -> Iterator[Callable[[], None]]:
 
 
 class SourceWatcher:
-    """Compares the files of a checkout with what they were: some thousand, which takes milliseconds."""
+    """Detects changed files of a checkout."""
 
     def __init__(self, root: Path) -> None:
         """`root`: the checkout."""
@@ -267,29 +265,29 @@ class SourceWatcher:
         self._seen = self._look()
 
     def changed(self) -> list[Path]:
-        """Files that were written, added or removed since the last call, relative to the checkout."""
+        """Files that were changed, added or removed since the last call, relative to the checkout."""
         before, self._seen = self._seen, self._look()
         paths = {path for path, _ in before.items() ^ self._seen.items()}
         return sorted(path.relative_to(self._root) for path in paths)
 
     def _look(self) -> Mapping[Path, int]:
-        """Time of the last change of each file, in nanoseconds."""
-        found = {}
+        """Modification time of each file in nanoseconds."""
+        times = {}
         for path in (
             *(path for package in _PACKAGES for path in (self._root / package).rglob("*.py")),
             *(self._root / _TEMPLATES).rglob("*.*"),
         ):
             try:
-                found[path] = path.stat().st_mtime_ns
+                times[path] = path.stat().st_mtime_ns
             except FileNotFoundError:
                 continue
-        return found
+        return times
 
 
 def to_restart(changed: Sequence[Path]) -> set[str]:
-    """Names of the processes that run the changed files; `WORKERS` among them for those of evaluations.
+    """Names of the processes that use the changed files, including `WORKERS` for evaluation workers.
 
-    Templates are compiled once in each process, and the queue's processes write mails from some of them.
+    Each process caches compiled templates, and the queue's processes render emails.
     """
     names = set[str]()
     for path in changed:

@@ -1,4 +1,4 @@
-"""What the demo shows in the terminal: a bar for each evaluation, then the board."""
+"""Terminal output of the demo: a progress bar for each evaluation, then the board."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,20 +22,20 @@ from leaderboard.evaluations.results.figures import figure
 from leaderboard.evaluations.states import FINAL
 
 SUITE = "openagi"
-"""Whose plans the demo executes."""
+"""The suite whose plans the demo executes."""
 
 POLL_SECONDS = 0.3
 STALL_SECONDS = 180.0
-"""Longer than any expert of the miniature world needs for a batch, and than every lease."""
+"""Longer than a batch of any expert of the miniature world, and than any lease."""
 MOST_COLUMNS = 8
-"""Columns of a board that the terminal shows; the site shows all."""
+"""Maximum number of columns of a board in the terminal."""
 _NO_INTERVAL = "[—]"
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
 
 
 @dataclass(slots=True)
 class StallWatch:
-    """Notices when nothing has changed for a while, and when something changes again."""
+    """Detects when the state stops changing, and when it changes again."""
 
     seconds: float
     stalled: bool = False
@@ -43,7 +43,7 @@ class StallWatch:
     _since: float = 0.0
 
     def look(self, *, at: float, state: object) -> bool:
-        """Take in what is there at a moment (seconds of a monotonic clock), and return whether `stalled` changed."""
+        """Compare the state at a time (of a monotonic clock, in seconds), and return whether `stalled` has changed."""
         before = self.stalled
         if state != self._seen:
             self._seen, self._since, self.stalled = state, at, False
@@ -61,13 +61,13 @@ def follow(
     stall_seconds: float = STALL_SECONDS,
     note: Callable[[str], None] = lambda _: None,
 ) -> str | None:
-    """Show progress until every evaluation has ended: bars, and `note` is called with the same in one line.
+    """Show progress bars until every evaluation has ended, and call `note` with a summary in one line.
 
-    When nothing moves for `stall_seconds` it says so, once, and again when something moves. With `end_when_stalled` it
-    returns instead.
+    If nothing changes for `stall_seconds`, it prints a message, and another one when something changes, or returns if
+    `end_when_stalled` is set.
 
     Returns:
-        None if all are published, else a sentence that says which is not, and why.
+        None if all are published, else a sentence with the first one that is not, and why.
     """
     ids = [evaluation.pk for evaluation in evaluations]
     watch = StallWatch(seconds=stall_seconds)
@@ -85,8 +85,8 @@ def follow(
             note(_line(rows))
             if all(row.state in _ENDED for row in rows):
                 return _unpublished(rows)
-            where = [(row.state, row.done) for row in rows]  # type: ignore[attr-defined]  # annotated by `_rows`
-            changed = watch.look(at=time.monotonic(), state=where)
+            state = [(row.state, row.done) for row in rows]  # type: ignore[attr-defined]  # annotated by `_rows`
+            changed = watch.look(at=time.monotonic(), state=state)
             if watch.stalled and end_when_stalled:
                 return _unpublished(rows, why=f"nothing moved for {stall_seconds:g} seconds: ")
             if changed:
@@ -95,14 +95,14 @@ def follow(
 
 
 def _line(rows: Sequence[Evaluation]) -> str:
-    """`demo: 3 of 14 evaluations ended; openagi gold: 34/185 tasks, Running`."""
+    """A summary such as `demo: 3 of 14 evaluations ended; openagi gold: 34/185 tasks, Running`."""
     ended = sum(row.state in _ENDED for row in rows)
-    going = next((row for row in rows if row.state not in _ENDED), None)
-    if going is None:
+    current = next((row for row in rows if row.state not in _ENDED), None)
+    if current is None:
         return f"demo: all {ended} evaluations ended"
-    tasks = f"{going.done}/{going.tasks_total - going.tasks_not_run} tasks"  # type: ignore[attr-defined]  # annotated by `_rows`
-    title = f"{going.suite.slug} {going.submission.planner.name}"
-    return f"demo: {ended} of {len(rows)} evaluations ended; {title}: {tasks}, {_state(going)}"
+    tasks = f"{current.done}/{current.tasks_total - current.tasks_not_run} tasks"  # type: ignore[attr-defined]  # annotated by `_rows`
+    title = f"{current.suite.slug} {current.submission.planner.name}"
+    return f"demo: {ended} of {len(rows)} evaluations ended; {title}: {tasks}, {_state(current)}"
 
 
 def _say_stall(*, console: Console, stalled: bool, seconds: float) -> None:
@@ -117,7 +117,7 @@ def _say_stall(*, console: Console, stalled: bool, seconds: float) -> None:
 
 
 def _state(row: Evaluation) -> str:
-    """The state, with its reason while something is waited for."""
+    """The state, with its reason while the evaluation waits."""
     waits = row.state in {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.ON_HOLD}
     return f"{row.get_state_display()}: {row.reason_text}" if waits else str(row.get_state_display())
 
@@ -132,8 +132,8 @@ def _unpublished(rows: Sequence[Evaluation], *, why: str = "") -> str | None:
 
 def _rows(ids: Sequence[UUID]) -> QuerySet[Evaluation]:
     done = Count("results", filter=~Q(results__outcome=Outcome.NOT_RUN))
-    found = Evaluation.runs.filter(pk__in=ids).select_related("submission__planner", "suite").annotate(done=done)
-    return found.order_by("created")
+    rows = Evaluation.runs.filter(pk__in=ids).select_related("submission__planner", "suite").annotate(done=done)
+    return rows.order_by("created")
 
 
 def _bars(console: Console) -> Progress:
@@ -154,7 +154,7 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
         console.print(f"Nothing is published yet on {suite}.")
         return
     if not console.is_terminal:
-        # Into a file or a CI log nothing has to fold.
+        # Files and CI logs need no line breaks.
         console = Console(width=120)
     columns = snapshot.suite.shown_columns[:MOST_COLUMNS]
     table = Table(

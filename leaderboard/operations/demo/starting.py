@@ -6,7 +6,7 @@ import io
 import socket
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,18 +30,18 @@ from leaderboard.submissions.anchors import anchors_of, submit_anchors
 FIRST_PORT = 8000
 PORTS_TRIED = 100
 STRATEGIES = 2
-"""Of each suite, beside its anchors."""
+"""Number of strategies per suite, besides its anchors."""
 
 
 class SiteCommand(BaseCommand):
     """Runs a site until Ctrl-C; a failure becomes one sentence and a non-zero exit code."""
 
     title: str
-    """What it calls itself."""
+    """Name in messages."""
     name: str
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Run it. A subclass says in `run_site` what that is, and makes its supervisor with `supervisor`."""
+        """Run `run_site` of a subclass, which creates its supervisor with `supervisor`."""
         if not settings.DEMO:
             raise CommandError(f"{self.title} needs PLANARENA_DEMO=1; start it with ./planarena {self.name}.")
         self.console = Console()
@@ -58,7 +58,7 @@ class SiteCommand(BaseCommand):
         raise NotImplementedError
 
     def supervisor(self, environment: Mapping[str, str]) -> Supervisor:
-        """What keeps processes running that have this environment."""
+        """A supervisor of processes with this environment."""
         return Supervisor(
             logs=settings.DATA_DIR / "logs",
             home=BASE_DIR,
@@ -68,17 +68,17 @@ class SiteCommand(BaseCommand):
 
 
 def prepare_database() -> None:
-    """Tables, suites, and the key that signs results."""
+    """Create tables, suites, and the signing key."""
     call_command("migrate", verbosity=0)
     call_command("register_suites", verbosity=0, stdout=io.StringIO())
     call_command("signing_key", "show", stdout=io.StringIO())
 
 
 def port_number(text: str) -> int:
-    """A port from the command line.
+    """Parse a port of the command line.
 
     Raises:
-        ArgumentTypeError: it is not one.
+        ArgumentTypeError: it is not a port.
     """
     if not text.isdecimal() or not 1 <= int(text) <= 65_535:
         raise ArgumentTypeError(f"{text!r} is not a port: it must be a number from 1 to 65535")
@@ -87,18 +87,18 @@ def port_number(text: str) -> int:
 
 @contextmanager
 def site_processes(supervisor: Supervisor, *, descriptor: int, queue: Mapping[str, str]) -> Iterator[None]:
-    """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do.
+    """Run site, Celery worker and beat; the launcher starts the evaluation worker on demand.
 
     Args:
         supervisor: starts them.
-        descriptor: of the socket that the site listens on.
+        descriptor: of the socket on which the site listens.
         queue: environment of Celery worker and beat.
     """
     python = [sys.executable, "-m"]
     celery = [*python, "celery", "-A", "leaderboard.platform.celery:app"]
     site = [*python, "uvicorn", "leaderboard.wiring.asgi:application", "--fd", str(descriptor)]
     try:
-        # Connections of an event stream would keep the server from stopping; two seconds are enough for the others.
+        # Event streams would delay the shutdown; two seconds are enough for other requests.
         supervisor.start(
             name="site",
             command=[*site, "--timeout-graceful-shutdown", "2", "--no-access-log"],
@@ -117,13 +117,13 @@ def site_processes(supervisor: Supervisor, *, descriptor: int, queue: Mapping[st
 
 
 def listening_socket(port: int | None, *, first: int = FIRST_PORT) -> socket.socket:
-    """A socket that listens on 127.0.0.1, to be handed to the web server.
+    """A socket that listens on 127.0.0.1, for the web server.
 
-    It is opened here and not by the server, so that no other program can take the port in between.
+    It is opened before the server starts, so that no other program can take the port in between.
 
     Args:
-        port: the only port wanted; None: `first`, or the next one that is free.
-        first: where the search begins.
+        port: the required port; None: `first`, or the next free one.
+        first: first port of the search.
 
     Raises:
         DemoError: the port, or every port that was tried, is in use or not allowed for this user.
@@ -146,7 +146,7 @@ def _listen(port: int) -> socket.socket:
     listener = socket.socket()
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it. uvicorn takes what it is handed for a Unix socket and would leave it off.
+        # Connections inherit it. uvicorn treats an inherited socket as a Unix socket and would not set it.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(("127.0.0.1", port))
         listener.listen(2048)
@@ -169,10 +169,10 @@ def _why(*, port: int, error: OSError) -> str:
 
 @contextmanager
 def only_demo_of(data: Path) -> Iterator[Path]:
-    """Keep a second demo out of a data folder: it would end the processes of the first as left over by a crash.
+    """Lock a data folder against a second demo, which would end the processes of the first as leftovers of a crash.
 
     Yields:
-        The file to write the demo's address into, for the message that a second demo gets.
+        The file for the demo's address, which a second demo shows in its message.
 
     Raises:
         DemoError: another demo runs there.
@@ -195,30 +195,27 @@ def only_demo_of(data: Path) -> Iterator[Path]:
 
 
 def strategies_of(suite: str) -> list[str]:
-    """The strategies that the demo evaluates on the suite with this slug; none where all planners are anchors."""
+    """The strategies that the demo evaluates on the suite with this slug; empty if all planners are anchors."""
     return [name for name in anchors_of(suite) if name not in BUNDLED][-STRATEGIES:]
 
 
 def fill_boards(console: Console) -> None:
-    """Submit the anchors and a few strategies on every suite: first where nothing is executed, then by growing size.
+    """Submit the anchors and a few strategies on every suite: first suites that execute nothing, then by size.
 
-    What has an evaluation already stays as it is. Suites that this machine cannot evaluate are named and left out.
+    Planners that have an evaluation are skipped. Suites that this machine cannot evaluate are skipped with a message.
     """
     submitted: list[Evaluation] = []
     suites = Suite.objects.filter(current=True)
     for suite in sorted(suites, key=lambda suite: (suite.runs_experts, suite.tasks.count())):
+        names = [*each_once(suite.slug), *strategies_of(suite.slug)]
         try:
-            submitted += _submitted(suite.slug)
+            submitted += submit_anchors(suite=suite.slug, names=names)
         except NotReadyError as error:
             console.print(f"{suite.title} is left out: {error}", style="yellow", markup=False)
-    waiting = [one for one in submitted if one.state not in FINAL]
+    waiting = [evaluation for evaluation in submitted if evaluation.state not in FINAL]
     if waiting:
         console.print(
             f"{len(waiting)} further evaluations fill the boards of all suites in the background; --planner leaves "
             "them out.",
             markup=False,
         )
-
-
-def _submitted(suite: str) -> Sequence[Evaluation]:
-    return submit_anchors(suite=suite, names=[*each_once(suite), *strategies_of(suite)])

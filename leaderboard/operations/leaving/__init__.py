@@ -1,1 +1,1 @@
-"""Taking one's data along, closing an account, and deleting it."""
+"""Exporting a user's data, closing accounts, and deleting them."""

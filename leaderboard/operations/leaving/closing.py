@@ -1,10 +1,10 @@
-"""Closing an account, which an operator can undo, and deleting it, which nobody can.
+"""Closing accounts, which operators can undo, and deleting them, which is final.
 
-Both are done in one short transaction. What may take long follows after it and is repeated by a task until it is done:
-evaluations are cancelled (`cancel_running`), and a deleted user's name is erased where it is stored by value (`erase`):
-in the audit log, boards, reasons and logs. `Erasure` holds the name until it is nowhere else. Each step of an erasure
-searches for what is left, in batches with a transaction each, so that a killed process costs nothing and no lock is
-held for long. Sessions are deleted by the web process, which alone has the key that reads them.
+Both take one short transaction. Longer work follows and is retried by a task until it is done: evaluations are
+cancelled (`cancel_running`), and a deleted user's name is erased from the audit log, boards, reasons and logs, which
+store it by value (`erase`). `Erasure` has the name until it is erased everywhere else. Each step of an erasure is
+idempotent and works in batches with a transaction each, so that no lock is held for long. The web process deletes
+sessions, because only it has the key to read them.
 """
 
 import re
@@ -20,7 +20,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, Func, Q, QuerySet, Value
+from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.utils import timezone
@@ -42,21 +42,21 @@ from leaderboard.queue.models import AttemptLog, WorkerToken
 from leaderboard.submissions import services as evaluations
 
 NAME_BEFORE = "deleted user "
-"""Begins the name of a deleted user, which nobody can choose: names have no spaces."""
+"""Prefix of the names of deleted users. Users cannot choose it, because names have no spaces."""
 NO_ADDRESS = "https://deleted.invalid/"
-"""Stands for the endpoints of a deleted user; the domain never exists (RFC 2606)."""
+"""Replaces the endpoints of a deleted user; the domain never exists (RFC 2606)."""
 _WRONG = "That is not the password of this account."
 _BATCH = 500
 _LATE = timedelta(minutes=5)
-"""For so long a request that began before the deletion may still write the name."""
+"""How long a request that began before the deletion may still write the name."""
 
 
 def close_account(*, user: User, by: User | None) -> bool:
-    """End every way into an account. False if it is closed or deleted already.
+    """Disable all access to an account. False if it is already closed or deleted.
 
-    Before: nothing. `by` is None for a command on the operator's own machine.
-    After: nobody signs in, no token of the user is good, their evaluations that are for no team are being cancelled,
-    and teams of theirs with other members belong to one of those. What was published stays under their name.
+    Before: nothing. `by` is None for a management command.
+    After: the user cannot sign in, their tokens are revoked, their evaluations without a team are being cancelled, and
+    another member owns each of their teams that has one. Published results keep their name.
     """
     with transaction.atomic():
         lock_owner(user)
@@ -72,9 +72,9 @@ def close_account(*, user: User, by: User | None) -> bool:
 
 
 def reopen_account(*, user: User, by: User | None) -> bool:
-    """Let the owner of a closed account sign in again, with the password as it was. False if it is not closed.
+    """Let the owner of a closed account sign in again with the old password. False if it is not closed.
 
-    Tokens and what was handed over stay gone.
+    Revoked tokens and transferred teams are not restored.
     """
     with transaction.atomic():
         closed = User.objects.filter(pk=user.pk, closed_at__isnull=False, deleted_at=None)
@@ -85,12 +85,12 @@ def reopen_account(*, user: User, by: User | None) -> bool:
 
 
 def delete_account(*, user: User, by: User | None) -> bool:
-    """Erase what is known of a person. False if they were deleted already.
+    """Erase the personal data of a user. False if they were already deleted.
 
-    Before: nothing. `by` is None for a command on the operator's own machine.
-    After: the row of the user has another name that says nothing and no personal data; all that lets in is gone, as
-    are webhooks, secret headers, endpoint addresses, uploads and memberships. Submissions and what they came to stay.
-    Everything under way is being cancelled, and an `Erasure` waits for the log and the boards (`erasing.erase`).
+    Before: nothing. `by` is None for a management command. After: the user's row has a pseudonym and no personal data;
+    credentials, webhooks, secret headers, endpoint addresses, uploads and memberships are deleted. Submissions and
+    their results remain. Unfinished evaluations are being cancelled, and an `Erasure` is pending for the audit log and
+    the boards (`erase`).
     """
     with transaction.atomic():
         lock_owner(user)
@@ -100,23 +100,22 @@ def delete_account(*, user: User, by: User | None) -> bool:
         Erasure.objects.create(user=before, username=before.username)
         end_all(user=before, because="account deleted")
         teams.leave_all(user=before)
-        _forget_rows(before)
-        _forget_what_planners_need(before)
-        _forget_person(before)
+        _delete_rows(before)
+        _anonymise(before)
         _say_goodbye(user=before, subject="Your account is deleted", text=_DELETED)
         after = User.objects.get(pk=user.pk)
-        deleted_by_themselves = by is not None and by.pk == user.pk
-        record(by=after if deleted_by_themselves else by, action=Action.ACCOUNT_DELETED, target=after)
+        is_own = by is not None and by.pk == user.pk
+        record(by=after if is_own else by, action=Action.ACCOUNT_DELETED, target=after)
         transaction.on_commit(lambda: delete_sessions(user_id=user.pk), robust=True)
         transaction.on_commit(lambda: cancel_running(user_id=user.pk), robust=True)
     return True
 
 
 def cancel_running(*, user_id: int) -> int:
-    """Cancel what a closed account has under way, and return how many evaluations there were.
+    """Cancel the unfinished evaluations of a closed account, and return their number.
 
-    Those for a team go on when an account is closed, since its other members may act on them. They end when it is
-    deleted: the addresses and secrets that they need are gone.
+    Evaluations for a team continue when an account is closed, since other members may act on them, but not when it is
+    deleted with the addresses and secrets that they need.
     """
     user = User.objects.get(pk=user_id)
     for_team = Q() if user.deleted_at else Q(submission__team=None)
@@ -126,13 +125,13 @@ def cancel_running(*, user_id: int) -> int:
         try:
             evaluations.cancel(evaluation, by=user)
         except NotPossibleError:
-            continue  # it has ended meanwhile
+            continue  # it has ended
         count += 1
     return count
 
 
 def cancel_for_closed_accounts() -> int:
-    """The same for all closed accounts: what a killed process or a submission at the last moment left."""
+    """The same for all closed accounts, after killed processes and late submissions."""
     left = Q(submission__team=None) | Q(submission__submitted_by__deleted_at__isnull=False)
     running = Evaluation.runs.filter(
         left, submission__submitted_by__closed_at__isnull=False, verifies=None, state__in=CANCELLABLE
@@ -141,8 +140,8 @@ def cancel_for_closed_accounts() -> int:
     return sum(cancel_running(user_id=user_id) for user_id in sorted(users))
 
 
-def _forget_rows(user: User) -> None:
-    """Delete what belongs to the person and to nothing that was published."""
+def _delete_rows(user: User) -> None:
+    """Delete personal rows that published results do not need."""
     webhooks = [str(pk) for pk in Webhook.objects.filter(owner=user).values_list("pk", flat=True)]
     OutboxMessage.objects.filter(kind=Kind.WEBHOOK, payload__webhook__in=webhooks).delete()
     OutboxMessage.objects.filter(kind=Kind.MAIL, payload__to=user.email).delete()
@@ -153,11 +152,8 @@ def _forget_rows(user: User) -> None:
     SocialAccount.objects.filter(user=user).delete()
     EmailAddress.objects.filter(user=user).delete()
     LogEntry.objects.filter(user=user).delete()
-    # Attempts refer to the tokens that they were leased with.
+    # Attempts refer to their tokens.
     WorkerToken.objects.filter(owner=user).update(name="deleted")
-
-
-def _forget_what_planners_need(user: User) -> None:
     EndpointSecret.objects.filter(planner__owner=user).delete()
     Planner.objects.filter(owner=user).exclude(endpoint_url="").update(endpoint_url=NO_ADDRESS)
     Planner.objects.filter(owner=user).update(description="")
@@ -165,7 +161,7 @@ def _forget_what_planners_need(user: User) -> None:
     CheckpointUpload.objects.filter(owner=user).delete()
 
 
-def _forget_person(user: User) -> None:
+def _anonymise(user: User) -> None:
     now = timezone.now()
     user.groups.clear()
     user.user_permissions.clear()
@@ -194,25 +190,25 @@ def _say_goodbye(*, user: User, subject: str, text: str) -> None:
 
 
 def problem_with(*, request: HttpRequest, user: User, entered: str) -> str:
-    """Why what was entered does not confirm that it is the user; nothing if it does.
+    """Why the input does not confirm the user's identity; empty if it does.
 
     Args:
         request: of the browser or program.
         user: who is signed in.
-        entered: the password, or the user name for an account without one, which signs in with GitHub only.
+        entered: the password, or the username for an account without one, which signs in only with GitHub.
     """
     if not user.has_usable_password():
         return "" if entered == user.username else f"Enter your user name, {user.username}, to confirm."
     try:
-        # The adapter, not `check_password`: it slows down who guesses.
-        found = get_adapter().authenticate(request, username=user.username, password=entered)
+        # The adapter limits the rate of attempts, unlike `check_password`.
+        authenticated = get_adapter().authenticate(request, username=user.username, password=entered)
     except ValidationError as error:
         return " ".join(error.messages)
-    return "" if found is not None and found.pk == user.pk else _WRONG
+    return "" if authenticated is not None and authenticated.pk == user.pk else _WRONG
 
 
 def erase_all() -> int:
-    """Finish every deletion that has begun, and return how many there were."""
+    """Continue all pending erasures, and return their number."""
     waiting = list(Erasure.objects.select_related("user").order_by("created"))
     for erasure in waiting:
         erase(erasure)
@@ -220,44 +216,37 @@ def erase_all() -> int:
 
 
 def erase(erasure: Erasure) -> None:
-    """Take a deleted user's name out of everything that still has it.
+    """Replace a deleted user's name everywhere.
 
-    Before: their row has its new name; several processes may do this at once.
-    After: neither log, boards nor sentences name them, and no file is left of what they uploaded. Signatures of boards
-    hold for everything but the names. The erasure with the name is gone, unless the deletion was a moment ago: then it
-    is done once more.
+    Before: their row has its pseudonym; concurrent erasures are allowed.
+    After: the audit log, boards and reasons have the pseudonym, and uploaded files and logs are deleted. Signatures of
+    boards remain valid except for the names. The `Erasure` is deleted, unless the account was deleted within the last
+    minutes: then the task repeats it.
     """
     user, name = erasure.user, erasure.username
     pseudonymise(key=user.pk, name=name, pseudonym=user.username)
     replace_owner(before=name, after=user.username)
-    _replace_in_reasons(before=name, after=user.username)
-    _delete_logs(AttemptLog.objects.filter(attempt__user=user, attempt__team=None))
+    # Reasons name members of teams (`evaluations.visibility.in_words`).
+    pattern = f"(^|\\s){re.escape(name)} of the team "
+    replacement = Value(f"\\1{user.username} of the team ")
+    Evaluation.runs.filter(reason_text__regex=pattern).update(
+        reason_text=Func(F("reason_text"), Value(pattern), replacement, function="regexp_replace")
+    )
+    logs = AttemptLog.objects.filter(attempt__user=user, attempt__team=None)
+    while batch := list(logs.values_list("pk", flat=True)[:_BATCH]):
+        AttemptLog.objects.filter(pk__in=batch).delete()
     remove_unnamed()
     Erasure.objects.filter(pk=erasure.pk, created__lt=Now() - _LATE).delete()
 
 
-def _replace_in_reasons(*, before: str, after: str) -> None:
-    """Sentences name members of teams (`evaluations.visibility.in_words`)."""
-    words = f"(^|\\s){re.escape(before)} of the team "
-    named = Evaluation.runs.filter(reason_text__regex=words)
-    named.update(
-        reason_text=Func(F("reason_text"), Value(words), Value(f"\\1{after} of the team "), function="regexp_replace")
-    )
-
-
-def _delete_logs(logs: QuerySet[AttemptLog]) -> None:
-    while batch := list(logs.values_list("pk", flat=True)[:_BATCH]):
-        AttemptLog.objects.filter(pk__in=batch).delete()
-
-
 def delete_sessions(*, user_id: int) -> None:
-    """Delete a user's sessions, in which allauth notes the name or address that they signed in with.
+    """Delete a user's sessions, in which allauth stores the name or address used to sign in.
 
-    Before: this is the web process, whose key reads sessions.
+    Before: runs in the web process, which has the key to read sessions.
     """
     last = ""
     while batch := list(Session.objects.filter(session_key__gt=last).order_by("session_key")[:_BATCH]):
         last = batch[-1].session_key
-        mine = [one.pk for one in batch if one.get_decoded().get("_auth_user_id") == str(user_id)]
+        mine = [session.pk for session in batch if session.get_decoded().get("_auth_user_id") == str(user_id)]
         with transaction.atomic():
             Session.objects.filter(pk__in=mine).delete()

@@ -1,11 +1,11 @@
-"""Everything that the site knows of a person, as one JSON document that is made while it is sent.
+"""All data of a user, as one JSON document that is generated while it is sent.
 
     {"format": "planarena-account/1", "username": ..., "exported_at": ..., "account": {...},
      "api_tokens": [...], "worker_tokens": [...], "teams": [...], ..., "audit": [...]}
 
-Lists are read page by page, each page by a query of its own: however much somebody has, the process holds one page, and
-the database no transaction. What is added meanwhile may be in one list and not in another. No secret is in it: of
-tokens, webhooks and headers only what their owner sees on the site too.
+Lists are read page by page, with a query for each page and without a transaction, so that memory holds a single page.
+Rows added during the export may be in one list and not in another. Secrets are not included: tokens, webhooks and
+headers have only the fields that the site shows to their owner.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +22,8 @@ from knox.models import AuthToken
 
 from leaderboard.catalog.hidden_data import when_public
 from leaderboard.catalog.models import CONDITION_COLUMNS, RELATED_CONDITIONS
-from leaderboard.evaluations.gold import withholds_tasks
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult
+from leaderboard.evaluations.visibility import withholds_tasks
 from leaderboard.messages.models import Webhook
 from leaderboard.people.models import Invitation, Membership, User
 from leaderboard.planners.models import CheckpointUpload, FilePlan, Planner, PlansFile
@@ -39,7 +39,7 @@ _encode = DjangoJSONEncoder(ensure_ascii=False).encode
 
 
 def export(user: User) -> Iterator[str]:
-    """The document in pieces, which joined are one JSON object."""
+    """The JSON document in pieces."""
     head = {"format": FORMAT, "username": user.username, "exported_at": timezone.now(), "account": _account(user)}
     yield _encode(head)[:-1]
     for name, rows in _lists(user).items():
@@ -68,7 +68,7 @@ def _account(user: User) -> Row:
 
 
 def _lists(user: User) -> Mapping[str, Iterator[Row]]:
-    """Iterators that read nothing before they are asked."""
+    """Lazy iterators over rows, by name."""
     mine = Q(submission__submitted_by=user)
     return {
         "api_tokens": _rows(AuthToken.objects.filter(user=user).select_related("granted"), _api_token),
@@ -78,7 +78,7 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
         "teams": _rows(Membership.objects.filter(user=user).select_related("team"), _membership),
         "invitations": _rows(
             Invitation.objects.filter(user=user).select_related("team"),
-            lambda one: {"team": one.team.slug, "created": one.created},
+            lambda invitation: {"team": invitation.team.slug, "created": invitation.created},
         ),
         "webhooks": _rows(
             Webhook.objects.filter(owner=user), _fields("id", "url", "active", "failures", "failing_since", "created")
@@ -111,12 +111,12 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
     }
 
 
-def _rows(found: QuerySet[Any], shown: Callable[[Any], Row]) -> Iterator[Row]:
-    """All rows of a query in the order of their keys, a page at a time."""
-    ordered, last = found.order_by("pk"), None
+def _rows(rows: QuerySet[Any], convert: Callable[[Any], Row]) -> Iterator[Row]:
+    """All rows of a query in the order of their keys, with keyset pagination."""
+    ordered, last = rows.order_by("pk"), None
     while True:
         page: list[Model] = list((ordered if last is None else ordered.filter(pk__gt=last))[:PAGE])
-        yield from map(shown, page)
+        yield from map(convert, page)
         if len(page) < PAGE:
             return
         last = page[-1].pk
@@ -176,7 +176,7 @@ def _evaluation(evaluation: Evaluation) -> Row:
 
 
 def _result(result: TaskResult) -> Row:
-    """Without sentences, plans and the record: `evaluations/gold.py` decides what of them may be shown."""
+    """Without sentences, plans and the record, which may have to be withheld (`evaluations/visibility.py`)."""
     if withholds_tasks(reader=None, of=result.evaluation):
         return {"evaluation_id": result.evaluation_id, "withheld": when_public(result.evaluation)}
     names = ("evaluation_id", "outcome", "reason", "score", "seconds", "planning_seconds", "prompt_tokens")
@@ -188,13 +188,13 @@ def _result(result: TaskResult) -> Row:
 
 def _audit(entry: AuditEntry, *, user: User) -> Row:
     names = ("at", "action", "target_kind", "target", "label", "details")
-    # Who else did something to the person is another person's data.
+    # The names of other actors are other people's data.
     by = user.username if entry.actor_key == user.pk else "somebody else"
     return {"by": by, **{name: getattr(entry, name) for name in names}}
 
 
 def export_response(*, request: HttpRequest, user: User) -> StreamingHttpResponse:
-    """The user's export as a download. The answer is 200 before the first row is read."""
+    """The user's export as a download. The status is 200 before the first row is read."""
     return streamed(
         request=request,
         parts=(piece.encode() for piece in export(user)),

@@ -1,4 +1,4 @@
-"""Celery tasks of accounts that were closed or deleted."""
+"""Celery tasks of closed and deleted accounts."""
 
 from leaderboard.operations.leaving import closing
 from leaderboard.platform.celery import task
@@ -6,11 +6,11 @@ from leaderboard.platform.celery import task
 
 @task
 def finish_leaving() -> None:
-    """Finish what follows after accounts were closed or deleted.
+    """Finish closing and deleting accounts.
 
-    Before: nothing; it may run twice at once.
-    After: closed accounts have nothing under way, and the names of users who were deleted more than five minutes ago
-    are nowhere.
+    Before: nothing; the task may run concurrently with itself.
+    After: closed accounts have no unfinished evaluations, and the names of users deleted more than five minutes ago are
+    erased.
     """
     closing.cancel_for_closed_accounts()
     closing.erase_all()

@@ -1,4 +1,6 @@
-"""Figures that are the same in every process: of the database, with one cheap query each, of stores and volumes."""
+"""Prometheus figures that are the same in every process: of the database, with one cheap query each, stores and
+volumes.
+"""
 
 import shutil
 import threading
@@ -6,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from itertools import chain
-from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
@@ -15,22 +16,20 @@ from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from evaluator.core.records import ResultRecord, StepRun
+from evaluator.core.records import ResultRecord
 from evaluator.execution.engine.store import StoreUnavailableError
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.operations.backups.losses import CHECKPOINTS, STORES
-from leaderboard.operations.backups.repair import quarantined
-from leaderboard.operations.models import EndedAttempts, ToolUsage
-from leaderboard.operations.monitoring.facts import site_facts
-from leaderboard.operations.monitoring.messages import broker_figures, outbox_figures
-from leaderboard.operations.monitoring.moments import moment_figures
+from leaderboard.messages.models import Kind, OutboxMessage
+from leaderboard.operations.backups.objects import CHECKPOINTS, STORES, quarantined
+from leaderboard.operations.models import EndedAttempts, Moment, ToolUsage
+from leaderboard.operations.monitoring.facts import BACKUP, BROKER, TASK, site_facts
 from leaderboard.platform.health import Code, Facts, health, late_tasks
 from leaderboard.platform.storage.bucket import store_problem
 from leaderboard.queue.pools import demands, evaluations_without_pool
 
 CACHE_SECONDS = 10.0
-"""How long figures are shown again, so that scraping often costs the database nothing."""
+"""How long figures are cached, so that frequent scrapes cost no queries."""
 _LONGEST_NAME = 120
 
 
@@ -38,24 +37,25 @@ class DatabaseFigures:
     """A collector of prometheus_client."""
 
     def __init__(self, *, cache_seconds: float = CACHE_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
-        """Args:
-        cache_seconds: how long figures are shown again.
-        clock: what tells the time.
+        """
+        Args:
+            cache_seconds: how long figures are cached.
+            clock: monotonic clock in seconds.
         """
         self._cache_seconds = cache_seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: list[Metric] = []
+        self._cached: list[Metric] = []
         self._until = float("-inf")
 
     def collect(self) -> list[Metric]:
         """The figures, at most `cache_seconds` old."""
-        # Scrapes at one moment ask once.
+        # Concurrent scrapes share the queries.
         with self._lock:
             if self._clock() >= self._until:
-                self._kept = list(_figures())
+                self._cached = list(_figures())
                 self._until = self._clock() + self._cache_seconds
-            return self._kept
+            return self._cached
 
 
 def _figures() -> Iterator[Metric]:
@@ -64,7 +64,7 @@ def _figures() -> Iterator[Metric]:
     yield from broker_figures()
     yield from space_figures()
     if facts.work is None:
-        # No value is better than a wrong one, and the others say why.
+        # A missing value is better than a wrong one; the health figures say why.
         return
     yield from _evaluations()
     yield _shards()
@@ -77,13 +77,11 @@ def _figures() -> Iterator[Metric]:
 
 
 def health_figures(facts: Facts) -> Iterator[Metric]:
-    """What is wrong with the site, as the status page says it."""
-    found = {finding.code for finding in health(facts)}
-    wrong = GaugeMetricFamily(
-        "planarena_health", "1 if something is wrong with the site, else 0, by what.", labels=["finding"]
-    )
+    """The findings of the status page."""
+    findings = {finding.code for finding in health(facts)}
+    wrong = GaugeMetricFamily("planarena_health", "1 if the site has this finding, else 0.", labels=["finding"])
     for code in Code:
-        wrong.add_metric([code], float(code in found))
+        wrong.add_metric([code], float(code in findings))
     late = GaugeMetricFamily("planarena_task_late", "1 if a periodic task is late, else 0.", labels=["task"])
     if facts.work is not None:
         tasks = late_tasks(facts.work)
@@ -99,12 +97,12 @@ def _evaluations() -> Iterator[Metric]:
         "How long the oldest evaluation has been in a state that is not final; 0 if none is.",
         labels=["state"],
     )
-    # By the clock that wrote it.
+    # By the database's clock, which set `state_since`.
     age = Max(Now() - F("state_since"))
     rows = Evaluation.runs.values_list("state").annotate(Count("pk"), longest=age).order_by()
-    found = {state: (number, longest) for state, number, longest in rows}
+    by_state = {state: (number, longest) for state, number, longest in rows}
     for state in EvaluationState:
-        number, longest = found.get(state, (0, timedelta()))
+        number, longest = by_state.get(state, (0, timedelta()))
         count.add_metric([state], number)
         if state not in states.FINAL:
             oldest.add_metric([state], max(0.0, longest.total_seconds()))
@@ -117,40 +115,37 @@ def _shards() -> Metric:
     )
     under_way = [state for state in EvaluationState if state not in states.FINAL]
     rows = Shard.objects.filter(evaluation__state__in=under_way).values_list("state").annotate(Count("pk")).order_by()
-    _add_all(family=family, states=ShardState.values, found=dict(rows))
+    counts = dict(rows)
+    # Including zeros: alerts need series without gaps.
+    for state in ShardState.values:
+        family.add_metric([state], counts.get(state, 0))
     return family
 
 
 def _attempts() -> Iterator[Metric]:
     live = GaugeMetricFamily("planarena_live_attempts", "Attempts whose worker holds a shard.")
-    ended = CounterMetricFamily("planarena_attempts", "Attempts that have ended, by how.", labels=["state"])
-    # One statement and so one snapshot: an attempt that is deleted meanwhile is in one of the two.
+    ended = CounterMetricFamily("planarena_attempts", "Attempts that have ended, by state.", labels=["state"])
+    # A single statement and thus a single snapshot: a deleted attempt is in exactly one of the two tables.
     sql = (
         f"SELECT state, count(*) FROM {Attempt._meta.db_table} GROUP BY state "  # noqa: S608 - our own names
         f"UNION ALL SELECT state, deleted FROM {EndedAttempts._meta.db_table}"
     )
-    found = dict.fromkeys(AttemptState.values, 0)
+    counts = dict.fromkeys(AttemptState.values, 0)
     with connection.cursor() as cursor:
         cursor.execute(sql)
         for state, number in cursor.fetchall():
-            found[state] += number
-    live.add_metric([], found.pop(AttemptState.LIVE))
-    for state, number in found.items():
+            counts[state] += number
+    live.add_metric([], counts.pop(AttemptState.LIVE))
+    for state, number in counts.items():
         ended.add_metric([state], number)
     yield from (live, ended)
-
-
-def _add_all(*, family: GaugeMetricFamily, states: list[str], found: dict[str, int]) -> None:
-    # Zeros too: a series that comes and goes cannot be alerted on.
-    for state in states:
-        family.add_metric([state], found.get(state, 0))
 
 
 def _tools() -> Iterator[Metric]:
     steps = CounterMetricFamily(
         "planarena_steps", "Steps of delivered results; cached ones were in a store.", labels=["tool", "cached"]
     )
-    seconds = CounterMetricFamily("planarena_expert_seconds", "Time that experts took.", labels=["tool"])
+    seconds = CounterMetricFamily("planarena_expert_seconds", "Execution time of experts.", labels=["tool"])
     for usage in ToolUsage.objects.order_by("tool"):
         steps.add_metric([usage.tool, "yes"], usage.cached)
         steps.add_metric([usage.tool, "no"], usage.steps - usage.cached)
@@ -159,10 +154,10 @@ def _tools() -> Iterator[Metric]:
 
 
 def _pools() -> Iterator[Metric]:
-    """Of worker pools on Kubernetes, for the scaler of an installation without KEDA too."""
+    """Figures of worker pools on Kubernetes, also for scalers other than KEDA."""
     workers, models, open_shards = (
-        GaugeMetricFamily(f"planarena_pool_{what}", said, labels=["pool"])
-        for what, said in (
+        GaugeMetricFamily(f"planarena_pool_{name}", documentation, labels=["pool"])
+        for name, documentation in (
             ("workers", "Workers that a pool needs now, at most its size."),
             ("models", "Model servers that a pool needs now, at most its size."),
             ("open_shards", "Shards that are not done, by the pool that is scaled for them."),
@@ -178,37 +173,38 @@ def _pools() -> Iterator[Metric]:
 
 
 def damage_figures() -> Iterator[Metric]:
-    """Of the stores: a quarantine is empty unless something is wrong."""
+    """Figures of lost and damaged objects; a quarantine is normally empty."""
     files = GaugeMetricFamily(
         "planarena_store_quarantined", "Damaged files in the quarantine of the site's stores.", labels=["store"]
     )
     lost = GaugeMetricFamily(
-        "planarena_store_lost", "Objects whose damaged file is in quarantine and that no store has.", labels=["store"]
+        "planarena_store_lost", "Quarantined objects without a good copy in any store.", labels=["store"]
     )
     available = GaugeMetricFamily(
-        "planarena_store_available", "1 while the site's bucket takes data, else 0; always 1 with folders."
+        "planarena_store_available", "1 while the site's bucket accepts data, else 0; always 1 with folders."
     )
     problem = store_problem()
     available.add_metric([], 0.0 if problem else 1.0)
     yield available
     try:
-        found = quarantined()
+        entries = quarantined()
     except StoreUnavailableError:
-        # Nobody knows: no value is better than a wrong one.
+        # A missing value is better than a wrong one.
         return
     for store in (*STORES, CHECKPOINTS):
-        of_store = [one for one in found if one.store == store]
+        of_store = [entry for entry in entries if entry.store == store]
         files.add_metric([store], len(of_store))
-        lost.add_metric([store], len({one.file.digest for one in of_store if not one.is_repaired}))
+        lost.add_metric([store], len({entry.file.digest for entry in of_store if not entry.is_repaired}))
     yield from (files, lost)
 
 
 def space_figures() -> Iterator[Metric]:
-    """Of the volumes that hold the data folder, the stores and the uploads; several names may be of one volume."""
-    free = GaugeMetricFamily("planarena_volume_free_bytes", "Space that is left to the site.", labels=["volume"])
+    """Figures of the volumes of the data folder, the stores and the uploads, which may be the same."""
+    free = GaugeMetricFamily("planarena_volume_free_bytes", "Space available to the site.", labels=["volume"])
     size = GaugeMetricFamily("planarena_volume_size_bytes", "Size of the volume.", labels=["volume"])
-    for name, folder in _folders().items():
-        # The volume that a folder will be on when it is made.
+    folders = {"data": settings.DATA_DIR, "store": settings.STORE_DIR, "uploads": settings.UPLOADS_DIR}
+    for name, folder in folders.items():
+        # The volume on which a missing folder would be created.
         there = next((path for path in (folder, *folder.parents) if path.exists()), None)
         if there is not None:
             usage = shutil.disk_usage(there)
@@ -217,26 +213,83 @@ def space_figures() -> Iterator[Metric]:
     yield from (free, size)
 
 
-def _folders() -> dict[str, Path]:
-    return {"data": settings.DATA_DIR, "store": settings.STORE_DIR, "uploads": settings.UPLOADS_DIR}
+def outbox_figures() -> Iterator[Metric]:
+    """Figures of messages that are neither sent nor given up, in one query."""
+    count = GaugeMetricFamily("planarena_outbox_messages", "Emails and webhooks that wait to be sent.", labels=["kind"])
+    oldest = GaugeMetricFamily(
+        "planarena_outbox_oldest_seconds", "How long the oldest of them has waited; 0 if none waits.", labels=["kind"]
+    )
+    late = GaugeMetricFamily(
+        "planarena_outbox_late_seconds",
+        "For how long the next try of one has been due at most; 0 if none is due.",
+        labels=["kind"],
+    )
+    rows = (
+        OutboxMessage.objects.filter(sent_at=None, given_up_at=None)
+        .values_list("kind")
+        .annotate(Count("pk"), age=Max(Now() - F("created")), due=Max(Now() - F("available_at")))
+        .order_by()
+    )
+    by_kind = {kind: (number, age.total_seconds(), due.total_seconds()) for kind, number, age, due in rows}
+    for kind in Kind.values:
+        number, age, due = by_kind.get(kind, (0, 0.0, 0.0))
+        count.add_metric([kind], number)
+        oldest.add_metric([kind], max(0.0, age))
+        late.add_metric([kind], max(0.0, due))
+    yield from (count, oldest, late)
+
+
+def broker_figures() -> Iterator[Metric]:
+    """Figures of messages that no process has received yet. Absent while the broker is unavailable."""
+    up = GaugeMetricFamily("planarena_broker_up", "Whether the broker of the queue answers.")
+    count = GaugeMetricFamily("planarena_broker_messages", "Messages that wait at the broker.")
+    oldest = GaugeMetricFamily(
+        "planarena_broker_oldest_seconds", "How long the oldest of them has waited, where the broker can tell."
+    )
+    state = BROKER.result()
+    up.add_metric([], 0 if state.problem else 1)
+    if state.messages is not None:
+        count.add_metric([], state.messages)
+    if state.oldest is not None:
+        oldest.add_metric([], state.oldest)
+    yield from (up, count, oldest)
+
+
+def moment_figures() -> Iterator[Metric]:
+    """Times of tasks and backups, in one query."""
+    times = {moment.name: moment.at.timestamp() for moment in Moment.objects.all()}
+    backup = GaugeMetricFamily(
+        "planarena_backup_last_success_timestamp_seconds", "When the last whole backup was made; 0 if none was."
+    )
+    backup.add_metric([], times.get(BACKUP, 0.0))
+    last = GaugeMetricFamily(
+        "planarena_task_last_success_timestamp_seconds", "When a periodic task last ended well.", labels=["task"]
+    )
+    interval = GaugeMetricFamily("planarena_task_interval_seconds", "How often a task is due.", labels=["task"])
+    for name, entry in settings.CELERY_BEAT_SCHEDULE.items():
+        interval.add_metric([name], entry["schedule"].total_seconds())
+        # A task that has never run may not be due yet.
+        if (at := times.get(TASK + name)) is not None:
+            last.add_metric([name], at)
+    yield from (backup, last, interval)
 
 
 def count_steps(records: Iterable[ResultRecord]) -> None:
-    """Add the steps of records to the sums of their tools, in the caller's transaction.
+    """Add the steps of records to the totals of their tools, in the caller's transaction.
 
-    Before: the caller has just inserted these results, and does little more before it commits: everybody else who
-    delivers steps of the same tools waits until then.
+    Before: the caller has inserted these results and commits soon, because it blocks other deliveries of steps of the
+    same tools until then.
     After: each step is counted once, or not at all if the transaction is rolled back.
     """
     sums: dict[str, tuple[int, int, float]] = {}
-    for step in _steps(records):
+    for step in (step for record in records for sample in record.samples for step in sample.steps):
         # Names come from workers.
         tool = step.tool.replace("\x00", "")[:_LONGEST_NAME]
         steps, cached, seconds = sums.get(tool, (0, 0, 0.0))
         sums[tool] = (steps + 1, cached + step.cached, seconds + step.seconds)
     if not sums:
         return
-    # In one order for all, or two deliveries could wait for each other.
+    # Sorted, to avoid deadlocks between deliveries.
     rows = [(tool, *sums[tool]) for tool in sorted(sums)]
     table = ToolUsage._meta.db_table
     values = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
@@ -247,7 +300,3 @@ def count_steps(records: Iterable[ResultRecord]) -> None:
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, list(chain.from_iterable(rows)))
-
-
-def _steps(records: Iterable[ResultRecord]) -> Iterable[StepRun]:
-    return (step for record in records for sample in record.samples for step in sample.steps)

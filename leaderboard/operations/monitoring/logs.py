@@ -1,4 +1,4 @@
-"""Logs of the site and its queue: which request a line is of, no secret in it, and no flood of equal tracebacks."""
+"""Logs of the site and its queue, with ids of requests, without secrets and without repeated tracebacks."""
 
 import logging
 import re
@@ -21,31 +21,29 @@ from leaderboard.platform.secret_keys import known_secrets
 HEADER = "X-Request-ID"
 _WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _ARGUMENTS = {"evaluation_id": "evaluation", "attempt_id": "attempt"}
-"""Of addresses, by what they identify."""
+"""Arguments of URLs, with the names of the ids in log lines."""
 _QUIET_SECONDS = 600.0
 _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 
 
 def formatter(form: str) -> Formatter:
-    """The formatter of the site's processes; see `LOGGING`."""
+    """The formatter for `LOGGING`."""
     return formatter_of(form, redact=lambda text: _redactor()(text), ids=_ids)
 
 
 class RepeatedFailures(logging.Filter):
-    """Drops a traceback of a Celery task that was logged within the last ten minutes: the same failure of the next row,
-    or of the next run of a periodic task. The first one after that says how many were dropped.
+    """Drops tracebacks of Celery tasks that were logged within the last ten minutes, for example for the previous row
+    or run of a periodic task. The next one that is logged has the number of dropped ones.
 
-    Failures are the same if task, message without its arguments, type of exception and lines of the stack are.
+    Failures are equal if task, message without arguments, type of exception and lines of the stack are equal.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Args:
-        clock: seconds.
-        """
+        """`clock`: monotonic clock in seconds."""
         super().__init__()
         self._clock = clock
         self._seen: dict[object, tuple[float, int]] = {}
-        """Of each failure, when it was logged last, and how often it has occurred since."""
+        """When each failure was last logged, and how often it has occurred since."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is logged."""
@@ -66,45 +64,39 @@ class RepeatedFailures(logging.Filter):
 
 
 def name_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that gives each request an id: in the lines of its log, and in the header X-Request-ID.
+    """Middleware that adds an id to each request's log lines and to the response header X-Request-ID.
 
-    A proxy that is trusted may have given one.
+    The id may come from a trusted proxy.
     """
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        with named(request=_id_of(request)):
+        request_id = request.headers.get(HEADER, "") if settings.TRUST_PROXY else ""
+        if not _WELL_FORMED.fullmatch(request_id):
+            request_id = secrets.token_hex(8)
+        with named(request=request_id):
             token = _request.set(request)
             try:
                 response: HttpResponseBase = get_response(request)
             finally:
                 _request.reset(token)
-            return _told(response)
+        response.headers[HEADER] = request_id
+        return response
 
     return answer
-
-
-def _id_of(request: HttpRequest) -> str:
-    given = request.headers.get(HEADER, "") if settings.TRUST_PROXY else ""
-    return given if _WELL_FORMED.fullmatch(given) else secrets.token_hex(8)
-
-
-def _told(response: HttpResponseBase) -> HttpResponseBase:
-    response.headers[HEADER] = present_ids()["request"]
-    return response
 
 
 def _ids() -> Mapping[str, str]:
     ids = dict(present_ids())
     request = _request.get()
     if request is not None and request.resolver_match is not None:
-        given = request.resolver_match.kwargs
-        ids.update({name: str(given[argument]) for argument, name in _ARGUMENTS.items() if argument in given})
+        arguments = request.resolver_match.kwargs
+        ids.update({name: str(arguments[argument]) for argument, name in _ARGUMENTS.items() if argument in arguments})
     return ids
 
 
 @cache
 def _redactor() -> Callable[[str], str]:
-    # Pydantic and all that results are made of: only for processes that log something.
+    # Imported lazily, because it imports Pydantic and the result records.
     from gpu_jobs.redaction import Redactor
 
     return Redactor(secrets=known_secrets())

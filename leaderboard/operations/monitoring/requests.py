@@ -1,4 +1,4 @@
-"""Metrics of the process that answers requests: their latency, and its pool of database connections."""
+"""Metrics of the web process: latency of requests, and the pool of database connections."""
 
 import os
 import threading
@@ -26,7 +26,7 @@ _connections = Gauge(
 )
 _most = Gauge(
     "planarena_database_connections_max",
-    "The most connections that the pool opens.",
+    "Maximum number of connections of the pool.",
     multiprocess_mode="livesum",
     registry=REGISTRY,
 )
@@ -40,7 +40,7 @@ _waited = Counter(
     "planarena_database_wait_seconds", "Time that requests waited for a connection of the pool.", registry=REGISTRY
 )
 _timeouts = Counter(
-    "planarena_database_timeouts", "Requests that waited for a connection of the pool in vain.", registry=REGISTRY
+    "planarena_database_timeouts", "Requests that timed out waiting for a connection of the pool.", registry=REGISTRY
 )
 
 
@@ -56,7 +56,7 @@ LATENCY = Histogram(
 
 
 def measured() -> CollectorRegistry:
-    """What was measured: by this process, or by all that share the folder PROMETHEUS_MULTIPROC_DIR."""
+    """The metrics of this process, or of all processes that share the folder PROMETHEUS_MULTIPROC_DIR."""
     if not os.environ.get(_SEVERAL_PROCESSES):
         return REGISTRY
     shared = CollectorRegistry()
@@ -65,7 +65,7 @@ def measured() -> CollectorRegistry:
 
 
 class PoolWatch:
-    """Measures the pool of this process now and then."""
+    """Measures the connection pool of this process."""
 
     def __init__(self) -> None:
         self._due = float("-inf")
@@ -73,16 +73,16 @@ class PoolWatch:
         self._lock = threading.Lock()
 
     def look(self) -> None:
-        """Measure the pool, at most once a second. Without a pool it does nothing."""
+        """Measure the pool, if any, at most once per second."""
         now = time.monotonic()
-        if now < self._due or (pool := connection.pool) is None:  # type: ignore[attr-defined]  # PostgreSQL's alone
+        if now < self._due or (pool := connection.pool) is None:  # type: ignore[attr-defined]  # only PostgreSQL's
             return
         with self._lock:
             self._due = now + _AGAIN_SECONDS
             self.note(pool.get_stats())
 
     def note(self, stats: dict[str, int]) -> None:
-        """Show what `psycopg_pool` says of a pool; it leaves out what is 0."""
+        """Record the statistics of `psycopg_pool`, which omit zeros."""
         size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
         _connections.labels(state="idle").set(idle)
         _connections.labels(state="used").set(max(0, size - idle))
@@ -95,29 +95,25 @@ class PoolWatch:
         count = int(stats.get(name, 0))
         more = count - self._before.get(name, 0)
         self._before[name] = count
-        # A pool that was opened again counts from 0.
+        # A reopened pool counts from 0.
         return max(0, more)
 
 
 POOL = PoolWatch()
-"""That of this process."""
 
 
 def measure_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that notes how long each request took. The outermost, so that the others count too."""
+    """Middleware that measures the latency of requests. The outermost, so that it includes all other middleware."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         response: HttpResponseBase = get_response(request)
-        _note(request=request, seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        POOL.look()
+        # Labels never contain client input, because each distinct label is a permanent series.
+        view = (request.resolver_match.view_name if request.resolver_match else "") or "none"
+        method = request.method if request.method in _METHODS else "other"
+        LATENCY.labels(view=view, method=method).observe(seconds, exemplar())
         return response
 
     return answer
-
-
-def _note(*, request: HttpRequest, seconds: float) -> None:
-    # Nothing that a stranger makes up may become a label: each would be kept for ever.
-    view = (request.resolver_match.view_name if request.resolver_match else "") or "none"
-    POOL.look()
-    method = request.method if request.method in _METHODS else "other"
-    LATENCY.labels(view=view, method=method).observe(seconds, exemplar())

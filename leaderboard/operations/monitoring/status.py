@@ -1,4 +1,4 @@
-"""What everybody may know of how the site is doing: whether evaluations move, and if not, why not."""
+"""The public status of the site: whether evaluations make progress, and if not, why."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from leaderboard.submissions.readiness import check_again
 
 _EMPTY = Queue(0, 0, 0)
 RECENTLY = timedelta(minutes=10)
-"""A worker that leased something in this time counts as being there."""
+"""Workers with a lease in this period count as active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,17 @@ class Standing:
     label: str
     evaluations: int
     longest_seconds: float
-    """How long the oldest of them has been in it."""
+    """How long the oldest of them has been in this state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteStatus:
-    """How the site is doing at one moment."""
+    """The status of the site at one time."""
 
     at: datetime
     facts: Facts
     findings: Sequence[Finding]
-    """What is wrong, the worst first."""
+    """Problems, the worst first."""
     queue: Queue = _EMPTY
     standing: Sequence[Standing] = ()
     workers: int = 0
@@ -50,11 +50,11 @@ class SiteStatus:
     published: datetime | None = None
     """When a board was last published."""
     incidents: Sequence[Incident] = ()
-    """Open faults of this installation; why is for operators only."""
+    """Open faults of this installation; only operators may see the reasons."""
 
     @property
     def is_known(self) -> bool:
-        """Whether the database answers: without it there are no figures."""
+        """Whether the database responds: without it there are no figures."""
         return self.facts.work is not None
 
 
@@ -82,10 +82,15 @@ def site_status() -> SiteStatus:
         .annotate(Count("pk"), longest=Max(Now() - F("state_since")))
         .order_by()
     )
-    found = {state: (number, longest) for state, number, longest in rows}
-    # What runs on researchers' own workers says nothing of the site's.
+    by_state = {state: (number, longest) for state, number, longest in rows}
+    # Without self-hosted workers, which say nothing about the site.
     attempts = Attempt.objects.filter(shard__evaluation__own_worker_run__isnull=True)
     recent = attempts.filter(leased_at__gte=Now() - RECENTLY)
+    # Without those whose scores have been computed again: another evaluation of the suite has completed.
+    later = Evaluation.runs.filter(
+        suite__slug=OuterRef("suite"), state=EvaluationState.COMPLETED, finished__gt=OuterRef("seen")
+    )
+    incidents = Incident.objects.filter(over=None).exclude(Exists(later), fault=Fault.NO_SCORES)
     now = database_now()
     return SiteStatus(
         at=now,
@@ -93,35 +98,27 @@ def site_status() -> SiteStatus:
         findings=findings,
         queue=queue_now(),
         standing=[
-            Standing(state, EvaluationState(state).label, found[state][0], max(0.0, found[state][1].total_seconds()))
+            Standing(state, EvaluationState(state).label, number, max(0.0, longest.total_seconds()))
             for state in under_way
-            if state in found
+            if state in by_state
+            for number, longest in [by_state[state]]
         ],
-        workers=recent.aggregate(found=Count("worker", distinct=True))["found"],
+        workers=recent.aggregate(workers=Count("worker", distinct=True))["workers"],
         last_lease=None if facts.work.since_lease is None else now - facts.work.since_lease,
         published=Snapshot.objects.order_by("-pk").values_list("created", flat=True).first(),
-        incidents=_open_incidents(),
+        incidents=list(incidents.order_by("since", "pk")),
     )
-
-
-def _open_incidents() -> list[Incident]:
-    """Scores are computed again as soon as an evaluation of the suite completes."""
-    later = Evaluation.runs.filter(
-        suite__slug=OuterRef("suite"), state=EvaluationState.COMPLETED, finished__gt=OuterRef("seen")
-    )
-    still = Incident.objects.filter(over=None).exclude(Exists(later), fault=Fault.NO_SCORES)
-    return list(still.order_by("since", "pk"))
 
 
 def checked_status() -> SiteStatus:
-    """The status now; suites that cannot be evaluated are checked again first."""
-    found = site_status()
-    is_paused = any(finding.code == Code.PAUSED for finding in found.findings)
-    return site_status() if is_paused and check_again() else found
+    """The current status, after checking again suites that could not be evaluated."""
+    status = site_status()
+    is_paused = any(finding.code == Code.PAUSED for finding in status.findings)
+    return site_status() if is_paused and check_again() else status
 
 
 def verdict(status: SiteStatus) -> Verdict:
-    """What the worst finding says; without any, what the queue does."""
+    """The worst finding, or the state of the queue if there is none."""
     if status.findings:
         worst = status.findings[0]
         return Verdict(worst.tone, worst.code, worst.sentence)

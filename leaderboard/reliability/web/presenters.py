@@ -11,8 +11,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.figures import score
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.web.line_plot import Dot, LinePlot, Tick, across, up
-from leaderboard.reliability.members import Condition, name_of
-from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.models import Condition, ReliabilityProfile, name_of
 
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 

@@ -22,8 +22,7 @@ from leaderboard.evaluations.web.presenters import for_readers_of
 from leaderboard.people.authentication import user_of
 from leaderboard.planners.kinds import kind_of
 from leaderboard.quotas.services import QuotaExceededError
-from leaderboard.reliability.members import Condition
-from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.models import Condition, ReliabilityProfile
 from leaderboard.reliability.services import cancel_profile, missing_members, request_profile, why_not
 from leaderboard.reliability.web.presenters import ended, figures_of, gaps_of, members_of
 from leaderboard.submissions.readiness import report

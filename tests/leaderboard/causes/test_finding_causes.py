@@ -12,9 +12,9 @@ from leaderboard.catalog.models import Season, Task
 from leaderboard.causes.finding import find_causes, find_causes_beside, renew_causes
 from leaderboard.evaluations import causes as finding
 from leaderboard.evaluations.causes import find_causes_of, read_findings
-from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Shard, TaskResult
 from leaderboard.evaluations.states import Entered
+from leaderboard.evaluations.visibility import Withheld
 from leaderboard.queue.shards import end_shard
 from tests.leaderboard.evaluations.web import factories
 from tests.leaderboard.executed import COUNT, make_executed_evaluation

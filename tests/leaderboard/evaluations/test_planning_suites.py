@@ -16,7 +16,7 @@ from evaluator.episodes.base import Setting, episode_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.library import Library, NotReadyError
-from leaderboard.evaluations.gold import withheld_from
+from leaderboard.evaluations.visibility import withheld_from
 from tests.leaderboard.factories import make_submission
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation, make_toolmini
 

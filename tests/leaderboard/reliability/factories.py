@@ -10,8 +10,7 @@ from evaluator.core.records import Outcome, PlannerCall, ResultRecord
 from evaluator.reliability.perturbations import PERTURBATIONS
 from evaluator.reliability.profile import profile_of
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.reliability.members import RUNS, Condition
-from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.models import RUNS, Condition, ReliabilityProfile
 
 TASKS = 30
 _PLAN = {

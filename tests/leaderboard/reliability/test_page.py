@@ -11,7 +11,7 @@ from leaderboard.boards.drawing.picture import Line, Link, Picture, Text
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.web import line_plot
 from leaderboard.queue.models import OwnWorkerRun
-from leaderboard.reliability.members import Condition
+from leaderboard.reliability.models import Condition
 from leaderboard.reliability.web.presenters import interval_plot, reliability_diagram, risk_coverage
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_results, make_suite
 from tests.leaderboard.factories import make_user
@@ -64,7 +64,7 @@ def test_gaps_are_named_with_their_reason_and_nothing_stands_in_their_place(eval
     assert 'id="svg-title-diagram"' not in page
     assert "self-hosted" not in page
     OwnWorkerRun.objects.create(evaluation=evaluation)
-    assert "Nobody has verified them" in page_of(evaluation)[1]
+    assert "They are not verified" in page_of(evaluation)[1]
 
 
 def test_only_its_owner_reads_of_a_profile_that_was_not_asked_for(evaluation):

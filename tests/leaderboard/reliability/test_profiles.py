@@ -15,8 +15,7 @@ from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability import measuring
-from leaderboard.reliability.members import reaching
-from leaderboard.reliability.models import ReliabilityProfile
+from leaderboard.reliability.models import ReliabilityProfile, reaching
 from leaderboard.reliability.services import cancel_profile, request_profile
 from leaderboard.submissions import services
 from leaderboard.submissions.actions import rerun

@@ -1,27 +1,53 @@
-"""The API of the parts of an evaluation's page besides its results: groups, failures, other planners, place in the
+"""The API of an evaluation's page: results as JSON and as files, groups, failures, other planners, place in the
 queue."""
 
+import json
+from collections.abc import Callable, Iterable, Set
+from typing import Any
 from uuid import UUID
 
+from django.db.models import F, Q, QuerySet
+from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from django.urls import reverse
+from django.utils.functional import cached_property
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evaluator.core.records import Outcome
+from evaluator.core.records import Outcome, Reason
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.planners.named import offline_planners
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
-from leaderboard.evaluations.gold import RELATED, check_tasks, not_shared
+from leaderboard.catalog.models import RELATED_CONDITIONS, Suite
+from leaderboard.evaluations.causes import NOT_FOUND, RAN, VALUES
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.results.task_rows import tasks_of
-from leaderboard.evaluations.visibility import visible_runs
+from leaderboard.evaluations.results.filters import Parameter, one_of, read
+from leaderboard.evaluations.results.objects import server_store, shown_record
+from leaderboard.evaluations.results.task_rows import TaskRow, facts_of, tasks_of
+from leaderboard.evaluations.visibility import (
+    OF_EVALUATION,
+    RELATED,
+    Reader,
+    check_tasks,
+    not_shared,
+    visible_runs,
+    visible_to,
+    withheld_from,
+)
+from leaderboard.evaluations.web.api.evaluations import ResultOutput, is_yes
 from leaderboard.evaluations.web.others import others_on
 from leaderboard.evaluations.web.presenters import gather, waiting_sentence
+from leaderboard.evaluations.web.sharing.files import result_file, results_of
 from leaderboard.people.web.api import LoggedInView
-from leaderboard.platform.api.examples import ATTEMPT_ID, example
+from leaderboard.platform.api.examples import ATTEMPT_ID, PLAN, example, example_of
 from leaderboard.platform.api.shapes import Output
-from leaderboard.platform.api.views import ApiView
+from leaderboard.platform.api.views import ApiView, ListView, Selected
+from leaderboard.platform.http.downloads import DOWNLOADS
 from leaderboard.queue.estimates import queue_now
 from leaderboard.queue.place import WaitsFor, place_of
 
@@ -280,3 +306,175 @@ def _evaluation(*, request: Request, evaluation_id: UUID) -> Evaluation:
         *RELATED, "submission__planner__owner", "submission__submitted_by", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)
+
+
+def filter_results(
+    results: QuerySet[TaskResult], *, evaluation: Evaluation, parameters: Any, reader: Reader
+) -> QuerySet[TaskResult]:
+    """Apply the filters of a query string: outcome, reason, cause, text, undecided results, and each facet of the suite
+    that does not follow from gold plans.
+
+    Raises:
+        FieldErrors: a parameter has a value that no task has, or is a facet of other suites only.
+    """
+    tasks = facts_of(evaluation.suite)
+
+    def raw(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+        return lambda row: row.attributes.get(name, ())
+
+    def known(get: Callable[[TaskRow], tuple[str, ...]]) -> Callable[[], list[str]]:
+        return lambda: sorted({value for row in tasks for value in get(row) if value})
+
+    getters: dict[str, Callable[[TaskRow], tuple[str, ...]]] = {"metric": lambda row: (row.metric,)}
+    for facet in evaluation.suite.facets.filters:
+        if not facet.tells_gold:
+            getters[facet.name] = raw(facet.name)
+    # Facets of other suites, which no task of this one has. Takes a query only if there are unknown parameters.
+    if unknown := parameters.keys() - getters.keys() - _COMMON:
+        getters |= dict.fromkeys(sorted(unknown & facet_names()), lambda _: ())
+    declared = (
+        Parameter("outcome", one_of([outcome.value for outcome in Outcome])),
+        Parameter("reason", one_of([reason.value for reason in Reason])),
+        Parameter("why", one_of(VALUES)),
+        Parameter("q", lambda text: text.replace("\0", "").strip()),
+        Parameter("undecided", is_yes),
+        *(Parameter(name, one_of(known(get))) for name, get in getters.items()),
+    )
+    values = read(parameters=parameters, declared=declared).checked()
+    results = results.filter(**{name: values[name] for name in ("outcome", "reason") if values[name]})
+    if values["why"] == NOT_FOUND:
+        results = results.filter(causes__isnull=True, outcome__in=RAN)
+    elif cause := values["why"]:
+        results = results.filter(causes__contains=[{"cause": cause}])
+    if chosen := {name: values[name] for name in getters if values[name]}:
+        rows = [row.pk for row in tasks if all(value in getters[name](row) for name, value in chosen.items())]
+        results = results.filter(task__in=rows)
+    if values["undecided"]:
+        key = evaluation.suite.ranking_column.undecided
+        results = results.filter(**{f"indicators__{key}__gt": 0}) if key else results.none()
+    if text := values["q"]:
+        in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
+        # A reader who may not see a plan may not search in it.
+        withheld = withheld_from(reader=reader, evaluation=evaluation)
+        results = results.filter(in_request if withheld.plan else in_request | in_plan)
+    return results
+
+
+_COMMON = frozenset({"outcome", "reason", "why", "q", "undecided", "fields", "cursor", "page_size", "format"})
+"""Parameters of the list that are not facets of suites."""
+
+
+def facet_names() -> Set[str]:
+    """The facets of all suites by which results can be filtered."""
+    suites = Suite.objects.only("task_facets")
+    return {facet.name for suite in suites for facet in suite.facets.filters if not facet.tells_gold}
+
+
+@example({
+    **example_of(ResultOutput),
+    "record": {"version": "result/1", "task": "14", "plan": PLAN, "score": 0.71},
+})  # fmt: skip
+class RecordOutput(ResultOutput):
+    """The result of one task, with the whole record `result/1`; null if the task never ran."""
+
+    record = serializers.JSONField(allow_null=True)
+
+    class Meta(ResultOutput.Meta):
+        fields = [*ResultOutput.Meta.fields, "record"]
+
+
+@extend_schema(
+    responses={
+        (200, "application/json"): ResultOutput(many=True),
+        **{(200, kind.media_type): OpenApiTypes.BINARY for kind in DOWNLOADS.values()},
+    },
+)
+class ResultsView(Selected, ListView[TaskResult]):
+    """The results of an evaluation's tasks, in the suite's order. Until hidden data are public, only operators may read
+    them; others get 403."""
+
+    serializer_class = ResultOutput
+    renderer_classes = (JSONRenderer, *DOWNLOADS.values())
+    parameters = [
+        OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
+        OpenApiParameter("why", str, enum=VALUES, description="A cause of scores below the gold score."),
+        OpenApiParameter("metric", str, description="For suites that execute plans: the tasks' metric."),
+        OpenApiParameter("reason", str, description="The reason of a fault."),
+        OpenApiParameter("structure", str, description="The structure of the tasks' gold plans."),
+        OpenApiParameter("base", str, description="For suites that execute plans: the base task."),
+        OpenApiParameter("degradation", str, description="For suites that execute plans: one of the degradations."),
+        OpenApiParameter("language", str, description="For suites that execute plans: the language."),
+        OpenApiParameter("undecided", str, enum=["1"], description="Only tasks on which the judge is undecided."),
+        OpenApiParameter("q", str, description="Text in the request or the plan's summary."),
+        OpenApiParameter("level", str, description="For suites that judge plans: `easy`, `medium` or `hard`."),
+        OpenApiParameter("group", str, description="For suites that judge plans: the group of requests."),
+        OpenApiParameter(
+            "format", str, enum=["json", *DOWNLOADS], description="`csv` and `parquet`: all rows as a file."
+        ),
+    ]
+    ordering = ("position",)
+
+    def list(  # type: ignore[override]  # a stream is not one of DRF's responses
+        self, request: Request, *args: Any, **kwargs: Any
+    ) -> Response | StreamingHttpResponse:
+        """The results; not cached if operators see more. CSV and Parquet files have all rows and all columns."""
+        if (ending := request.accepted_renderer.format) in DOWNLOADS:
+            return self._file(request, ending=ending)
+        response = super().list(request, *args, **kwargs)
+        not_shared(response, suite=self._evaluation.suite, split=self._evaluation.split)
+        return response
+
+    def _file(self, request: Request, *, ending: str) -> StreamingHttpResponse:
+        if "fields" in request.query_params:
+            raise ValidationError({"fields": [f"A file of the format {ending} has all fields."]})
+        evaluation = self._evaluation
+        address = request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk]))
+        chosen = self.get_queryset()
+        results = results_of(evaluation=evaluation, reader=request.user, address=address, chosen=chosen)
+        return result_file(request=request._request, results=results, ending=ending)
+
+    def parameters_of(self, request: Request) -> Iterable[OpenApiParameter]:
+        """Add the facets of suites, which the schema does not list."""
+        known = list(super().parameters_of(request))
+        yield from known
+        if request.query_params.keys() - {parameter.name for parameter in known}:
+            yield from (OpenApiParameter(name) for name in sorted(facet_names()))
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        related = visible_runs(self.request.user).select_related(*RELATED, "submission__planner__owner")
+        return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
+
+    def get_queryset(self) -> QuerySet[TaskResult]:
+        evaluation, reader = self._evaluation, self.request.user
+        check_tasks(reader=reader, of=evaluation)
+        results = TaskResult.objects.filter(evaluation=evaluation).select_related(*_RELATED)
+        results = results.annotate(position=F("task__position"))
+        return filter_results(results, evaluation=evaluation, parameters=self.request.query_params, reader=reader)
+
+
+class RecordView(ApiView):
+    """The result of one task, with its whole record. While a split is hidden, its samples, digests and gold plans are
+    for staff only: `samples` and `explanations` of the record are empty, and so are the plans of a planner that answers
+    with the gold plans."""
+
+    @extend_schema(responses=RecordOutput)
+    def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
+        visible = TaskResult.objects.filter(visible_to(request.user, prefix=f"evaluation__{OF_EVALUATION}"))
+        result = get_object_or_404(visible.select_related(*_RELATED), evaluation=evaluation_id, task__key=task_key)
+        evaluation = result.evaluation
+        check_tasks(reader=request.user, of=evaluation)
+        record = None
+        if result.record_digest:
+            store = server_store(split=evaluation.split)
+            withheld = withheld_from(reader=request.user, evaluation=evaluation)
+            try:
+                record = json.loads(shown_record(digest=result.record_digest, store=store, withheld=withheld))
+            except (ObjectMissingError, ObjectDamagedError) as error:
+                raise NotFound("The store has lost the record of this task.") from error
+        response = Response({**ResultOutput(result, context={"request": request}).data, "record": record})
+        not_shared(response, suite=evaluation.suite, split=evaluation.split)
+        return response
+
+
+_RELATED = "task", "evaluation__suite", f"evaluation__{RELATED_CONDITIONS}", "evaluation__submission__planner"

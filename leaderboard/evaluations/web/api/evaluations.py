@@ -17,7 +17,6 @@ from evaluator.scoring.causes.taxonomy import Cause
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web.api import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
 from leaderboard.evaluations.causes import read_findings
-from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.results.filters import Parameter, one_of, read, whole_number
 from leaderboard.evaluations.states import FINAL
@@ -29,6 +28,7 @@ from leaderboard.evaluations.visibility import (
     runs_for,
     visible_evaluations,
     visible_runs,
+    withheld_from,
 )
 from leaderboard.people.authentication import user_of
 from leaderboard.people.web.api import LoggedInView

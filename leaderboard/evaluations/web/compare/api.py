@@ -11,8 +11,8 @@ from rest_framework.response import Response
 
 from evaluator.scoring.causes.taxonomy import Cause
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
-from leaderboard.evaluations.gold import not_shared, withholds_tasks
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import not_shared, withholds_tasks
 from leaderboard.evaluations.web.compare.comparing import by_group, cause_table, task_differences
 from leaderboard.evaluations.web.compare.presenters import chosen_metric, verdicts
 from leaderboard.evaluations.web.compare.services import (

@@ -10,12 +10,11 @@ from evaluator.core.suites.base import Column, companions
 from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED, TOO_FEW
 from leaderboard.catalog.hidden_data import when_public
 from leaderboard.evaluations.causes import WHY, ordered, place_of_cause, words_of_cause
-from leaderboard.evaluations.gold import withheld_from, withholds_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.figures import figure, score
 from leaderboard.evaluations.results.filters import Facet, Filter, chosen_of, index, select
 from leaderboard.evaluations.results.task_rows import place_of, words_of
-from leaderboard.evaluations.visibility import Reader
+from leaderboard.evaluations.visibility import Reader, withheld_from, withholds_tasks
 from leaderboard.evaluations.web.compare.comparing import (
     NOBODY,
     GroupRow,

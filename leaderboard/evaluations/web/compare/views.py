@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.gold import not_shared
+from leaderboard.evaluations.visibility import not_shared
 from leaderboard.evaluations.web.compare.comparing import cause_table
 from leaderboard.evaluations.web.compare.forms import both_forms, forms_of
 from leaderboard.evaluations.web.compare.presenters import comparison_page, form_rows

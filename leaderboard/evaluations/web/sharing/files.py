@@ -35,10 +35,9 @@ from evaluator.execution.engine.store import ENDINGS, ObjectDamagedError, Object
 from evaluator.scoring.board_table import safe_cell
 from leaderboard.catalog.library import RunConditions
 from leaderboard.evaluations.causes import why
-from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store, shown_record
-from leaderboard.evaluations.visibility import Reader
+from leaderboard.evaluations.visibility import Reader, Withheld, withheld_from
 from leaderboard.evaluations.web.api.evaluations import ResultOutput
 from leaderboard.platform.http.downloads import PARQUET, parquet, streamed
 

@@ -18,11 +18,10 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.selecting import PER_PAGE
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.web.previews import Line, Preview, line_of, picture_response
-from leaderboard.evaluations.gold import RELATED, check_tasks
 from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
 from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.evaluations.states import FINAL
-from leaderboard.evaluations.visibility import OF_EVALUATION, is_public, public_now, visible_runs
+from leaderboard.evaluations.visibility import OF_EVALUATION, RELATED, check_tasks, is_public, public_now, visible_runs
 from leaderboard.evaluations.web.sharing.files import CONTENT_TYPE, archive, name_of, result_file, results_of
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.http.downloads import streamed

@@ -15,12 +15,12 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.taxonomy import Finding
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import RAN, read_findings
-from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.figures import sentence_in_place_of_steps
 from leaderboard.evaluations.results.filters import in_words
 from leaderboard.evaluations.results.objects import object_url, read_record, server_store
 from leaderboard.evaluations.results.task_rows import modality_of, raw_values, words_of
+from leaderboard.evaluations.visibility import Withheld
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.grids_shown import GridsPage, grids_page
 from leaderboard.evaluations.web.tasks.plan_graph import Differences, Graph, Marks, differences, draw

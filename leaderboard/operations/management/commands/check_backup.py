@@ -1,4 +1,4 @@
-"""`manage.py check_backup FOLDER`: reads a whole backup, without restoring it."""
+"""`manage.py check_backup FOLDER`: verifies a whole backup without restoring it."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from leaderboard.operations.backups.services import check
 class Command(BaseCommand):
     """Checks a backup."""
 
-    help = "Read the newest whole backup in a folder: its dump and every object; exit with 1 if anything is damaged."
+    help = (
+        "Verify the dump and every object of the latest whole backup in a folder; exit with 1 if anything is damaged."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)

@@ -1,12 +1,11 @@
-"""`manage.py check_store`: reads all objects of the site's stores, and tells what is damaged or missing."""
+"""`manage.py check_store`: reads all objects of the site's stores, and lists damaged and missing ones."""
 
 from datetime import UTC
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from leaderboard.operations.backups.losses import described, losses
-from leaderboard.operations.backups.repair import check_stores, quarantined
+from leaderboard.operations.backups.objects import check_stores, described, losses, quarantined
 
 
 class Command(BaseCommand):
@@ -18,8 +17,8 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--quick", action="store_true", help="read no object: list only what is known to be lost")
-        parser.add_argument("--limit", type=int, default=20, help="how many entries of the quarantine to list")
+        parser.add_argument("--quick", action="store_true", help="do not read objects, only list known losses")
+        parser.add_argument("--limit", type=int, default=20, help="maximum number of quarantine entries to list")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         if options["limit"] < 0:
@@ -33,15 +32,16 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if lost:
             raise CommandError(
-                f"Lost: {described(lost)}. Put them back with `repair_store --from` and the folder of a backup."
+                f"Lost: {described(lost)}. Restore them with `repair_store --from` and the folder of a backup."
             )
         self.stdout.write("Nothing is lost.")
 
     def _list(self, *, limit: int) -> None:
-        found = quarantined()
-        self.stdout.write(f"In quarantine: {len(found)}{f', the newest {limit}:' if len(found) > limit else ''}")
-        for one in found[:limit]:
-            at = one.file.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-            state = "repaired" if one.is_repaired else "lost"
-            reason = one.file.reason or "reason unknown"
-            self.stdout.write(f"  {at}  {state}  {one.store}/{one.file.digest}  {one.file.size} bytes, {reason}")
+        entries = quarantined()
+        self.stdout.write(f"In quarantine: {len(entries)}{f', the newest {limit}:' if len(entries) > limit else ''}")
+        for entry in entries[:limit]:
+            file = entry.file
+            at = file.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+            state = "repaired" if entry.is_repaired else "lost"
+            reason = file.reason or "reason unknown"
+            self.stdout.write(f"  {at}  {state}  {entry.store}/{file.digest}  {file.size} bytes, {reason}")

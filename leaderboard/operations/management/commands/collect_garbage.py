@@ -1,4 +1,4 @@
-"""`manage.py collect_garbage`: deletes what nothing names and what the policy does not keep."""
+"""`manage.py collect_garbage`: deletes unreferenced objects and rows past their retention period."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ class Command(BaseCommand):
     """Collects garbage."""
 
     help = (
-        "Delete objects of the site's stores that no result names, and rows past their retention. "
-        "Published evaluations keep all they name. The site may go on meanwhile."
+        "Delete objects of the site's stores that no result refers to, and rows past their retention period. "
+        "Published evaluations keep all objects. The site may be running."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="delete nothing: say what would go")
+        parser.add_argument("--dry-run", action="store_true", help="only report what would be deleted")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         try:
-            found = collect_garbage(dry_run=options["dry_run"], report=self.stdout.write)
+            garbage = collect_garbage(dry_run=options["dry_run"], report=self.stdout.write)
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
         verb = "would be deleted" if options["dry_run"] else "deleted"
-        self.stdout.write(f"{found.count:>9,}  {found.size:>15,} bytes  {verb}")
+        self.stdout.write(f"{garbage.count:>9,}  {garbage.size:>15,} bytes  {verb}")

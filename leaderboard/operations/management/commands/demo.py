@@ -1,4 +1,4 @@
-"""`./planarena demo`: from nothing to a published board, and a site that stays up."""
+"""`./planarena demo`: from an empty database to published boards on a running site."""
 
 import os
 import sys
@@ -33,20 +33,22 @@ POLL_SECONDS = 0.5
 
 
 class Command(SiteCommand):
-    """Starts everything, evaluates the bundled planners, and stays up until Ctrl-C."""
+    """Starts the site, evaluates the bundled planners, and runs until Ctrl-C."""
 
     title, name = "The demo", "demo"
     _line = "demo: starting"
-    help = "Run the whole arena on this machine and evaluate the bundled planners."
+    help = "Run a complete site on this machine and evaluate the bundled planners."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--once", action="store_true", help="print the board and exit when all is published")
+        parser.add_argument(
+            "--once", action="store_true", help="print the board and exit once all planners are published"
+        )
         parser.add_argument(
             "--planner",
             action="append",
             choices=bundled_names(),
-            help="evaluate only this bundled planner, on the first two boards; may be given several times (default: "
-            "the anchors, then on every suite the anchors and two strategies)",
+            help="evaluate only this bundled planner, on the first two boards; may be repeated (default: the anchors, "
+            "then on every suite the anchors and two strategies)",
         )
         parser.add_argument(
             "--port",
@@ -57,7 +59,7 @@ class Command(SiteCommand):
     def run_site(self, **options: Any) -> None:
         once, port, console = options["once"], options["port"], self.console
         names = options["planner"] or ()
-        lines = ProgressLines(self._present, stream=sys.stderr)
+        lines = ProgressLines(lambda: self._line, stream=sys.stderr)
         with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener, lines:
             number = listener.getsockname()[1]
             url = f"http://127.0.0.1:{number}"
@@ -78,7 +80,7 @@ class Command(SiteCommand):
                 evaluations = self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
                 if not once and not names:
                     self._note("demo: filling the boards of all suites")
-                    self._go_on(evaluations)
+                    self._fill(evaluations)
                 lines.end()
                 while not once:
                     supervisor.watch()
@@ -87,22 +89,21 @@ class Command(SiteCommand):
     def _note(self, line: str) -> None:
         self._line = line
 
-    def _present(self) -> str:
-        return self._line
-
-    def _go_on(self, evaluations: Sequence[Evaluation]) -> None:
-        """In the background, the cheap ones first: reliability where nothing is executed, all boards, the rest."""
-        executed = [one for one in evaluations if one.suite.runs_experts]
-        asked = profile_anchors([one for one in evaluations if one not in executed])
+    def _fill(self, evaluations: Sequence[Evaluation]) -> None:
+        """Queue the rest, cheap evaluations first: reliability of judged plans, all boards, reliability of the
+        others."""
+        judged = [evaluation for evaluation in evaluations if not evaluation.suite.runs_experts]
+        executed = [evaluation for evaluation in evaluations if evaluation.suite.runs_experts]
+        profiles = profile_anchors(judged)
         fill_boards(self.console)
-        if asked := asked + profile_anchors(executed):
-            self.console.print(f"The reliability of {asked} planners is being measured; their pages follow it.")
+        if profiles := profiles + profile_anchors(executed):
+            self.console.print(f"The reliability of {profiles} planners is being measured; their pages follow it.")
 
     def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> Sequence[Evaluation]:
         """Evaluate the bundled planners and print the boards: one of executed plans, and one of judged plans.
 
         Raises:
-            DemoError: not all were published, and nobody uses the site for anything else.
+            DemoError: not all were published with `once`.
         """
         console, suites = self.console, (SUITE, default_suite(executes=False).slug)
         evaluations = [
@@ -126,6 +127,6 @@ class Command(SiteCommand):
 
 
 def names_for(*, suite: str, chosen: Sequence[str]) -> list[str]:
-    """The bundled planners that the demo evaluates on a suite: of those chosen, if any are, the suite's anchors."""
+    """The bundled planners that the demo evaluates on a suite: the suite's anchors, or those among `chosen`."""
     known = anchors_of(suite)
     return [name for name in chosen or each_once(suite) if name in known]

@@ -1,4 +1,4 @@
-"""`./planarena dev`: a site to work on. What is edited is running a moment later."""
+"""`./planarena dev`: a development site that reloads edited files."""
 
 import os
 import shutil
@@ -42,10 +42,10 @@ _FRONTEND = BASE_DIR / "frontend"
 
 
 class Command(SiteCommand):
-    """Starts site, queue and Vite, and starts again what runs an edited file, until Ctrl-C."""
+    """Starts site, queue and Vite, and restarts processes whose files were edited, until Ctrl-C."""
 
     title = name = "dev"
-    help = "Run the site for working on it: with reload, Vite's development server, a worker and seeded data."
+    help = "Run a development site with automatic reload, Vite's development server, a worker and sample data."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -83,12 +83,12 @@ class Command(SiteCommand):
                     f"The site is at {url}, Vite at {vite}, the logs are in {supervisor.logs}.", soft_wrap=True
                 )
                 console.print(f"Sign in as {DEVELOPER} with the password {password}", highlight=False)
-                console.print("Edited Python files and templates are running a moment later. Ctrl-C stops everything.")
+                console.print("Edited Python files and templates are reloaded. Ctrl-C stops everything.")
                 keep_current(supervisor=supervisor, sources=sources, console=console)
 
 
 def vite_command(*, port: int) -> list[str]:
-    """How Vite's development server is started.
+    """The command of Vite's development server.
 
     Raises:
         DemoError: it or Node is not installed.
@@ -102,7 +102,7 @@ def vite_command(*, port: int) -> list[str]:
 
 
 def make_developer() -> str:
-    """A superuser to sign in as, made on first use; returns the password, which is kept in the data folder."""
+    """Create a superuser on first use, and return the password, which is stored in the data folder."""
     password = kept_secret(settings.DATA_DIR / "secrets" / "developer_password")[:16]
     if not User.objects.filter(username=DEVELOPER).exists():
         User.objects.create_superuser(username=DEVELOPER, email="", password=password)
@@ -110,10 +110,9 @@ def make_developer() -> str:
 
 
 def keep_current(*, supervisor: Supervisor, sources: SourceWatcher, console: Console) -> None:
-    """Start again what runs an edited file, for ever.
+    """Restart processes whose files were edited, in an infinite loop.
 
-    A process that ends by itself, as it does with a syntax error in an edited file, is reported once and started again
-    at the next change.
+    A process that ends by itself, for example with a syntax error, is reported once and restarted at the next change.
 
     Raises:
         KeyboardInterrupt: a signal asked to stop.
@@ -125,7 +124,7 @@ def keep_current(*, supervisor: Supervisor, sources: SourceWatcher, console: Con
             console.print(f"{changed[0]}{others} changed: restarting", markup=False, highlight=False)
             names = to_restart(changed)
             if WORKERS in names:
-                # A sweep starts another one if there is something to evaluate.
+                # A sweep starts new workers on demand.
                 local_launcher().stop_all()
             supervisor.restart(names)
             reported.clear()

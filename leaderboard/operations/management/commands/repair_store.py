@@ -1,4 +1,4 @@
-"""`manage.py repair_store --from BACKUP`: puts back what the site's stores have lost."""
+"""`manage.py repair_store --from BACKUP`: restores lost objects of the site's stores."""
 
 from pathlib import Path
 from typing import Any
@@ -6,21 +6,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.operations.backups.database import BackupError
-from leaderboard.operations.backups.losses import described, losses
-from leaderboard.operations.backups.repair import check_stores, repair_stores
+from leaderboard.operations.backups.objects import check_stores, described, losses, repair_stores
 
 
 class Command(BaseCommand):
     """Repairs the stores."""
 
     help = (
-        "Read every object of the site's stores, move damaged ones into quarantine, and put back from a backup what "
-        "the stores lack. The database is not touched, and the site may go on meanwhile."
+        "Read every object of the site's stores, move damaged ones into quarantine, and copy missing objects from a "
+        "backup. Does not change the database. The site may be running."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--from", dest="folder", type=Path, required=True, metavar="BACKUP")
-        parser.add_argument("--quick", action="store_true", help="read no object first: put back only what is missing")
+        parser.add_argument("--quick", action="store_true", help="do not check objects first, only copy missing ones")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         try:

@@ -1,4 +1,5 @@
-"""`manage.py restore FOLDER`: the database, which must be empty, and the stores from a folder's last backup."""
+"""`manage.py restore FOLDER`: restores the database, which must be empty, and the stores from a folder's last
+backup."""
 
 from pathlib import Path
 from typing import Any
@@ -7,20 +8,20 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.operations.backups.database import BackupError
-from leaderboard.operations.backups.losses import described
+from leaderboard.operations.backups.objects import described
 from leaderboard.operations.backups.services import restore
 
 
 class Command(BaseCommand):
     """Restores a backup."""
 
-    help = "Restore the last backup of a folder into an empty database, and bring its tables up to this release."
+    help = "Restore the last backup of a folder into an empty database, and migrate it to this release."
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
         parser.add_argument(
-            "--incomplete", action="store_true", help="take the last backup that lacks objects, not the last whole one"
+            "--incomplete", action="store_true", help="use the last incomplete backup instead of the last whole one"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
@@ -37,4 +38,4 @@ class Command(BaseCommand):
         if problems:
             raise CommandError(" ".join(problems))
         if not restored.missing_before:
-            self.stdout.write("Every record that the results name is there.")
+            self.stdout.write("All records of results are present.")

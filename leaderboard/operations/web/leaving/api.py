@@ -1,4 +1,4 @@
-"""The API about one's own account: taking the data along, closing it, deleting it."""
+"""The API of the caller's account: export, closing, deletion."""
 
 from django.http import HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -20,7 +20,7 @@ from leaderboard.platform.api.throttling import seconds_to_wait
 
 @example({"password": "correct horse battery staple"})
 class PasswordInput(Input):
-    """Shows that it is the owner of the account who asks."""
+    """Confirmation by the owner of the account."""
 
     password = serializers.CharField(write_only=True, trim_whitespace=False, help_text="The password of the account.")
 
@@ -33,8 +33,8 @@ class PasswordInput(Input):
     "evaluations": [], "audit": [{"by": "ada", "at": WHEN, "action": "token_made"}],
 })  # fmt: skip
 class AccountExport(Output):
-    """Everything that the site knows of the caller. Besides these there are lists of `webhooks`, `invitations`,
-    `checkpoints`, `plans_files`, `plans`, `results` and `quota`."""
+    """All data of the caller. There are also lists of `webhooks`, `invitations`, `checkpoints`, `plans_files`, `plans`,
+    `results` and `quota`."""
 
     format = serializers.CharField(help_text="`planarena-account/1`.")
     username = serializers.CharField()
@@ -60,7 +60,7 @@ class AccountView(LoggedInView):
 
     @extend_schema(responses={204: None, 400: _WRONG})
     def delete(self, request: Request) -> Response:
-        """Delete it for ever. Submissions stay, as those of a deleted user."""
+        """Delete the account permanently. Submissions remain, attributed to a deleted user."""
         _confirm(request, password=self.read(request)["password"])
         user = user_of(request)
         closing.delete_account(user=user, by=user)
@@ -75,7 +75,7 @@ class CloseView(LoggedInView):
 
     @extend_schema(responses={204: None})
     def post(self, request: Request) -> Response:
-        """End every way into it; an operator can open it again."""
+        """Disable all access to the account; an operator can reopen it."""
         _confirm(request, password=self.read(request)["password"])
         user = user_of(request)
         closing.close_account(user=user, by=user)
@@ -83,11 +83,11 @@ class CloseView(LoggedInView):
 
 
 class ExportView(LoggedInView):
-    """Everything that the site knows of the caller."""
+    """All data of the caller."""
 
     @extend_schema(responses=AccountExport)
     def get(self, request: Request) -> HttpResponseBase:
-        """A JSON document of the format `planarena-account/1`, sent while it is made; at most six a minute."""
+        """A JSON document in the format `planarena-account/1`, streamed; at most six per minute."""
         if wait := seconds_to_wait(request._request, scope="exports"):
             raise Throttled(wait)
         return export_response(request=request._request, user=user_of(request))

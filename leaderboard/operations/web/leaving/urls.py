@@ -1,4 +1,4 @@
-"""Addresses of the pages."""
+"""URLs of the account page."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The page on which people take their data along, close their account or delete it."""
+"""The page for exporting data and for closing or deleting an account."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from leaderboard.platform.api.throttling import seconds_to_wait
 
 
 class ConfirmForm(forms.Form):
-    """What shows that it is the owner."""
+    """Confirmation by the owner of the account."""
 
     entered = forms.CharField(strip=False)
 
@@ -42,7 +42,7 @@ class ConfirmForm(forms.Form):
 @require_safe
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """What the account consists of, and the ways to leave."""
+    """The account's credentials and teams, and the forms for leaving."""
     return _page(request)
 
 
@@ -50,7 +50,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def export(request: HttpRequest) -> HttpResponseBase:
-    """Everything that the site knows of the reader, as a download."""
+    """All data of the user as a download."""
     if wait := seconds_to_wait(request, scope="exports"):
         refused = render(request, "429.html", status=429)
         refused.headers["Retry-After"] = str(wait)
@@ -62,7 +62,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 @login_required
 def close(request: HttpRequest) -> HttpResponse:
-    """Close the account, after its owner has confirmed it."""
+    """Close the account after confirmation."""
     form = _confirmed(request, prefix="close")
     if form.errors:
         return _page(request, close=form)
@@ -77,7 +77,7 @@ def close(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def delete(request: HttpRequest) -> HttpResponse:
-    """Delete the account, after its owner has confirmed it."""
+    """Delete the account after confirmation."""
     form = _confirmed(request, prefix="delete")
     if form.errors:
         return _page(request, delete=form)

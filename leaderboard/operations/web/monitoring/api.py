@@ -1,4 +1,4 @@
-"""`GET /api/v1/status/`: how the site is doing, for everybody."""
+"""`GET /api/v1/status/`: the public status of the site."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ class StandingOutput(Output):
 
     state = serializers.CharField()
     evaluations = serializers.IntegerField()
-    longest_seconds = serializers.FloatField(help_text="How long the oldest of them has been in it.")
+    longest_seconds = serializers.FloatField(help_text="How long the oldest of them has been in this state.")
 
 
 class HealthFindingOutput(Output):
-    """Something that is wrong."""
+    """A problem of the site."""
 
     code = serializers.ChoiceField(choices=[code.value for code in Code])
     tone = serializers.ChoiceField(choices=["error", "warning"])
@@ -38,29 +38,26 @@ class HealthFindingOutput(Output):
     "workers": 4, "last_lease": LATER, "published": WHEN, "findings": [],
 })  # fmt: skip
 class StatusOutput(Output):
-    """How the site is doing."""
+    """The status of the site."""
 
     at = serializers.DateTimeField()
-    code = serializers.CharField(
-        default="",
-        help_text="`running`, `idle`, or the code of the first finding.",
-    )
+    code = serializers.CharField(default="", help_text="`running`, `idle`, or the code of the first finding.")
     sentence = serializers.CharField(default="")
-    shards = serializers.IntegerField(source="queue.shards", help_text="Not done.")
-    leased = serializers.IntegerField(source="queue.leased", help_text="Currently leased by a worker.")
+    shards = serializers.IntegerField(source="queue.shards", help_text="Shards that are not done.")
+    leased = serializers.IntegerField(source="queue.leased", help_text="Shards that are leased by a worker.")
     standing = StandingOutput(many=True)
-    workers = serializers.IntegerField(help_text="Workers of the site that took tasks within the last ten minutes.")
+    workers = serializers.IntegerField(help_text="Workers of the site with a lease within the last ten minutes.")
     last_lease = serializers.DateTimeField(allow_null=True)
     published = serializers.DateTimeField(allow_null=True, help_text="When a board was last published.")
-    findings = HealthFindingOutput(many=True, help_text="What is wrong, the worst first.")
+    findings = HealthFindingOutput(many=True, help_text="Problems, the worst first.")
 
 
 class StatusView(ApiView):
-    """How the site is doing: what waits, for how long, and why. While the database does not answer: 503 with the code
+    """The status of the site: what waits, for how long, and why. Without a database: 503 with the code
     `database_down`."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse before who asks, and how often, is looked up in the database."""
+        """Respond without a database before authentication and throttling need it."""
         if DATABASE.result():
             raise DatabaseDownError
         super().initial(request, *args, **kwargs)
@@ -68,5 +65,5 @@ class StatusView(ApiView):
     @extend_schema(responses=StatusOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature
         status = checked_status()
-        found = verdict(status)
-        return Response({**StatusOutput(status).data, "code": found.code, "sentence": found.sentence})
+        summary = verdict(status)
+        return Response({**StatusOutput(status).data, "code": summary.code, "sentence": summary.sentence})

@@ -1,4 +1,4 @@
-"""`GET /metrics`, for Prometheus and the scalers of worker pools alone, and `/status/` for everybody."""
+"""`GET /metrics` for Prometheus and the scalers of worker pools, and the public page `/status/`."""
 
 import hmac
 from collections.abc import Callable, Iterator
@@ -28,52 +28,58 @@ _FIGURES = DatabaseFigures()
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """All figures in Prometheus's text format, or in OpenMetrics's, which has exemplars.
+    """All figures in the text format of Prometheus, or of OpenMetrics with exemplars.
 
-    With PLANARENA_METRICS_TOKEN set the caller must send it as a bearer token. Without it there is no such page, but
-    in demo mode this machine itself may look.
+    If PLANARENA_METRICS_TOKEN is set, callers must send it as a bearer token. Otherwise the page exists only in demo
+    mode and for requests from this machine.
     """
     if (refusal := _refusal(request)) is not None:
         return refusal
     POOL.look()
-    encode, content_type = _format_for(request.headers.get("Accept", ""))
+    accepted = request.headers.get("Accept", "")
+    encode: Callable[[Collector], bytes]
+    encode, content_type = generate_latest, CONTENT_TYPE_LATEST
+    if "application/openmetrics-text" in accepted:
+        encode, content_type = choose_encoder(accepted)
     return HttpResponse(encode(_AllFigures()), content_type=content_type)
 
 
 @never_cache
 @require_safe
 def pool_demand(request: HttpRequest, pool: str) -> HttpResponse:
-    """What a worker pool needs now (`Demand`), as JSON for its scaler. Who may call: as `metrics`."""
+    """The current `Demand` of a worker pool, as JSON for its scaler. Same access as `metrics`."""
     if (refusal := _refusal(request)) is not None:
         return refusal
-    found = pool_named(pool)
-    if found is None:
+    known = pool_named(pool)
+    if known is None:
         raise Http404("There is no such pool.")
-    return JsonResponse(asdict(demand_of(found)))
+    return JsonResponse(asdict(demand_of(known)))
 
 
 @never_cache
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    """How the site is doing, for everybody: what waits, for how long, and why."""
-    found = checked_status()
-    shown = {"status": found, "verdict": verdict(found), "others": found.findings[1:]}
-    if not found.is_known:
-        # Who asks is in the database, too.
-        return HttpResponse(render_to_string("operations/status.html", shown), status=503)
-    return render(request, "operations/status.html", {**shown, "is_operator": is_operator(request.user)})
+    """The public status: what waits, for how long, and why."""
+    current = checked_status()
+    context = {"status": current, "verdict": verdict(current), "others": current.findings[1:]}
+    if not current.is_known:
+        # Without context processors, which need the database for the user.
+        return HttpResponse(render_to_string("operations/status.html", context), status=503)
+    return render(request, "operations/status.html", {**context, "is_operator": is_operator(request.user)})
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:
-    """The answer to a caller who may not read figures; None to one who may.
+    """The response to a caller who may not read figures; else None.
 
     Raises:
-        Http404: this installation shows none.
+        Http404: this installation has no metrics page.
     """
     if settings.METRICS_TOKEN:
-        if not _has_token(request):
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        is_right = hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
+        if scheme.lower() != "bearer" or not is_right:
             return HttpResponse("the token is wrong\n", content_type="text/plain", status=401)
-    elif not (settings.DEMO and _is_from_here(request)):
+    elif not (settings.DEMO and _is_local(request)):
         raise Http404("There is no such page.")
     return None
 
@@ -82,25 +88,13 @@ class _AllFigures:
     """The database's figures and those of this process, as one collector."""
 
     def collect(self) -> Iterator[Metric]:
-        # Not registered when the process starts: registering a collector asks it, and the database, at once.
+        # Not registered at start-up, because registration collects once and thus queries the database.
         yield from _FIGURES.collect()
         yield from measured().collect()
 
 
-def _format_for(accepted: str) -> tuple[Callable[[Collector], bytes], str]:
-    """What writes figures for a caller, and how it calls the result."""
-    if "application/openmetrics-text" in accepted:
-        return choose_encoder(accepted)
-    return generate_latest, CONTENT_TYPE_LATEST
-
-
-def _has_token(request: HttpRequest) -> bool:
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
-
-
-def _is_from_here(request: HttpRequest) -> bool:
-    """Whether the request comes from this machine and was not passed on by a proxy on it."""
+def _is_local(request: HttpRequest) -> bool:
+    """Whether the request comes from this machine, and not through a proxy."""
     if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
         return False
     try:

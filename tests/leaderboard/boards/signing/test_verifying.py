@@ -12,9 +12,9 @@ from evaluator.scoring.metrics.statistics import Interval
 from leaderboard.boards import contents
 from leaderboard.boards.models import Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.services import publish
-from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
+from leaderboard.evaluations.visibility import Withheld
 from leaderboard.operations.leaving.closing import delete_account, erase_all
 from leaderboard.people.models import User
 from leaderboard.planners.models import Planner

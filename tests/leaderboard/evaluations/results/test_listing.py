@@ -8,8 +8,8 @@ from evaluator.core.suites.registry import suite_of
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.web.api.details import filter_results
 from leaderboard.evaluations.web.api.evaluations import filter_evaluations
-from leaderboard.evaluations.web.api.results import filter_results
 from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
 from tests.leaderboard.planning import make_toolmini

@@ -77,7 +77,7 @@ def test_what_was_published_is_there_after_a_restore(tmp_path, empty_database, l
 
     done = manage("restore", str(tmp_path / "backup"), database=empty_database, data=tmp_path / "new")
     assert done.returncode == 0, done.stderr
-    assert "Every record that the results name is there." in done.stdout
+    assert "All records of results are present." in done.stdout
     with psycopg.connect(empty_database) as restored:
         assert restored.execute("SELECT stored FROM boards_snapshot").fetchone()[0] == content
         states = dict(restored.execute("SELECT id, state FROM evaluations_evaluation").fetchall())
@@ -98,7 +98,7 @@ def test_a_dump_that_was_cut_off_changes_nothing(tmp_path):
     call_command("back_up", tmp_path / "backup")
     dump = next((tmp_path / "backup").glob("*.dump"))
     dump.write_bytes(dump.read_bytes()[:-1])
-    with pytest.raises(CommandError, match="missing, cut off or changed"):
+    with pytest.raises(CommandError, match="missing, truncated or changed"):
         call_command("restore", tmp_path / "backup")
     assert Snapshot.objects.count() == 1
 
@@ -167,7 +167,7 @@ def test_a_folder_without_a_manifest_that_names_its_dump_is_refused(tmp_path):
 def test_a_backup_is_read_without_being_restored_and_damage_is_named(tmp_path, capsys):
     finished_evaluation()
     folder = tmp_path / "backup"
-    with pytest.raises(CommandError, match="holds no whole backup"):
+    with pytest.raises(CommandError, match="has no whole backup"):
         call_command("check_backup", folder)
     call_command("back_up", folder)
     call_command("check_backup", folder)
@@ -237,7 +237,7 @@ def test_a_record_that_the_backup_has_is_put_back_by_repair_store(record, tmp_pa
 
 
 def test_damage_that_nobody_has_read_is_found_by_repair_store(record, tmp_path):
-    with pytest.raises(CommandError, match="holds no backup: it has none of the folders public, hidden, checkpoints"):
+    with pytest.raises(CommandError, match="has no backup: it has none of the folders public, hidden, checkpoints"):
         run("repair_store", "--from", tmp_path)
     run("back_up", tmp_path / "backup")
     good = file_of(record).read_bytes()

@@ -16,9 +16,8 @@ from prometheus_client import generate_latest
 
 from leaderboard.messages.models import OutboxMessage
 from leaderboard.operations.backups import services
-from leaderboard.operations.monitoring import moments
-from leaderboard.operations.monitoring.figures import space_figures
-from leaderboard.operations.monitoring.messages import broker_figures, outbox_figures
+from leaderboard.operations.monitoring import facts
+from leaderboard.operations.monitoring.figures import broker_figures, moment_figures, outbox_figures, space_figures
 from leaderboard.operations.monitoring.requests import REGISTRY, PoolWatch
 from leaderboard.platform.celery import app
 from leaderboard.queue.tasks import reconcile_evaluation, sweep
@@ -32,11 +31,11 @@ SWEEP = SCHEDULE["sweep"]["task"]
 
 @pytest.fixture(autouse=True)
 def _nothing_noted(monkeypatch):
-    monkeypatch.setattr(moments, "_noted", {})
+    monkeypatch.setattr(facts, "_noted", {})
 
 
 def figures() -> dict[tuple[str, str], float]:
-    return {(s.name, s.labels.get("task", "")): s.value for family in moments.moment_figures() for s in family.samples}
+    return {(s.name, s.labels.get("task", "")): s.value for family in moment_figures() for s in family.samples}
 
 
 def test_a_periodic_task_that_ends_well_is_noted_and_no_other():
@@ -61,11 +60,11 @@ def test_a_periodic_task_that_ends_well_is_noted_and_no_other():
 def test_a_process_notes_a_task_at_most_every_few_seconds(django_assert_num_queries):
     now = [100.0]
     with django_assert_num_queries(1):
-        moments.note_task(SWEEP, clock=lambda: now[0])
-        moments.note_task(SWEEP, clock=lambda: now[0])
+        facts.note_task(SWEEP, clock=lambda: now[0])
+        facts.note_task(SWEEP, clock=lambda: now[0])
     now[0] += 5
     with django_assert_num_queries(1):
-        moments.note_task(SWEEP, clock=lambda: now[0])
+        facts.note_task(SWEEP, clock=lambda: now[0])
 
 
 def test_a_whole_backup_is_noted(tmp_path):

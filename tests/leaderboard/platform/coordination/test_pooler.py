@@ -15,7 +15,7 @@ from leaderboard.evaluations.web import live
 from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind
 from leaderboard.messages.outbox import enqueue
-from leaderboard.operations.backups.losses import losses
+from leaderboard.operations.backups.objects import losses
 from leaderboard.people.models import User, lock_owner
 from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.platform.models import Lease

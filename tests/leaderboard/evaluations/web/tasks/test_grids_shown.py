@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from evaluator.arc.plan_forms import CANDIDATES
 from evaluator.core.records import Outcome
-from leaderboard.evaluations.gold import Withheld
+from leaderboard.evaluations.visibility import Withheld
 from leaderboard.evaluations.web.presenters import evaluation_page
 from leaderboard.evaluations.web.tasks.grids_shown import grids_page
 from leaderboard.evaluations.web.tasks.task_presenters import task_page
