@@ -1,4 +1,4 @@
-"""Writing the audit log, within the transaction of what is told of."""
+"""Writing the audit log, within the transaction of the recorded action."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +12,8 @@ from leaderboard.platform.models import Action, AuditEntry
 
 _LONGEST_LABEL = 200
 _BATCH = 1000
-_TELL_OF_THEIR_OWNER = ("user", "authtoken", "workertoken", "webhook")
-"""Kinds of targets whose labels are a person's name or their own words."""
+_PERSONAL_KINDS = ("user", "authtoken", "workertoken", "webhook")
+"""Kinds of targets whose labels are personal data: a person's name, or text they wrote."""
 
 
 def record(
@@ -25,10 +25,15 @@ def record(
     target_id: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add an entry. It is there if and only if the present transaction is committed.
+    """Add an entry in the current transaction.
 
-    `by` is None for a command on the operator's own machine. `target_id` stands in for a primary key that must not be
-    told. `details` must hold no secret: the log can never be cleaned.
+    Args:
+        by: the user; None for a command on the operator's machine.
+        action: what was done.
+        target: the object.
+        label: of the object; by default its text.
+        target_id: replaces a primary key that is a secret.
+        details: JSON values without secrets, since the log is append-only.
     """
     AuditEntry.objects.create(
         actor_key=None if by is None else by.pk,
@@ -42,32 +47,27 @@ def record(
 
 
 def pseudonymise(*, key: int, name: str, pseudonym: str) -> None:
-    """Call a deleted user by their pseudonym in every entry that they made or that names them.
+    """Replace the name of a deleted user by a pseudonym in every entry that they made or that names them.
 
-    Before: nothing; it may have been interrupted. It is done in batches, with a transaction each.
-    After: no entry has their name, their key as that of who did something, or the labels of their tokens and webhooks.
-    What they did, and to what, stays. The pseudonym is random: nothing leads from it back to the person.
+    Before: nothing; it may be repeated after an interruption. Works in batches, with a transaction each.
+    After: no entry has their name, their key as the actor's, or the labels of their tokens and webhooks. Actions and
+    targets remain. The pseudonym is random and cannot be traced back to the person.
     """
-    theirs = AuditEntry.objects.filter(actor_key=key)
-    of_theirs = theirs.filter(target_kind__in=_TELL_OF_THEIR_OWNER)
+    own = AuditEntry.objects.filter(actor_key=key)
+    labelled = own.filter(target_kind__in=_PERSONAL_KINDS).exclude(label="").exclude(target_kind="user")
     about = AuditEntry.objects.filter(target_kind="user", target=str(key)).exclude(label=pseudonym)
-    named = AuditEntry.objects.filter(details__user=name)
-    _replace(of_theirs.exclude(label="").exclude(target_kind="user"), label="")
-    _replace(about, label=pseudonym)
-    _replace(named, details=_with_user(pseudonym))
-    _replace(theirs, actor=pseudonym, actor_key=None)
-
-
-def _with_user(pseudonym: str) -> Func:
-    template = "jsonb_set(%(expressions)s)"
-    return Func(
+    details = Func(
         F("details"), Value(["user"], ArrayField(TextField())), Value(pseudonym, JSONField()),
-        template=template, output_field=JSONField(),
+        template="jsonb_set(%(expressions)s)", output_field=JSONField(),
     )  # fmt: skip
+    _replace(labelled, label="")
+    _replace(about, label=pseudonym)
+    _replace(AuditEntry.objects.filter(details__user=name), details=details)
+    _replace(own, actor=pseudonym, actor_key=None)
 
 
 def _replace(entries: QuerySet[AuditEntry], **values: Any) -> None:
-    """Change entries that the condition then no longer finds."""
+    """Update entries in batches. The update must make them stop matching the query."""
     while batch := list(entries.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('planarena.erasing_a_person', 'on', true)")

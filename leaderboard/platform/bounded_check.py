@@ -1,4 +1,4 @@
-"""Looking at something that may not answer: in a thread of its own, one at a time, and waited for within a deadline."""
+"""Checks of services that may not answer: one at a time, in a separate thread, with a deadline."""
 
 import asyncio
 import threading
@@ -11,8 +11,8 @@ Result = TypeVar("Result")
 
 
 class BoundedCheck(Generic[Result]):
-    """Runs a check for everybody who asks. However long it takes, there is one thread, and nobody waits for longer than
-    the deadline after the check began."""
+    """Runs a check on behalf of all callers. There is at most one thread, and no caller waits beyond the deadline,
+    which counts from the start of the check."""
 
     def __init__(
         self, check: Callable[[], Result], *, name: str, deadline: float, late: Result, keep: Callable[[], float]
@@ -20,9 +20,9 @@ class BoundedCheck(Generic[Result]):
         """Args:
         check: must not raise.
         name: of its thread.
-        deadline: seconds for which the check is waited for.
+        deadline: seconds to wait for the check.
         late: the result while it takes longer.
-        keep: seconds for which a result is used again.
+        keep: seconds for which a result is reused.
         """
         self._check = check
         self._name = name
@@ -34,41 +34,41 @@ class BoundedCheck(Generic[Result]):
         self._began = float("-inf")
 
     def result(self) -> Result:
-        """What the check finds."""
-        future, seconds = self._asked()
+        """The result of the check, or `late`."""
+        future, seconds = self._current()
         try:
             return future.result(timeout=seconds)
         except TimeoutError:
             return self._late
 
     async def result_in_loop(self) -> Result:
-        """The same, without keeping the event loop from other work."""
-        future, seconds = self._asked()
+        """`result` without blocking the event loop."""
+        future, seconds = self._current()
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), timeout=seconds)
         except TimeoutError:
             return self._late
 
     def forget(self) -> None:
-        """Ask again next time."""
+        """Run the check again on the next call."""
         with self._lock:
             if self._future is not None and self._future.done():
                 self._future = None
 
-    def _asked(self) -> tuple["Future[Result]", float]:
-        """The check that runs or whose result still counts, and how many seconds to wait for it."""
+    def _current(self) -> tuple["Future[Result]", float]:
+        """The running check, or one whose result is still valid, and the seconds to wait for it."""
         with self._lock:
             now = time.monotonic()
             future = self._future
             if future is None or (future.done() and now - self._began >= self._keep()):
                 future = self._future = Future()
                 self._began = now
-                # A daemon: a check that hangs must not keep the process from ending.
+                # A daemon, so that a hanging check does not keep the process from exiting.
                 threading.Thread(target=self._run, args=(future,), name=self._name, daemon=True).start()
             return future, max(0.0, self._began + self._deadline - now)
 
     def _run(self, future: "Future[Result]") -> None:
         try:
             future.set_result(self._check())
-        except BaseException as error:  # noqa: BLE001 - who waits is told
+        except BaseException as error:  # noqa: BLE001 - raised in the callers
             future.set_exception(error)

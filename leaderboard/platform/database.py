@@ -1,8 +1,8 @@
 """The database: its clock, its pool of connections, connections past a pooler, and the error when it does not answer.
 
-The clocks of the hosts that the site runs on may differ by minutes. What one host writes and another compares with the
-present (leases, deadlines, claims) is therefore written and compared with the database's time: `Now()` of
-`django.db.models.functions` within a query, or `database_now` where the time itself is needed.
+The clocks of the site's hosts may differ by minutes. Times that one host writes and another compares (leases,
+deadlines, claims) are therefore written and compared with the database's time: `Now()` of `django.db.models.functions`
+within a query, or `database_now` where the value is needed.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from leaderboard.platform.storage.disk_space import RETRY_SECONDS, chain
 
 
 def database_now() -> datetime:
-    """What time it is in the database."""
+    """The time of the database's clock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
         now: datetime = cursor.fetchone()[0]
@@ -29,10 +29,8 @@ def database_now() -> datetime:
 
 
 def give_connection_back() -> None:
-    """Return this thread's connection to the pool before a wait; the next query takes another one.
-
-    Does nothing within a transaction, which would end.
-    """
+    """Return this thread's connection to the pool before a wait; the next query takes another one. Does nothing within
+    a transaction, which it would end."""
     if not connection.in_atomic_block:
         connection.close()
 
@@ -41,19 +39,19 @@ _OF_PSYCOPG = {"dbname", "user", "password", "host", "port", "sslmode", "sslroot
 
 
 def direct_settings() -> dict[str, Any]:
-    """Django's settings of the database: those of `DATABASE_DIRECT_URL`, or else of the present connection."""
+    """Django's settings of the database: of `DATABASE_DIRECT_URL` if set, otherwise of the default connection."""
     return {**connection.settings_dict, **settings.DIRECT_DATABASE}
 
 
 def direct_parameters() -> dict[str, Any]:
-    """The same as psycopg's parameters of a connection."""
+    """`direct_settings` as psycopg's connection parameters."""
     return parameters_of(direct_settings())
 
 
 def parameters_of(database: dict[str, Any]) -> dict[str, Any]:
-    """Settings of a database as psycopg's parameters, without what only Django's own connections understand."""
-    found = DatabaseWrapper(dict(database), "direct").get_connection_params()
-    return {name: value for name, value in found.items() if name in _OF_PSYCOPG}
+    """Settings of a database as psycopg's connection parameters, without Django's own options."""
+    parameters = DatabaseWrapper(dict(database), "direct").get_connection_params()
+    return {name: value for name, value in parameters.items() if name in _OF_PSYCOPG}
 
 
 _DOWN = (
@@ -63,7 +61,7 @@ _DOWN = (
 
 
 class DatabaseDownError(ProblemError):
-    """The database does not answer; what was not committed did not happen."""
+    """The database does not answer; uncommitted changes are lost."""
 
     status = 503
     code = "database_down"
@@ -76,6 +74,6 @@ class DatabaseDownError(ProblemError):
 
 
 def is_database_down(error: BaseException) -> bool:
-    """Whether an exception, or what caused it, is a connection that could not be made or was lost. Errors of statements
-    have classes of their own."""
-    return any(isinstance(one, _DOWN) or type(one) is psycopg.OperationalError for one in chain(error))
+    """Whether an exception or one of its causes is a failed or lost connection. Errors of statements are subclasses of
+    `psycopg.OperationalError`."""
+    return any(isinstance(cause, _DOWN) or type(cause) is psycopg.OperationalError for cause in chain(error))

@@ -1,6 +1,6 @@
-"""Encryption of secrets that the database keeps: whoever reads it, or a backup, reads none of them.
+"""Encryption of secrets in the database, which protects them if the database or a backup leaks.
 
-With Fernet (AES-128-CBC and HMAC-SHA256), under keys derived from those of the environment.
+Uses Fernet (AES-128-CBC and HMAC-SHA256) with keys derived from those of the environment.
 """
 
 import base64
@@ -13,18 +13,19 @@ from django.conf import settings
 
 
 class UnreadableSecretError(Exception):
-    """What is kept was encrypted with a key that this installation no longer has."""
+    """The secret was encrypted with a key that this process does not have."""
 
 
 WEBHOOK = "secret of a webhook"
-"""The purpose that has keys of its own, `WEBHOOK_KEYS`, since the queue's processes need them."""
+"""The purpose with separate keys, `WEBHOOK_KEYS`, since the queue's processes need them."""
 
 
 def encrypt(text: str, *, purpose: str) -> str:
-    """The text, encrypted under the first key for its purpose.
+    """The text, encrypted with the first key for its purpose.
 
     Args:
-        purpose: what kind of secret it is; each kind has a key of its own.
+        text: the secret.
+        purpose: kind of secret; each kind has a separate derived key.
 
     Raises:
         UnreadableSecretError: this process has no key for it.
@@ -36,10 +37,10 @@ def encrypt(text: str, *, purpose: str) -> str:
 
 
 def decrypt(encrypted: str, *, purpose: str) -> str:
-    """What was encrypted for the same purpose, under any of the keys.
+    """The secret that was encrypted for this purpose with any of the keys.
 
     Raises:
-        UnreadableSecretError: none of them opens it.
+        UnreadableSecretError: no key decrypts it.
     """
     keys = _keys(purpose)
     if not keys:
@@ -49,20 +50,20 @@ def decrypt(encrypted: str, *, purpose: str) -> str:
     except (InvalidToken, UnicodeError):
         if purpose == WEBHOOK:
             raise UnreadableSecretError(
-                f"A {purpose} cannot be read with PLANARENA_WEBHOOK_KEY: run `manage.py seal_again` where the keys "
-                "before it are set, in PLANARENA_WEBHOOK_KEY, PLANARENA_SECRETS_KEY or PLANARENA_SECRET_KEY_BEFORE."
+                f"A {purpose} cannot be read with PLANARENA_WEBHOOK_KEY: run `manage.py seal_again` where the previous "
+                "keys are set, in PLANARENA_WEBHOOK_KEY, PLANARENA_SECRETS_KEY or PLANARENA_SECRET_KEY_BEFORE."
             ) from None
         raise UnreadableSecretError(
-            f"A {purpose} cannot be read, since the site's key has changed: name the one before it at the end of "
-            "PLANARENA_SECRETS_KEY, or in PLANARENA_SECRET_KEY_BEFORE."
+            f"A {purpose} cannot be read, since the site's key has changed: add the previous key to the end of "
+            "PLANARENA_SECRETS_KEY, or set PLANARENA_SECRET_KEY_BEFORE."
         ) from None
 
 
 def encrypt_again(encrypted: str, *, purpose: str) -> str:
-    """The same text under the first key.
+    """The secret, re-encrypted with the first key.
 
     Raises:
-        UnreadableSecretError: no key opens it.
+        UnreadableSecretError: no key decrypts it.
     """
     return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)
 
@@ -73,10 +74,9 @@ def _keys(purpose: str) -> tuple[str, ...]:
 
 @cache
 def _fernet(*, purpose: str, keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(_derived(key, purpose=purpose)) for key in dict.fromkeys(keys)])
-
-
-def _derived(key: str, *, purpose: str) -> bytes:
-    """256 bits from a key of any length. It is random, not a password, so that no slow derivation is needed."""
-    derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=f"planarena:{purpose}".encode())
-    return base64.urlsafe_b64encode(derivation.derive(key.encode()))
+    fernets = []
+    for key in dict.fromkeys(keys):
+        # Keys are random, not passwords, so no slow derivation is needed.
+        derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=f"planarena:{purpose}".encode())
+        fernets.append(Fernet(base64.urlsafe_b64encode(derivation.derive(key.encode()))))
+    return MultiFernet(fernets)

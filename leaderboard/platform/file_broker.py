@@ -1,8 +1,8 @@
-"""kombu's filesystem transport, with messages and tables that are there as a whole or not at all.
+"""kombu's filesystem transport with atomic writes of messages and tables.
 
-kombu 5.7 opens a file in its place and writes it afterwards. Whoever reads in between, or after the writer was killed
-in between, gets an empty file: Celery's worker ends with a JSON error (https://github.com/celery/kombu/issues/1551),
-and an empty table of an exchange stays, so that nothing can be sent any more.
+kombu 5.7 opens a file at its final path and then writes it. A reader in between, or after the writer was killed, gets
+an empty file: Celery's worker exits with a JSON error (https://github.com/celery/kombu/issues/1551), and an exchange
+whose table is empty can never deliver messages again.
 """
 
 import fcntl
@@ -20,10 +20,10 @@ from kombu.utils.json import dumps
 
 
 class Channel(filesystem.Channel):
-    """Writes beside the place and renames into it."""
+    """Writes to a temporary file and renames it."""
 
     def get_table(self, exchange: str) -> list[Any]:
-        """The queues of an exchange; none if what is there cannot be read."""
+        """The queues of an exchange; empty if the table is damaged."""
         try:
             return list(super().get_table(exchange))
         except ValueError:
@@ -57,7 +57,7 @@ class Channel(filesystem.Channel):
             try:
                 return super()._get(queue)
             except ValueError:
-                # Not one of ours. It was taken away, and the sweep does what it asked for.
+                # A damaged message is dropped; the sweep does its work.
                 continue
 
 

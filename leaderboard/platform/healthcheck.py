@@ -1,4 +1,4 @@
-"""`python -m leaderboard.platform.healthcheck`: whether the site in this container lives, for Docker's HEALTHCHECK."""
+"""`python -m leaderboard.platform.healthcheck`: liveness of the site in this container, for Docker's HEALTHCHECK."""
 
 import http.client
 import os
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """0 if it does."""
+    """0 if the site is alive."""
     connection = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("PORT", "8000")), timeout=4)
     try:
         connection.request("GET", "/health/live")

@@ -1,4 +1,4 @@
-"""Points at which rooms above take part in what happens in a room below, which does not import them.
+"""Hooks by which a room calls into rooms above it, which it does not import.
 
 `leaderboard/wiring/callbacks.py` registers all of them.
 """
@@ -10,19 +10,17 @@ Event = TypeVar("Event")
 
 
 class Hook(Generic[Event]):
-    """Functions that are called with each event, in the order of their registration and in the caller's transaction.
-
-    An exception of one of them is the caller's: it keeps the event from happening.
-    """
+    """Functions that are called with each event, in order of registration and within the caller's transaction. Their
+    exceptions propagate to the caller."""
 
     def __init__(self) -> None:
-        self._called: list[Callable[[Event], None]] = []
+        self._callbacks: list[Callable[[Event], None]] = []
 
-    def register(self, called: Callable[[Event], None]) -> None:
-        """Call a function with each further event."""
-        self._called.append(called)
+    def register(self, callback: Callable[[Event], None]) -> None:
+        """Call a function with each future event."""
+        self._callbacks.append(callback)
 
     def call(self, event: Event) -> None:
         """Call every registered function."""
-        for called in self._called:
-            called(event)
+        for callback in self._callbacks:
+            callback(event)

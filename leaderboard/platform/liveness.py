@@ -1,7 +1,7 @@
-"""Signs of life of processes that no probe can ask by HTTP: a file that a probe looks at.
+"""Liveness of processes without HTTP: they touch a file that a probe checks.
 
-They say that the process's own loop goes round, and nothing of broker, database or site: to start a process again would
-not bring those back.
+The file shows only that the process's own loop runs, not that broker, database or site are up: restarting the process
+would not bring those back.
 """
 
 import os
@@ -16,44 +16,41 @@ from celery import Celery, bootsteps, signals
 ALIVE_FILE = "PLANARENA_ALIVE_FILE"
 _EVERY_SECONDS = 5.0
 _LONGEST_TURN_SECONDS = 90.0
-"""Without a turn of its loop for so long, a worker that is connected to its broker hangs. Calls of the broker end
-earlier (`CELERY_BROKER_TRANSPORT_OPTIONS`)."""
+"""A worker that is connected to its broker hangs if its loop takes longer than this for a turn. Calls of the broker
+time out earlier (`CELERY_BROKER_TRANSPORT_OPTIONS`)."""
 
 
 def alive_file() -> Callable[[], None]:
-    """A function that touches the file that PLANARENA_ALIVE_FILE names; does nothing if it names none."""
+    """A function that touches the file of PLANARENA_ALIVE_FILE, or does nothing if that is not set."""
     path = os.environ.get(ALIVE_FILE, "").strip()
     return Path(path).touch if path else lambda: None
 
 
 class Pulse:
-    """Touches the file from a thread, as long as the process's loop goes round or is known to wait for the broker."""
+    """Touches the file from a thread while the process's loop runs or is known to wait for the broker."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Args:
-        clock: seconds.
-        """
         self._clock = clock
         self._turned: float | None = None
-        """When the loop went round last; None while there is no loop, since the process waits for its broker."""
+        """Time of the loop's last turn; None while there is no loop, since the process waits for its broker."""
         self._touch = alive_file()
 
     def start(self) -> None:
-        """Begin. What an earlier process in this container left is no sign of this one's life: the file is removed."""
+        """Start the thread. Removes the file that an earlier process in this container may have left."""
         if path := os.environ.get(ALIVE_FILE, "").strip():
             Path(path).unlink(missing_ok=True)
             threading.Thread(target=self._run, name="sign-of-life", daemon=True).start()
 
     def turn(self) -> None:
-        """The loop goes round."""
+        """Record a turn of the loop."""
         self._turned = self._clock()
 
     def wait_for_broker(self) -> None:
-        """The loop has ended, and begins again when the broker is back."""
+        """Record that the loop has ended until the broker is back."""
         self._turned = None
 
     def beat(self) -> None:
-        """Touch the file if the process lives."""
+        """Touch the file if the process is alive."""
         turned = self._turned
         if turned is None or self._clock() - turned < _LONGEST_TURN_SECONDS:
             self._touch()
@@ -65,11 +62,11 @@ class Pulse:
 
 
 def show_signs_of_life(app: Celery) -> None:
-    """Let Celery's worker and beat touch the file. Remote control, by which one could ask a worker, is off."""
+    """Let Celery's worker and beat touch the file. Pinging workers is not possible, since remote control is off."""
     pulse = Pulse()
 
     class SignOfLife(bootsteps.StartStopStep):
-        """Of the worker: its timer runs in the loop, which there is only while the broker answers."""
+        """Step of the worker: its timer runs in the loop, which exists only while the broker answers."""
 
         requires = ("celery.worker.components:Timer",)
 
@@ -78,7 +75,7 @@ def show_signs_of_life(app: Celery) -> None:
             parent.timer.call_repeatedly(_EVERY_SECONDS, pulse.turn)
 
     class Connected(bootsteps.StartStopStep):
-        """Of the worker's consumer: started when the broker answers, stopped when it no longer does."""
+        """Step of the worker's consumer: started when the broker answers, stopped when it no longer does."""
 
         requires = ("celery.worker.consumer.tasks:Tasks",)
 
@@ -90,5 +87,5 @@ def show_signs_of_life(app: Celery) -> None:
 
     app.steps["worker"].add(SignOfLife)
     app.steps["consumer"].add(Connected)
-    # The scheduler's loop makes nothing but calls of the broker, each of which may last as long as that is away.
+    # The scheduler's loop only calls the broker, and each call may last as long as the broker is away.
     signals.beat_init.connect(lambda **_: pulse.start(), weak=False)

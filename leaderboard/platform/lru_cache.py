@@ -13,17 +13,17 @@ _caches: "WeakSet[SharedCache[Any, Any]]" = WeakSet()
 
 
 def clear_all() -> None:
-    """Empty every cache of this process, as if it had just been started."""
+    """Empty every cache of this process."""
     for cache in list(_caches):
         cache.clear()
 
 
 class Mark:
-    """Stands in keys for values that are large or cannot be hashed. Equal only to itself."""
+    """Represents a large or unhashable value in cache keys. Equal only to itself."""
 
 
 class SharedCache(Generic[Key, Value]):
-    """A `cachetools.LRUCache` behind a lock, of at most `maxsize` values, or of that size if `size_of` gives one."""
+    """A `cachetools.LRUCache` behind a lock, of at most `maxsize` values, or of that total size by `size_of`."""
 
     def __init__(self, *, maxsize: int, size_of: Callable[[Value], int] | None = None) -> None:
         self._values: LRUCache[Key, Value] = LRUCache(maxsize=maxsize, getsizeof=size_of)
@@ -45,20 +45,13 @@ class SharedCache(Generic[Key, Value]):
         with self._lock:
             self._values[key] = value
 
-    def drop(self, key: Key) -> None:
-        """Forget a value, if it is cached."""
-        with self._lock:
-            self._values.pop(key, None)
-
     def get_or_make(self, key: Key, make: Callable[[], Value]) -> Value:
-        """The cached value, made now if it is missing. Two threads may make the same value at once.
-
-        `make` must not return None.
-        """
-        if (found := self.get(key)) is None:
-            found = make()
-            self.put(key, found)
-        return found
+        """The cached value, or a new one from `make`, which must not return None. Two threads may compute the same
+        value concurrently."""
+        if (value := self.get(key)) is None:
+            value = make()
+            self.put(key, value)
+        return value
 
     def clear(self) -> None:
         """Empty the cache."""

@@ -1,4 +1,4 @@
-"""Who has an operator's rights. Pages, API and admin ask here and nowhere else."""
+"""The check for operator rights, shared by pages, API and admin."""
 
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
@@ -8,10 +8,8 @@ _KNOWN = "_is_operator"
 
 
 def is_operator(user: AbstractUser | AnonymousUser) -> bool:
-    """Whether a user is staff, and has the second factor that the site asks of staff.
-
-    Whoever has one was asked for it when they signed in. Asked once for each object that stands for the user.
-    """
+    """Whether a user is staff and has the second factor that the site requires of staff. Users with a second factor had
+    to present it when they signed in. Cached on the user object."""
     if not (user.is_active and user.is_staff):
         return False
     if not hasattr(user, _KNOWN):

@@ -1,4 +1,4 @@
-"""Refusals whose message callers may read. Rooms derive their own; `platform/api/errors.py` turns them into
+"""Errors whose message is shown to callers. Rooms derive their own; `platform/api/errors.py` turns them into
 responses."""
 
 from collections.abc import Mapping
@@ -11,30 +11,30 @@ class ProblemError(Exception):
     """The message is a sentence for the caller."""
 
     status = 409
-    """Of the HTTP response."""
+    """HTTP status."""
     code = "refused"
-    """For programs; documented in the reference of the API."""
+    """Machine-readable code, documented in the API reference."""
 
     @property
     def sentence(self) -> str:
-        """What callers read."""
+        """The message for callers."""
         return str(self)
 
     def facts(self) -> dict[str, Any]:
-        """What the problem says besides its sentence."""
+        """Additional members of the problem document."""
         return {}
 
     def headers(self) -> Mapping[str, str]:
-        """Of the HTTP response, such as `Retry-After`."""
+        """Headers of the response, such as `Retry-After`."""
         return {}
 
 
 refused: Hook[ProblemError] = Hook()
-"""Called for each problem that the API answers with, outside the transaction that failed."""
+"""Called for each problem that the API returns, outside the failed transaction."""
 
 
 class FieldErrors(Exception):
-    """Sentences by field, as forms and the API show them. Nothing was changed."""
+    """Error messages by field, for forms and the API. Nothing was changed."""
 
     def __init__(self, errors: Mapping[str, list[str]]) -> None:
         self.errors = dict(errors)

@@ -1,6 +1,6 @@
-"""Pages with Vite's development server, in `./planarena dev`: TypeScript and CSS come from their sources and reload.
+"""Pages with Vite's development server, in `./planarena dev`: TypeScript and CSS are served from source and reload.
 
-Vite's client imports what it needs by itself, so that templates are those of every other site.
+Vite's client is imported by its modules, so templates are the same as in production.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,29 +9,29 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import StaticFilesStorage
 
 SOURCES = {"app.js": "src/app.ts", "theme.js": "src/theme.ts", "app.css": "src/styles/app.css"}
-"""What `vite.config.ts` builds, and from what. Everything else is served as it was built."""
+"""Outputs of `vite.config.ts` and their sources. Everything else is served from the build."""
 
 
 class ViteStaticStorage(StaticFilesStorage):
     """Static files of a development site."""
 
     def url(self, name: str | None) -> str:
-        """The address of a file: at Vite's server (`settings.VITE`) for what it makes, else this site's own."""
+        """The URL of a file: on Vite's server (`settings.VITE`) if Vite builds it, otherwise on this site."""
         source = SOURCES.get(name or "")
         return f"{settings.VITE}/{source}" if source else super().url(name)
 
 
 def with_vite(directives: Mapping[str, Sequence[str]], *, origin: str) -> dict[str, list[str]]:
-    """A Content-Security-Policy that lets pages load scripts, styles and fonts from Vite and listen to its changes.
+    """A Content-Security-Policy that also allows scripts, styles, fonts and change events from Vite.
 
     Args:
-        directives: the policy of every other site.
+        directives: the production policy.
         origin: of Vite's server, such as `http://127.0.0.1:5173`.
     """
     allowed = {name: list(sources) for name, sources in directives.items()}
     for name, more in {
         "script-src": [origin],
-        # Vite puts the CSS that a module imports into a style element.
+        # Vite inserts CSS that a module imports as a style element.
         "style-src": [origin, "'unsafe-inline'"],
         "font-src": [origin],
         "img-src": [origin],

@@ -1,1 +1,1 @@
-"""What all routes of the API share: authentication, errors, pagination, throttling and the schema."""
+"""Common parts of the API: errors, pagination, throttling and the schema."""

@@ -1,6 +1,6 @@
-"""The API's own addresses: its schema, and every address that there is not.
+"""Endpoints of the API itself: its schema, and 404 for unknown URLs.
 
-Apart from `views.py`, which drf-spectacular loads with the schema's class before its own decorators work.
+Separate from `views.py`, which drf-spectacular loads with the schema class before its decorators work.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from leaderboard.platform.api.views import ApiView
 
 @extend_schema(exclude=True)
 class NowhereView(APIView):
-    """Every address that there is not, so that pipelines read a problem document there too."""
+    """404 with a problem document for unknown URLs."""
 
     authentication_classes: list[Any] = []
     permission_classes: list[Any] = []
@@ -28,20 +28,20 @@ class NowhereView(APIView):
         raise NotFound(f"Nothing found at {request.path}; the schema lists all addresses.")
 
 
-_made: dict[str, Any] = {}
+_schemas: dict[str, Any] = {}
 
 
 @extend_schema(exclude=True)
 class SchemaView(ApiView, SpectacularAPIView):
-    """The schema, made once in each process and format: it follows from the code alone."""
+    """The schema, cached per process and format, since it depends on the code alone."""
 
     def handle_exception(self, exc: Exception) -> Response:
-        """As every problem, in JSON and not in the schema's format."""
+        """Render problems in JSON instead of the schema's format."""
         self.request.accepted_renderer, self.request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
         return super().handle_exception(exc)
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         renderer = request.accepted_renderer
-        if renderer.media_type not in _made:
-            _made[renderer.media_type] = renderer.render(super().get(request, *args, **kwargs).data, None, {})  # type: ignore[no-untyped-call]  # the library has no annotation
-        return HttpResponse(_made[renderer.media_type], content_type=renderer.media_type)
+        if renderer.media_type not in _schemas:
+            _schemas[renderer.media_type] = renderer.render(super().get(request, *args, **kwargs).data, None, {})  # type: ignore[no-untyped-call]  # the library has no annotation
+        return HttpResponse(_schemas[renderer.media_type], content_type=renderer.media_type)

@@ -1,6 +1,6 @@
-"""Examples of requests, responses and problems for the API schema. Each of a serializer is defined beside it.
+"""Examples of requests, responses and problems for the API schema. The example of a serializer is defined beside it.
 
-A test checks every one against the shape that it is of.
+A test validates every example against its schema.
 """
 
 from collections.abc import Callable, Collection
@@ -42,7 +42,7 @@ ENVELOPE = {
 
 
 class Described(NamedTuple):
-    """What the schema says of a serializer besides its fields."""
+    """Additions to the schema of a serializer."""
 
     example: Any
     may_lack: Collection[str]
@@ -53,7 +53,7 @@ _DESCRIBED: dict[str, Described] = {}
 
 
 def example(value: Any, *, may_lack: Collection[str] = ()) -> Callable[[type[S]], type[S]]:
-    """Decorates a serializer with its example, and the fields that some callers do not get."""
+    """Decorator that sets a serializer's example, and the fields that some callers do not get."""
 
     def decorate(serializer: type[S]) -> type[S]:
         describe(serializer.__name__, example=value, may_lack=may_lack)
@@ -63,31 +63,26 @@ def example(value: Any, *, may_lack: Collection[str] = ()) -> Callable[[type[S]]
 
 
 def describe(component: str, *, example: Any, may_lack: Collection[str] = ()) -> None:
-    """Give a component of the schema that is no serializer its example."""
+    """Set the example of a component of the schema that is not a serializer."""
     _DESCRIBED[component] = Described(example, may_lack)
 
 
 def example_of(serializer: type) -> Any:
-    """The example of a serializer, for those that hold it."""
+    """The example of a serializer, for serializers that contain it."""
     return _DESCRIBED[serializer.__name__].example
 
 
 def described(component: str) -> Described | None:
-    """What is known of a component of the schema; None: nothing."""
+    """The additions to a component of the schema, or None."""
     return _DESCRIBED.get(component.removeprefix("Patched"))
 
 
-def described_names() -> frozenset[str]:
-    """The serializers that have an example."""
-    return frozenset(_DESCRIBED)
-
-
-CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
-NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
-NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot evaluate at present.")
-REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` came before with another request.")
+CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's current state does not allow this.")
+NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="Today's quota is used up; see `Retry-After`.")
+NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site currently cannot evaluate.")
+REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` was used for another request.")
 TOO_MANY_JOBS = OpenApiResponse(
-    OpenApiTypes.OBJECT, description="Too many calls, or too many of the caller's are unfinished; see `Retry-After`."
+    OpenApiTypes.OBJECT, description="Too many calls, or too many unfinished calls of the caller; see `Retry-After`."
 )
 
 

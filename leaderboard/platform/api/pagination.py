@@ -1,4 +1,4 @@
-"""How lists are cut into pages: by a cursor, so that no row is counted, missed or shown twice while others come in."""
+"""Cursor pagination of lists, which neither counts rows nor skips or repeats any while others are added."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +13,8 @@ from rest_framework.request import Request
 
 
 class Pages(CursorPagination):
-    """`?page_size=100`, and the address of the `next` page in the answer; at most 500 rows a page.
-
-    A view names in `ordering` what its rows are sorted by: the first is a field or annotation that rows have.
-    """
+    """`?page_size=100`, at most 500, and the URL of the `next` page in the response. The view's `ordering` names the
+    sort keys, of which the first is a field or annotation of the rows."""
 
     page_size = 50
     page_size_query_param = "page_size"
@@ -26,7 +24,7 @@ class Pages(CursorPagination):
         return tuple(view.ordering)
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """As JSON Schema has it: the base class describes OpenAPI 3.0."""
+        """In OpenAPI 3.1; the base class generates 3.0."""
         address = {"type": ["string", "null"], "format": "uri", "description": "Null: there is no such page."}
         properties = {"next": address, "previous": address, "results": schema}
         return {"type": "object", "required": list(properties), "properties": properties}
@@ -37,7 +35,7 @@ class Pages(CursorPagination):
         try:
             rows = super().paginate_queryset(queryset, request, view)
         except (NotFound, ValueError, ValidationError, DataError):
-            # Whoever makes up a cursor learns what one is; the base class answers 404 or breaks.
-            text = "Take the cursor from `next` or `previous` of an answer, or leave it out for the first page."
+            # For invented cursors, the base class answers 404 or fails.
+            text = "Take the cursor from `next` or `previous` of a response, or omit it for the first page."
             raise FieldValidationError({"cursor": [text]}) from None
         return rows

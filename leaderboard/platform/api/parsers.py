@@ -1,4 +1,4 @@
-"""How bodies are read."""
+"""Parser of request bodies."""
 
 import json
 from collections import Counter
@@ -15,15 +15,14 @@ _LONGEST_NAME = 100
 
 
 class TooLargeError(APIException):
-    """The body is larger than what is read."""
+    """The body exceeds the limit."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
 
 
 class BoundedJSONParser(JSONParser):
-    """JSON of a bounded size, in which each object has each key once. DRF's own parser reads whatever comes, and takes
-    the last of several values."""
+    """JSON of limited size without duplicate keys. DRF's own parser has no limit, and takes the last duplicate."""
 
     def parse(
         self,
@@ -43,9 +42,9 @@ class BoundedJSONParser(JSONParser):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        twice = next(name for name, count in counts.items() if count > 1)
-        raise ValueError(f"the key {twice[:_LONGEST_NAME]!r} appears more than once in an object.")
-    return found
+        duplicate = next(name for name, count in counts.items() if count > 1)
+        raise ValueError(f"the key {duplicate[:_LONGEST_NAME]!r} appears more than once in an object.")
+    return members

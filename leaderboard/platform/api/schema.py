@@ -1,4 +1,4 @@
-"""What the API's schema says beyond what the views tell by themselves: problems, field selection, examples."""
+"""Additions to the generated API schema: problems, field selection, examples."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _PROBLEM = {
 
 
 class ApiSchema(AutoSchema):
-    """DRF Spectacular's, with the parameters and bodies that the view declares."""
+    """DRF Spectacular's schema, with the parameters and bodies that the view declares."""
 
     def get_override_parameters(self) -> list[Any]:
         parameters = super().get_override_parameters()
@@ -54,30 +54,36 @@ class ApiSchema(AutoSchema):
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Postprocessing of the schema: problems that every call may meet, and examples."""
+    """Postprocessing hook: adds common problems and examples."""
     schemas = result["components"]["schemas"]
     schemas["Problem"] = _PROBLEM
     for name, schema in schemas.items():
         if (known := described(name)) and known.may_lack:
             schema["required"] = [field for field in schema["required"] if field not in known.may_lack]
-    _mend_nulls(schemas)
-    for path, method, operation in _operations(result):
+    _simplify_nulls(schemas)
+    operations = [(path, *item) for path, methods in result["paths"].items() for item in methods.items()]
+    for path, method, operation in operations:
         if not path.startswith(WORKER_CALLS):
             _close(operation.get("requestBody", {}), schemas=schemas)
         _add_problems(path=path, method=method, operation=operation)
-        for parameter in operation.get("parameters", []):
+        parameters = operation.get("parameters", [])
+        for parameter in parameters:
             if parameter["name"] in BY_PARAMETER:
                 parameter["example"] = BY_PARAMETER[parameter["name"]]
         for content in _contents(operation):
             if (example := example_of(content["schema"])) is not None:
                 content["example"] = example
-        if any(parameter["name"] == "fields" for parameter in operation.get("parameters", [])):
-            _make_optional(result=result, operation=operation)
+        if any(parameter["name"] == "fields" for parameter in parameters):
+            # If callers select fields, none is required.
+            reference = operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+            name = reference.rpartition("/")[2]
+            page = _PAGE.fullmatch(name)
+            schemas[page[1] if page else name].pop("required", None)
     return result
 
 
 def _close(part: Any, *, schemas: dict[str, Any]) -> None:
-    """Objects in bodies of requests have no other fields than these."""
+    """Disallow additional properties in request bodies."""
     if isinstance(part, list):
         for inner in part:
             _close(inner, schemas=schemas)
@@ -89,20 +95,20 @@ def _close(part: Any, *, schemas: dict[str, Any]) -> None:
             _close(inner, schemas=schemas)
 
 
-def _mend_nulls(part: Any) -> None:
-    """Anything or null is anything: that both alternatives hold for null makes it wrong for "exactly one of"."""
+def _simplify_nulls(part: Any) -> None:
+    """Remove "one of anything or null", which null violates by matching both alternatives."""
     if isinstance(part, dict):
         if part.get("oneOf") == [{}, {"type": "null"}]:
             del part["oneOf"]
         for inner in part.values():
-            _mend_nulls(inner)
+            _simplify_nulls(inner)
     elif isinstance(part, list):
         for inner in part:
-            _mend_nulls(inner)
+            _simplify_nulls(inner)
 
 
 def example_of(schema: dict[str, Any]) -> Any:
-    """An example of a shape; None if there is none."""
+    """An example of a schema, or None."""
     if schema.get("type") == "array":
         inner = example_of(schema["items"])
         return None if inner is None else [inner]
@@ -112,14 +118,8 @@ def example_of(schema: dict[str, Any]) -> Any:
     if page := _PAGE.fullmatch(name):
         following = "https://planarena.example.org/api/v1/...?cursor=cD0y"
         return {"next": following, "previous": None, "results": [example_of({"$ref": page[1]})]}
-    found = described(name)
-    return None if found is None else found.example
-
-
-def _operations(result: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, operations in result["paths"].items():
-        for method, operation in operations.items():
-            yield path, method, operation
+    component = described(name)
+    return None if component is None else component.example
 
 
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -133,7 +133,14 @@ def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _add_problems(*, path: str, method: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     declared = {int(code): response for code, response in responses.items() if int(code) >= 400}
-    for code in sorted({*declared, *_possible(path=path, method=method)}):
+    possible = {400, 401, 403, *declared}
+    if method in {"get", "head"}:
+        possible.add(429)
+    if "{" in path:
+        possible.add(404)
+    if method in _CHANGING:
+        possible |= {413, 415, 429}
+    for code in sorted(possible):
         description = declared.get(code, {}).get("description") or _MEANINGS[code]
         short, title, detail = PROBLEMS[code]
         example: dict[str, Any] = {
@@ -147,21 +154,3 @@ def _add_problems(*, path: str, method: str, operation: dict[str, Any]) -> None:
             example["errors"] = {"planner.name": ["Give the planner a name."]}
         content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
         responses[str(code)] = {"description": description, "content": {PROBLEM_CONTENT_TYPE: content}}
-
-
-def _possible(*, path: str, method: str) -> set[int]:
-    """Statuses of refusals that follow from how an operation is called."""
-    found = {400, 401, 403} | ({429} if method in {"get", "head"} else set())
-    if "{" in path:
-        found.add(404)
-    if method in _CHANGING:
-        found |= {413, 415, 429}
-    return found
-
-
-def _make_optional(*, result: dict[str, Any], operation: dict[str, Any]) -> None:
-    """Rows of which one may choose fields have none that they always have."""
-    schemas = result["components"]["schemas"]
-    name = operation["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-    page = _PAGE.fullmatch(name)
-    schemas[page[1] if page else name].pop("required", None)

@@ -14,11 +14,11 @@ M = TypeVar("M", bound=Model)
 _MOST_UNKNOWN = 10
 _LONGEST_NAME = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HALF = "This holds half of a surrogate pair, which is no character."
+_HALF = "This contains half of a surrogate pair, which is not a character."
 
 
 def unknown_names(names: Iterable[Any], *, known: Collection[str], what: str) -> dict[str, list[str]]:
-    """A sentence for each name that is not known, at most ten; `what` the names are of is "field" or "parameter"."""
+    """An error message for each unknown name, at most ten. `what` they are is "field" or "parameter"."""
     unknown = [str(name) for name in names if name not in known]
     possible = f"Possible: {', '.join(known)}." if known else "None is possible here."
     return {
@@ -28,10 +28,10 @@ def unknown_names(names: Iterable[Any], *, known: Collection[str], what: str) ->
 
 
 class Input(serializers.Serializer[Any]):
-    """The body of a request, or an object in it. Refuses unknown fields: a mistyped one must not mean its default."""
+    """The body of a request, or an object in it. Rejects unknown fields: a typo must not select the default."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """The checked values, with the errors of all fields at once."""
+        """The validated values; raises the errors of all fields at once."""
         known = [name for name, field in self.fields.items() if not field.read_only]
         unknown = unknown_names(data, known=known, what="field") if isinstance(data, Mapping) else {}
         try:
@@ -46,23 +46,23 @@ class Input(serializers.Serializer[Any]):
 
     @classmethod
     def read(cls, request: Request) -> dict[str, Any]:
-        """The checked values. Raises DRF's `ValidationError`, by field."""
-        for place in _half_surrogates(request.data):
-            raise serializers.ValidationError({place: [_HALF]})
+        """The validated values. Raises DRF's `ValidationError`, by field."""
+        for path in _half_surrogates(request.data):
+            raise serializers.ValidationError({path: [_HALF]})
         body = cls(data=request.data)
         body.is_valid(raise_exception=True)
         return dict(body.validated_data)
 
 
 class Output(serializers.Serializer[Any]):
-    """What the API writes: no field is read from a request."""
+    """A response body, whose fields are all read-only."""
 
     def get_fields(self) -> dict[str, Any]:
         return _read_only(super().get_fields())
 
 
 class ModelOutput(serializers.ModelSerializer[M]):
-    """The same of a row; `Meta.fields` names what is written."""
+    """The response body of a model; `Meta.fields` names its fields."""
 
     def get_extra_kwargs(self) -> dict[str, Any]:
         return {name: {"read_only": True} for name in self.Meta.fields}
@@ -77,15 +77,16 @@ def _read_only(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _half_surrogates(part: Any, *, place: str = "") -> Iterator[str]:
-    """Where halves of surrogate pairs are, such as `"\\ud800"`: no character, no database and no UTF-8 can have it."""
+def _half_surrogates(part: Any, *, path: str = "") -> Iterator[str]:
+    """Paths of texts with half a surrogate pair, such as `"\\ud800"`, which neither UTF-8 nor the database can
+    store."""
     if isinstance(part, str) and _SURROGATE.search(part):
-        yield place
+        yield path
     elif isinstance(part, list):
         for number, inner in enumerate(part):
-            yield from _half_surrogates(inner, place=f"{place}.{number}".lstrip("."))
+            yield from _half_surrogates(inner, path=f"{path}.{number}".lstrip("."))
     elif isinstance(part, dict):
         for name, inner in part.items():
             if _SURROGATE.search(name):
-                yield place
-            yield from _half_surrogates(inner, place=f"{place}.{name}".lstrip("."))
+                yield path
+            yield from _half_surrogates(inner, path=f"{path}.{name}".lstrip("."))

@@ -1,7 +1,8 @@
-"""How often somebody may change or read something, and how they learn of it before they are refused.
+"""Rate limits of reads and changes, and the headers that report them.
 
-All processes of the site count together, in its cache. A window begins with a caller's first request; each request is
-one atomic count. A process that saw a caller exceed a limit refuses the rest of the window without asking the cache.
+All processes of the site share the counters, in its cache. A window starts with a caller's first request; each request
+is one atomic increment. A process that has seen a caller exceed a limit refuses the rest of the window without asking
+the cache.
 """
 
 import math
@@ -26,7 +27,7 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Count:
-    """A request, counted."""
+    """The state of a counter after a request."""
 
     scope: str
     limit: int
@@ -40,7 +41,7 @@ class _Count:
         return self.used <= self.limit
 
     def headers(self) -> dict[str, str]:
-        """`RateLimit-Policy` and `RateLimit`, as the IETF's draft "RateLimit header fields for HTTP" has them."""
+        """`RateLimit-Policy` and `RateLimit`, as in the IETF draft "RateLimit header fields for HTTP"."""
         return {
             "RateLimit-Policy": f'"{self.scope}";q={self.limit};w={self.window}',
             "RateLimit": f'"{self.scope}";r={max(0, self.limit - self.used)};t={math.ceil(self.left)}',
@@ -52,18 +53,18 @@ _refused: SharedCache[str, float] = SharedCache(maxsize=_MOST_REMEMBERED)
 
 
 def forget_refused() -> None:
-    """Ask the cache again about everybody."""
+    """Ask the cache again about all callers."""
     _refused.clear()
 
 
 class Throttle(BaseThrottle):
-    """Counts what changes something, by the view's `throttle_scope` and by user, or by address for who has none.
+    """Limits changes, by the view's `throttle_scope` and by user, or by address for anonymous callers.
 
-    Reading is counted by `ReadThrottle`; workers, whose lease and heartbeat say how often they call, by nobody.
+    Reads are limited by `ReadThrottle`. Workers are not limited: lease and heartbeat determine how often they call.
     """
 
     THROTTLE_RATES = SimpleRateThrottle.THROTTLE_RATES
-    """Limits by scope, as in `20/min`; None: any number."""
+    """Limits by scope, such as `20/min`; None: unlimited."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         if request.method in {"GET", "HEAD", "OPTIONS"}:
@@ -83,7 +84,7 @@ class Throttle(BaseThrottle):
 
 
 class ReadThrottle(BaseThrottle):
-    """Counts what is read, by user, or by address for who has not signed in."""
+    """Limits reads, by user, or by address for anonymous callers."""
 
     def allow_request(self, request: Request, view: Any) -> bool:
         if request.method not in {"GET", "HEAD"} or getattr(view, "throttle_scope", "") is None:
@@ -103,7 +104,7 @@ class ReadThrottle(BaseThrottle):
 
 
 def seconds_to_wait(request: HttpRequest, *, scope: str) -> int:
-    """Count a request of a page, with those of the same scope of the API; 0: it may go on, else how long to wait."""
+    """Count a request of a page with those of the API's scope. Returns 0 if it is allowed, else the seconds to wait."""
     rate = Throttle.THROTTLE_RATES[scope]
     if rate is None:
         return 0

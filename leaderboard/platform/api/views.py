@@ -1,7 +1,7 @@
-"""Base classes of the API's views for people: nothing that a request says is ignored.
+"""Base classes of the API's views for users, which reject anything they do not know.
 
-A parameter or field that does not exist is 400 with its name and the name that was probably meant. Workers' calls are
-other views: their contract lets newer workers say more (`gpu_jobs.contract`).
+Unknown parameters and fields are answered with 400 and a suggestion. Workers' calls use other views, since their
+contract allows newer workers to send more (`gpu_jobs.contract`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from leaderboard.platform.api.shapes import Input, unknown_names
 
 
 class Selected:
-    """For DRF's generic views: `?fields=id,state` gives only these fields of each row."""
+    """Mixin of DRF's generic views: `?fields=id,state` selects fields of the rows."""
 
     def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
         serializer = super().get_serializer(*args, **kwargs)  # type: ignore[misc]  # a mixin of generic views
@@ -31,10 +31,10 @@ class Selected:
         if chosen is None or request.method not in {"GET", "HEAD"}:
             return serializer
         fields = getattr(serializer, "child", serializer).fields
-        wanted = {name.strip() for name in chosen.split(",")}
-        if unknown := sorted(wanted - set(fields)):
+        names = {name.strip() for name in chosen.split(",")}
+        if unknown := sorted(names - set(fields)):
             raise ValidationError({"fields": [f"{unknown[0]!r} is none of: {', '.join(fields)}."]})
-        for name in set(fields) - wanted:
+        for name in set(fields) - names:
             fields.pop(name)
         return serializer
 
@@ -43,7 +43,7 @@ M = TypeVar("M", bound=Model)
 
 
 _FIELDS = OpenApiParameter(
-    "fields", str, description="Names of fields, separated by commas: the rows have only these. Without it, all."
+    "fields", str, description="Names of the fields that rows contain, separated by commas; all by default."
 )
 
 
@@ -52,22 +52,22 @@ class NoBody(Input):
 
 
 class ApiView(APIView):
-    """Refuses parameters and bodies that the view does not declare. The schema has the declared ones."""
+    """Rejects parameters and bodies that the view does not declare. The schema lists the declared ones."""
 
     parameters: Sequence[OpenApiParameter] = ()
-    """Of GET requests."""
+    """Parameters of GET requests."""
     bodies: Mapping[str, type[Input]] = MappingProxyType({})
     """By method. Other methods take no body."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """After the checks of who calls."""
+        """Check the parameters after authentication and permissions."""
         super().initial(request, *args, **kwargs)
         if request.method == "OPTIONS":
             return
         reads = request.method in SAFE_METHODS
         declared = self.parameters_of(request) if reads else ()
-        known = [*(one.name for one in declared), str(api_settings.URL_FORMAT_OVERRIDE)]
-        repeatable = {one.name for one in declared if one.many}
+        known = [*(parameter.name for parameter in declared), str(api_settings.URL_FORMAT_OVERRIDE)]
+        repeatable = {parameter.name for parameter in declared if parameter.many}
         problems = unknown_names(request.query_params, known=known, what="parameter")
         for name, values in request.query_params.lists():
             if name in known and name not in repeatable and len(values) > 1:
@@ -87,7 +87,7 @@ class ApiView(APIView):
         return [*self.parameters, *selects]
 
     def read(self, request: Request) -> dict[str, Any]:
-        """The checked values of the body. Raises DRF's `ValidationError`, by field."""
+        """The validated values of the body. Raises DRF's `ValidationError`, by field."""
         return self.bodies[str(request.method)].read(request)
 
 

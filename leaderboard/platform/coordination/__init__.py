@@ -1,1 +1,1 @@
-"""Work that one process of the installation does at a time."""
+"""Coordination of the site's processes: shared cache, locks, slots and leases."""

@@ -1,6 +1,6 @@
-"""Django's cache, shared by all processes of the site: in Redis where there is one, otherwise in PostgreSQL.
+"""Django's cache, shared by all processes of the site: in Redis if configured, otherwise in PostgreSQL.
 
-Rate limits live here, so `add` and `incr` are atomic in both. Values are JSON: nothing is unpickled.
+Rate limits use it, so `add` and `incr` are atomic in both. Values are JSON: nothing is unpickled.
 """
 
 import hashlib
@@ -18,39 +18,34 @@ _PRUNE_ONE_IN = 1000
 
 
 class Counted(NamedTuple):
-    """A counter that was counted up."""
+    """A counter after an increment."""
 
     value: int
     seconds_left: float
-    """Until it begins again at 0."""
+    """Seconds until it expires."""
 
 
 class CountingCache(Protocol):
-    """A cache with counters that begin again."""
+    """A cache with counters that expire."""
 
     def count_up(self, key: str, *, seconds: int) -> Counted:
-        """Add one to a counter that begins at 0 and lives so many seconds."""
+        """Increment a counter that starts at 0 and expires after so many seconds."""
         ...
 
 
 def count_up(key: str, *, seconds: int) -> Counted:
-    """Add one to a counter that all processes share. Atomic.
-
-    Args:
-        key: of the counter.
-        seconds: how long it lives after its first count.
-    """
+    """Increment a counter that all processes share. Atomic. It expires `seconds` after its first increment."""
     return cast(CountingCache, caches["default"]).count_up(key, seconds=seconds)
 
 
 class PostgresCache(BaseCache):
-    """A cache in a table. One statement for each operation, so that concurrent ones never overwrite each other."""
+    """A cache in a table, with one statement per operation, so that concurrent operations never conflict."""
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:  # noqa: ARG002 - what Django passes to backends
         super().__init__(params)
 
     def count_up(self, key: str, *, seconds: int) -> Counted:
-        """Add one to a counter that begins at 0 and lives so many seconds."""
+        """Increment a counter that starts at 0 and expires after so many seconds."""
         _prune_sometimes()
         row = _fetch(
             "INSERT INTO platform_cacheentry AS kept (key, value, expires_at) "
@@ -65,7 +60,7 @@ class PostgresCache(BaseCache):
         return Counted(value=int(row[0]), seconds_left=float(row[1]))
 
     def add(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Keep a value unless there is one that has not expired; says whether it was kept."""
+        """Store a value unless there is an unexpired one. Returns whether it was stored."""
         _prune_sometimes()
         row = _fetch(
             "INSERT INTO platform_cacheentry AS kept (key, value, expires_at) "
@@ -77,7 +72,6 @@ class PostgresCache(BaseCache):
         return row is not None
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        """The value of a key."""
         row = _fetch(
             "SELECT value FROM platform_cacheentry WHERE key = %s AND expires_at > statement_timestamp()",
             [self._key(key, version)],
@@ -85,7 +79,7 @@ class PostgresCache(BaseCache):
         return default if row is None else json.loads(row[0])
 
     def set(self, key: str, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
-        """Keep a value, whatever was there."""
+        """Store a value, replacing any other."""
         _prune_sometimes()
         _fetch(
             "INSERT INTO platform_cacheentry (key, value, expires_at) "
@@ -95,7 +89,7 @@ class PostgresCache(BaseCache):
         )
 
     def touch(self, key: str, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> bool:
-        """Let a value live on; says whether there was one."""
+        """Extend the lifetime of a value. Returns whether there was one."""
         row = _fetch(
             "UPDATE platform_cacheentry SET expires_at = statement_timestamp() + %s * interval '1 second' "
             "WHERE key = %s AND expires_at > statement_timestamp() RETURNING key",
@@ -104,7 +98,7 @@ class PostgresCache(BaseCache):
         return row is not None
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """Add to a number that is there.
+        """Add to a stored number.
 
         Raises:
             ValueError: there is none.
@@ -119,18 +113,17 @@ class PostgresCache(BaseCache):
         return int(row[0])
 
     def delete(self, key: str, version: int | None = None) -> bool:
-        """Remove a value; says whether there was one."""
+        """Delete a value. Returns whether there was one."""
         row = _fetch("DELETE FROM platform_cacheentry WHERE key = %s RETURNING key", [self._key(key, version)])
         return row is not None
 
     def clear(self) -> None:
-        """Remove everything."""
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM platform_cacheentry")
 
     def _key(self, key: str, version: int | None) -> str:
-        made = self.make_key(key, version)
-        return made if len(made) <= _LONGEST_KEY else f"sha256:{hashlib.sha256(made.encode()).hexdigest()}"
+        full = self.make_key(key, version)
+        return full if len(full) <= _LONGEST_KEY else f"sha256:{hashlib.sha256(full.encode()).hexdigest()}"
 
     def _seconds(self, timeout: Any) -> float:
         seconds = self.default_timeout if timeout is DEFAULT_TIMEOUT else timeout
@@ -138,7 +131,7 @@ class PostgresCache(BaseCache):
 
 
 def prune() -> None:
-    """Delete entries that have expired."""
+    """Delete expired entries."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM platform_cacheentry WHERE expires_at <= statement_timestamp()")
 

@@ -1,9 +1,8 @@
-"""Locks, slots and leases: what processes agree on through PostgreSQL, whichever connection a statement goes through.
+"""Locks, slots and leases in PostgreSQL, independent of the connection, so that they work behind a pooler.
 
-Named locks last until the end of a transaction, so that they work behind a pooler in transaction mode. Slots are how
-many of something that lasts there may be at once, in all processes together: a process renews those that it uses with
-one statement, and those of a process that was killed expire. They are counted in PostgreSQL also where there is a
-Redis: slots are taken and given back, not counted with each request. Leases are exclusive work without advisory locks.
+Locks last until the end of a transaction. Slots limit the number of concurrent long-lived resources over all processes:
+a process renews its slots with one statement, and the slots of a killed process expire. They are in PostgreSQL even if
+there is a Redis, since they are not taken for each request. Leases are exclusive work without advisory locks.
 """
 
 import logging
@@ -21,7 +20,7 @@ from leaderboard.platform.models import Lease
 
 
 class Lock(IntEnum):
-    """What one transaction does at a time: first halves of the keys of PostgreSQL's advisory locks."""
+    """Kinds of locks: the first half of the key of PostgreSQL's advisory locks."""
 
     SIGNING_KEYS = 1
     CHECKPOINT_STORE = 2
@@ -32,31 +31,30 @@ class Lock(IntEnum):
 
 
 def lock_until_commit(lock: Lock, group: str = "") -> None:
-    """Wait until no other transaction holds the lock, and hold it to the end of the present one.
+    """Acquire a lock until the end of the current transaction, waiting for other transactions.
 
     Args:
-        lock: which one.
-        group: a part of what it protects; parts are locked independently. Two groups may share a lock by a collision of
-            their hashes, which costs time only.
+        lock: its kind.
+        group: name of the locked part; parts are independent. Hash collisions between groups cost only time.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [lock.value, group])
 
 
 SLOT_SECONDS = 60
-"""A slot that nobody renews is free again after so long."""
+"""Lifetime of a slot that is not renewed."""
 RENEW_SLOTS_SECONDS = 20
 
 
 def take_slots(groups: Mapping[str, int]) -> uuid.UUID | None:
-    """Take one slot of each group, or none at all; None if one of the groups is full.
+    """Take one slot of each group, or none; None if a group is full.
 
     Args:
-        groups: how many slots each has, by name (at most 200 characters).
+        groups: number of slots by name of the group (at most 200 characters).
     """
     holder = uuid.uuid4()
     with transaction.atomic(), connection.cursor() as cursor:
-        # In one order, so that two that want the same groups do not wait for each other.
+        # In a fixed order, to avoid deadlocks.
         for group, most in sorted(groups.items()):
             lock_until_commit(Lock.SLOTS, group)
             cursor.execute(
@@ -74,13 +72,13 @@ def take_slots(groups: Mapping[str, int]) -> uuid.UUID | None:
 
 
 def give_slots_back(holder: uuid.UUID) -> None:
-    """Free the slots that were taken together."""
+    """Free the slots of a holder."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM platform_slot WHERE holder = %s", [holder])
 
 
 def renew_slots(holders: Collection[uuid.UUID]) -> None:
-    """Keep the slots of these for another minute, and delete those that have expired."""
+    """Extend the slots of these holders for another minute, and delete expired slots."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE platform_slot SET expires_at = clock_timestamp() + %s * interval '1 second' WHERE holder = ANY(%s)",
@@ -92,35 +90,34 @@ def renew_slots(holders: Collection[uuid.UUID]) -> None:
 logger = logging.getLogger(__name__)
 
 _RENEW_AFTER = 0.3
-"""Share of the lease that has to pass before `renew` asks the database."""
+"""Fraction of the lease after which `renew` updates the database."""
 
 
 class Hold:
-    """A lease that this process has taken."""
+    """A lease that this process holds."""
 
     def __init__(self, *, name: str, lasting: timedelta, holder: uuid.UUID) -> None:
         self._name = name
         self._lasting = lasting
         self._holder = holder
-        self._asked = time.monotonic()
+        self._renewed = time.monotonic()
 
     def renew(self) -> bool:
-        """Keep the lease for its full length from now on, and say whether it is still held.
+        """Extend the lease to its full length from now on. Returns whether it is still held.
 
-        To be called between pieces of work that each take less than the lease lasts. Cheap: most calls ask nobody.
+        Call it between steps that each take less than the lease lasts. Cheap: most calls do not use the database.
         """
-        if time.monotonic() - self._asked < _RENEW_AFTER * self._lasting.total_seconds():
+        if time.monotonic() - self._renewed < _RENEW_AFTER * self._lasting.total_seconds():
             return True
-        self._asked = time.monotonic()
-        # Also when it lapsed: as long as nobody else has taken it, it is ours.
+        self._renewed = time.monotonic()
+        # Even if it expired, unless another process has taken it.
         renewed = self._row().update(expires_at=Now() + self._lasting)
         if not renewed:
-            logger.warning("the lease %r lapsed, and another process has it; this one stops", self._name)
+            logger.warning("the lease %r expired, and another process holds it; this one stops", self._name)
         return bool(renewed)
 
     def release(self) -> None:
-        """Let others have it at once."""
-        # Where the database is away, it lapses by itself.
+        # If the database is down, the lease expires.
         with suppress(DatabaseError):
             self._row().update(expires_at=Now())
 
@@ -130,18 +127,18 @@ class Hold:
 
 @contextmanager
 def exclusive(name: str, *, lasting: timedelta) -> Iterator[Hold | None]:
-    """A lease for the duration of the context, or None if another process has it. Waits for nobody.
+    """A lease for the duration of the context, or None if another process holds it. Does not wait.
 
-    A process that is killed keeps the others away until the lease lapses; one that takes longer than `lasting` without
-    `renew` may find another at the same work. So that work must bear to be done twice: the lease saves effort, and
-    correctness must not depend on it. Not to be called within a transaction, which would hide or lock the row.
+    After a process is killed, others are locked out until the lease expires; if it runs longer than `lasting` without
+    `renew`, another may do the same work concurrently. The work must therefore be idempotent: the lease saves effort,
+    and correctness must not depend on it. Must not be called within a transaction, which would hide or lock the row.
 
     Args:
         name: of the work, at most 40 characters.
-        lasting: how long the lease lasts after it was taken or renewed, by the database's clock.
+        lasting: duration of the lease since it was taken or renewed, by the database's clock.
     """
     holder = uuid.uuid4()
-    # One statement, so that of several processes at once exactly one gets the row.
+    # One statement, so that exactly one of several concurrent processes gets the row.
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO platform_lease (name, holder, expires_at) VALUES (%s, %s, statement_timestamp() + %s) "

@@ -1,4 +1,5 @@
-"""The shared cache in Redis. Loaded only where there is one: the client takes as long as a tenth of Django's start."""
+"""The shared cache in Redis. Loaded only if configured: importing the client takes a tenth of Django's start-up
+time."""
 
 import json
 import logging
@@ -16,19 +17,17 @@ _Answer = TypeVar("_Answer")
 
 
 class JsonSerializer:
-    """How `RedisCache` writes values. Numbers stay as they are, so that Redis can count with them."""
+    """Serializer of `RedisCache`. Numbers are stored as text, so that Redis can increment them."""
 
     def dumps(self, value: Any) -> bytes:
-        """A value as bytes."""
         return json.dumps(value).encode()
 
     def loads(self, data: bytes) -> Any:
-        """The value of these bytes."""
         return json.loads(data)
 
 
 def _or_postgres(method: Callable[..., _Answer]) -> Callable[..., _Answer]:
-    """A method of a cache in Redis that asks PostgreSQL where Redis cannot be reached."""
+    """Decorator of methods that falls back to PostgreSQL if Redis cannot be reached."""
 
     @wraps(method)
     def either(self: "SharedRedisCache", *args: Any, **kwargs: Any) -> _Answer:
@@ -43,7 +42,7 @@ def _or_postgres(method: Callable[..., _Answer]) -> Callable[..., _Answer]:
 
 
 class SharedRedisCache(RedisCache):
-    """Redis, and PostgreSQL while Redis cannot be reached: limits hold, and pages work, without it."""
+    """Redis, with PostgreSQL as the fallback while Redis cannot be reached, so that limits hold and pages work."""
 
     add = _or_postgres(RedisCache.add)
     get = _or_postgres(RedisCache.get)
@@ -54,22 +53,21 @@ class SharedRedisCache(RedisCache):
 
     @cached_property
     def instead(self) -> PostgresCache:
-        """What is used while Redis is away."""
         return PostgresCache("", {"TIMEOUT": self.default_timeout, "KEY_PREFIX": self.key_prefix})
 
     @_or_postgres
     def count_up(self, key: str, *, seconds: int) -> Counted:
-        """Add one to a counter that begins at 0 and lives so many seconds."""
-        made = self.make_and_validate_key(key)
-        pipeline = self._cache.get_client(made, write=True).pipeline(transaction=True)
-        pipeline.set(made, 0, ex=seconds, nx=True)
-        pipeline.incr(made)
-        pipeline.pttl(made)
+        """Increment a counter that starts at 0 and expires after so many seconds."""
+        key = self.make_and_validate_key(key)
+        pipeline = self._cache.get_client(key, write=True).pipeline(transaction=True)
+        pipeline.set(key, 0, ex=seconds, nx=True)
+        pipeline.incr(key)
+        pipeline.pttl(key)
         _, value, milliseconds = pipeline.execute()
         return Counted(value=int(value), seconds_left=max(0, milliseconds) / 1000)
 
     def clear(self) -> None:
-        """Remove the site's entries. Not the whole database: Celery's messages may be in it."""
+        """Delete the site's entries, but not the whole database, which may contain Celery's messages."""
         client = self._cache.get_client(write=True)
         for key in client.scan_iter(match=f"{self.key_prefix}:*"):
             client.delete(key)

@@ -1,8 +1,8 @@
-"""Bodies of requests, bounded before Django writes them to a temporary file: it takes them whole, however large.
+"""Limits on request bodies, enforced before Django spools them to a temporary file, which it does without any limit.
 
-A small body is read whoever sends it. A larger one is only read up to what its address takes, only from a caller whose
-credentials are valid, and the largest only while there is room; everything else is refused before it is read. Every
-body must keep coming.
+Small bodies are accepted from anyone. Larger ones are accepted only up to the limit of their URL and from authenticated
+callers, and the largest only while there is room; everything else is refused before it is read. Every body must arrive
+at a minimum rate.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class TooSlowError(Exception):
-    """A body came too slowly; the message is a sentence."""
+    """A body arrived too slowly; the message is a sentence."""
 
 
 class SteadyBody:
-    """Receives a body whose parts come in time."""
+    """Receives a body that must arrive at a minimum rate."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class SteadyBody:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Args:
-        receive: where the body comes from.
-        patience: seconds that it may bring nothing, and that it may be late altogether.
-        bytes_per_second: the least that it brings on the average.
+        receive: source of the body.
+        patience: maximum seconds without data, and maximum total delay.
+        bytes_per_second: minimum average rate.
         """
         self._receive, self._patience, self._slowest, self._clock = receive, patience, bytes_per_second, clock
         self._began: float | None = None
@@ -49,10 +49,10 @@ class SteadyBody:
         """The next message.
 
         Raises:
-            TooSlowError: it did not come in time.
+            TooSlowError: it did not arrive in time.
         """
         if self._ended:
-            # Not of the body any more: the application waits for the caller to go away.
+            # The body is complete: the application waits for the client to disconnect.
             return await self._receive()
         if self._began is None:
             self._began = self._clock()
@@ -64,7 +64,7 @@ class SteadyBody:
                 message = await self._receive()
         except TimeoutError:
             raise TooSlowError(
-                f"The body came too slowly: at least {self._slowest / 1024:g} KiB a second are needed."
+                f"The body arrived too slowly: at least {self._slowest / 1024:g} KiB/s are required."
             ) from None
         self._received += len(message.get("body", b""))
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
@@ -74,55 +74,54 @@ class SteadyBody:
 Scope = dict[str, Any]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 _PROGRAMS = ("/api/", "/mcp")
-"""Addresses for programs, which get problem documents."""
+"""Path prefixes for programs, which get problem documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a body is not read."""
+    """The response to a request whose body is not read."""
 
     status: HTTPStatus
     code: str
     detail: str
     retry_after: int = 0
-    """Seconds; 0: trying again changes nothing."""
+    """Seconds; 0: no header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A body that is read."""
+    """Permission to read a body."""
 
     release: Callable[[], None] | None = None
-    """Called in a thread when the request is over."""
+    """Called in a thread at the end of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyLimits:
-    """How large the bodies of which requests may be, in bytes, and how slowly they may come."""
+    """Limits on the size of request bodies, in bytes, and on their rate."""
 
     small: Callable[[Scope], int]
-    """From anybody, at the request's address."""
+    """Limit for anyone at the request's URL."""
     at_address: Callable[[Scope], int]
-    """From a known caller at the request's address."""
+    """Limit for authenticated callers at the request's URL."""
     admit: Callable[[Scope, int], Admission | Refusal]
-    """Decides by the head of a request about a body of at most so many bytes that is not small. May ask the database;
-    called in a thread."""
+    """Decides about a larger body of at most so many bytes, from the request's head. May use the database; called in a
+    thread."""
     patience_seconds: float
-    """For so long a body may bring nothing, and be late altogether."""
+    """Maximum time without data, and maximum total delay."""
     bytes_per_second: float
-    """The least that a body brings on the average."""
+    """Minimum average rate."""
 
 
 class BoundedBodies:
-    """Passes on requests within the limits. Answers 413 to bodies that their address does not take, 401 to those of
-    unknown callers, 429 where there is no room for them, 408 to those that come too slowly, 503 if the disk is full."""
+    """Passes on requests within the limits. Otherwise answers 413 (too large for the URL), 401 (unknown caller), 429
+    (no room), 408 (too slow) or 503 (disk full)."""
 
     def __init__(self, application: Callable[[Scope, Receive, Send], Awaitable[None]], *, limits: BodyLimits) -> None:
         self._application = application
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection."""
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
@@ -139,7 +138,7 @@ class BoundedBodies:
         try:
             await self._application(scope, body, send)
         except OSError as error:
-            # Only spooling a body fails out here: views' errors have become answers.
+            # Only spooling a body can fail here, since errors of views have become responses.
             if not is_disk_full(error):
                 raise
             note_failure(error)
@@ -148,7 +147,7 @@ class BoundedBodies:
 
 
 class _CountedBody:
-    """Receives a body, and ends as if its sender had gone when it exceeds a limit."""
+    """Receives a body, and reports a disconnect when it exceeds a limit."""
 
     def __init__(self, receive: Receive, *, scope: Scope, limits: BodyLimits) -> None:
         self.refusal: Refusal | None = None
@@ -166,18 +165,18 @@ class _CountedBody:
             self.refusal = Refusal(HTTPStatus.REQUEST_TIMEOUT, "too_slow", str(error))
             return {"type": "http.disconnect"}
         self._received += len(message.get("body", b""))
-        # The application lets go of what came, and answers nothing.
+        # On a disconnect, the application discards the body and sends no response.
         return message if await self.admits(self._received) else {"type": "http.disconnect"}
 
     async def admits(self, size: int) -> bool:
-        """Whether a body of so many bytes is read. The caller is looked up once, and only for one that is not small."""
+        """Whether a body of `size` bytes is read. The caller is looked up once, and only if it is not small."""
         if size <= self._most:
             return True
         self.refusal = await self._refusal(size)
         return self.refusal is None
 
     async def release(self) -> None:
-        """The request is over."""
+        """End the request."""
         if self._admission is not None and self._admission.release is not None:
             await asyncio.shield(sync_to_async(self._admission.release, thread_sensitive=False)())
 
@@ -185,9 +184,9 @@ class _CountedBody:
         most = max(self._limits.small(self._scope), self._limits.at_address(self._scope))
         if size > most or self._admission is not None:
             detail = f"The body is larger than {self._most if self._admission else most} bytes, "
-            detail += "as many as were announced." if self._admission else "the most that this address takes."
+            detail += "the announced length." if self._admission else "the maximum for this URL."
             return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", detail)
-        # Without a length it may be as large as any.
+        # Without Content-Length, assume the maximum.
         admitted = announced(self._scope) or most
         decided = await sync_to_async(self._limits.admit, thread_sensitive=False)(self._scope, admitted)
         if isinstance(decided, Refusal):
@@ -197,14 +196,14 @@ class _CountedBody:
 
 
 def announced(scope: Scope) -> int:
-    """Bytes that the head of a request says its body has; 0 if it does not say."""
+    """The Content-Length of a request; 0 without one."""
     length = dict(scope["headers"]).get(b"content-length", b"")
-    # More digits than any length has would take time to read.
+    # Parsing an excessive number of digits would take time.
     return int(length[:20]) if length.isdigit() else 0
 
 
 async def refuse(refusal: Refusal, *, scope: Scope, send: Send) -> None:
-    """Answer a request whose body is not read."""
+    """Respond to a request whose body is not read."""
     status = refusal.status
     if scope["path"].startswith(_PROGRAMS):
         document = {"type": "about:blank", "title": status.phrase, "status": status.value}

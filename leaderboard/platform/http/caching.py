@@ -1,9 +1,9 @@
-"""Conditional requests and shared caches: pages that look the same to every reader who is not signed in.
+"""Conditional requests, and shared caching of pages that look the same to every anonymous reader.
 
-The ETag of a page changes with everything that the page shows. A caching proxy may keep shareable pages for
-`KEEP_PAGES_SECONDS` (docs/size.md, "A caching proxy"). `share_pages` decides that by the whole request and
-response: nothing is shared that was made for a session, credentials or a waiting message, or that sets a cookie.
-Within the process, `LateParts` are the large parts of pages.
+The ETag of a page changes with everything that the page shows. A caching proxy may store shareable pages for
+`KEEP_PAGES_SECONDS` (docs/size.md, "A caching proxy"). `share_pages` decides by the whole request and response: nothing
+is shared that depends on a session, credentials or a pending message, or that sets a cookie. `LateParts` avoid copying
+the large parts of pages.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ from evaluator.core import canonical_json
 
 
 def tagged_page(*, request: HttpRequest, parts: Sequence[object], make: Callable[[], HttpResponse]) -> HttpResponse:
-    """A shareable page with its ETag: 304 if the reader has it already.
+    """A shareable page with its ETag, or 304 if the reader already has it.
 
     Args:
         request: for the page.
         parts: everything that the page shows, as JSON values.
-        make: makes the page.
+        make: renders the page.
     """
     tag = page_tag(request=request, parts=parts)
     response = not_modified(request=request, tag=tag) or make()
@@ -43,10 +43,8 @@ def tagged_page(*, request: HttpRequest, parts: Sequence[object], make: Callable
 
 
 def page_tag(*, request: HttpRequest, parts: Sequence[object]) -> str | None:
-    """The ETag of a page that shows `parts` (JSON values) to this reader; None if it may not be reused.
-
-    The reader counts because the header names them, and a waiting message because it is shown once.
-    """
+    """The ETag of a page that shows `parts` (JSON values) to this reader, whose name is in the header; None if the page
+    contains a message, which is shown once."""
     if len(get_messages(request)):
         return None
     reader = request.user.pk if request.user.is_authenticated else None
@@ -55,13 +53,13 @@ def page_tag(*, request: HttpRequest, parts: Sequence[object]) -> str | None:
 
 
 def not_modified(*, request: HttpRequest, tag: str | None) -> HttpResponse | None:
-    """304 if the reader has the page with this tag already."""
+    """304 if the reader already has the page with this tag."""
     return get_conditional_response(request, etag=tag) if tag else None
 
 
 @cache
 def _release() -> str:
-    """Digest of the templates: an upgrade changes pages although their data stays."""
+    """Digest of the templates, since an upgrade changes pages with the same data."""
     texts = hashlib.sha256()
     for path in sorted(path for folder in settings.TEMPLATES[0]["DIRS"] for path in folder.rglob("*.html")):
         texts.update(path.read_bytes())
@@ -69,15 +67,15 @@ def _release() -> str:
 
 
 def shareable(response: HttpResponse) -> HttpResponse:
-    """Mark a page that looks the same to every reader who is not signed in."""
+    """Mark a page that looks the same to every anonymous reader."""
     response.is_shareable = True  # type: ignore[attr-defined]  # read by `share_pages`
     return response
 
 
 def share_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that lets shared caches keep shareable pages, and only private ones all other answers of their views.
+    """Middleware that lets shared caches store shareable pages, and makes all other responses of their views private.
 
-    Outside of all middleware that sets cookies. Compresses shared pages, which hold no secrets.
+    Must be outside of all middleware that sets cookies. Compresses shared pages, which contain no secrets.
     """
 
     def answer(request: HttpRequest) -> HttpResponseBase:
@@ -89,9 +87,9 @@ def share_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpReq
             patch_cache_control(response, private=True, no_cache=True)
             return response
         seconds = math.ceil(settings.KEEP_PAGES_SECONDS)
-        # Browsers ask each time, proxies once a second: while one request renews a page, others get the old one.
+        # Browsers revalidate each time, proxies once a second, serving the stale page meanwhile.
         response.headers["Cache-Control"] = f"public, max-age=0, s-maxage={seconds}, stale-while-revalidate={seconds}"
-        # The caller's own rate limit.
+        # Rate limits are the caller's own.
         for name in [name for name in response.headers if name.lower().startswith("ratelimit")]:
             del response.headers[name]
         patch_vary_headers(response, ["Accept-Encoding"])
@@ -114,33 +112,33 @@ def _may_be_shared(*, request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 class LateParts:
-    """Large parts of a page that are kept as they are sent, and put in when the rest of it has been rendered.
+    """Large parts of a page, cached as bytes and inserted after the rest has been rendered.
 
-    Each template that a part lies in joins all that it holds: the rows of a board were copied eight times and encoded
-    once more for each reader, which took longer than all else of the page.
+    Django's nested templates copy their whole content at each level: the rows of a board were copied eight times and
+    encoded once more for each reader, which took longer than the rest of the page.
     """
 
     def __init__(self) -> None:
-        # Nobody can write it into what a page shows.
+        # Random, so that no content of a page can contain it.
         self._mark = f"<!--{secrets.token_hex(12)} "
         self._parts: list[Sequence[bytes]] = []
 
     def add(self, parts: Sequence[bytes]) -> SafeString:
-        """What stands for these parts, one after the other, until the page is filled."""
+        """A placeholder for these consecutive parts."""
         self._parts.append(parts)
         return SafeString(f"{self._mark}{len(self._parts) - 1}-->")
 
     def filled(self, page: str) -> bytes:
-        """The page with all parts."""
+        """The page with the placeholders replaced."""
         first, *others = page.split(self._mark)
-        found = [first.encode()]
-        for one in others:
-            number, _, text = one.partition("-->")
-            found += [*self._parts[int(number)], text.encode()]
-        return b"".join(found)
+        pieces = [first.encode()]
+        for other in others:
+            number, _, text = other.partition("-->")
+            pieces += [*self._parts[int(number)], text.encode()]
+        return b"".join(pieces)
 
 
 def render_late(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
-    """`render` for pages with tables that are `{% keptfor %}`: it finds `late` in the context."""
+    """`render` for pages with `{% keptfor %}` tables, which use `late` of the context."""
     late = LateParts()
     return HttpResponse(late.filled(render_to_string(template, {**context, "late": late}, request)))

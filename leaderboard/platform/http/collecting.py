@@ -1,18 +1,15 @@
-"""How often Python looks for garbage in cycles, for processes that keep boards in memory.
+"""Thresholds of Python's cyclic garbage collector, for processes that cache boards.
 
-The usual thresholds look through everything that the process holds whenever some hundred thousand objects have come,
-and a board of thousands of rows is so many: with the boards of 5,000 evaluations in memory one such look took 0.6 s, in
-the middle of a request. Almost everything is freed by reference counts before that.
+With the default thresholds, a full collection runs after some hundred thousand allocations, which a board of thousands
+of rows reaches: with the boards of 5,000 evaluations in memory, one collection took 0.6 s in the middle of a request.
+Reference counting frees almost everything before that.
 """
 
 import gc
 
-_THRESHOLDS = (10_000, 20, 50)
-_OF_A_START = 1_000_000
-
 
 def collect_seldom() -> None:
-    """Look seldom, and never at what is there already: modules, classes, templates. Call it when all is loaded."""
+    """Collect rarely, and exclude existing objects: modules, classes, templates. Call it when everything is loaded."""
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -20,11 +17,11 @@ def collect_seldom() -> None:
 
 
 def look_later() -> None:
-    """Hardly look while modules load, which make many objects and hardly any garbage: with Python's own thresholds
-    looking takes a sixth of the start."""
-    gc.set_threshold(_OF_A_START)
+    """Postpone collections while modules load, which creates many objects and little garbage: with Python's defaults,
+    collections take a sixth of the start-up time."""
+    gc.set_threshold(1_000_000)
 
 
 def look_seldom() -> None:
-    """Look seldom: once all modules are loaded."""
-    gc.set_threshold(*_THRESHOLDS)
+    """Collect rarely. Call it when all modules are loaded."""
+    gc.set_threshold(10_000, 20, 50)

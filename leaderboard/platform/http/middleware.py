@@ -1,7 +1,4 @@
-"""Middleware for addresses and methods, and the pages for requests that are refused and views that fail.
-
-Django refuses a visit with an empty 405, for which browsers show a page of their own, as if the site were broken.
-"""
+"""Middleware for paths and methods, and the pages for refused requests and failed views."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -22,7 +19,8 @@ from leaderboard.platform.storage.disk_space import RETRY_SECONDS, is_disk_full,
 
 
 def explain_refused_methods(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that gives an empty 405 a page, for who asks for pages. The API's answers have a body of their own."""
+    """Middleware that adds a page to Django's empty 405 responses, which browsers would show as a broken site. Only for
+    clients that accept HTML; responses of the API have a body."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)
@@ -42,7 +40,7 @@ def view_failed(request: HttpRequest) -> HttpResponseBase:
     Called while the exception is handled."""
     error = sys.exc_info()[1]
     if error is not None and is_database_down(error):
-        # Who asks is in the database, too.
+        # Rendered without the request, since the session and the user are in the database too.
         why = {"title": "Database unavailable", "heading": "The site's database does not answer"}
         response = HttpResponse(render_to_string("503.html", why), status=HTTPStatus.SERVICE_UNAVAILABLE)
         response["Retry-After"] = str(RETRY_SECONDS)
@@ -62,22 +60,21 @@ def view_failed(request: HttpRequest) -> HttpResponseBase:
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_ANSWERS_ITSELF = "/api/"
-
-
+_API = "/api/"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def keep_method(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware without which a redirect turns a POST into a GET, since clients repeat it so and lose its body.
+    """Middleware that prevents redirects of unsafe requests, which clients would follow with a GET without the body.
 
-    Addresses without their last slash are answered where Django would redirect: all of the API, and whatever is sent
-    to pages. Other permanent redirects of what changes something, such as to HTTPS, are 308.
+    Paths without the trailing slash are handled directly instead of redirected, for the API and for unsafe requests to
+    pages. Other permanent redirects of unsafe requests, such as to HTTPS, become 308.
     """
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         path, changes = request.path_info, request.method not in _READING
-        if not path.endswith("/") and (changes or path.startswith(_ANSWERS_ITSELF)) and _lacks_slash(path):
+        lacks_slash = not path.endswith("/") and (changes or path.startswith(_API))
+        if lacks_slash and not is_valid_path(path) and is_valid_path(f"{path}/"):
             request.path, request.path_info = f"{request.path}/", f"{path}/"
         response: HttpResponseBase = get_response(request)
         if changes and response.status_code == HTTPStatus.MOVED_PERMANENTLY:
@@ -87,15 +84,11 @@ def keep_method(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpReq
     return answer
 
 
-def _lacks_slash(path: str) -> bool:
-    return not is_valid_path(path) and bool(is_valid_path(f"{path}/"))
-
-
 def api_with_slash(application: Application) -> Application:
-    """ASGI middleware that does the same for the API, before the parts that go by the path of a request."""
+    """ASGI middleware that adds the trailing slash to paths of the API, for ASGI middleware that matches paths."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(_ANSWERS_ITSELF) and not scope["path"].endswith("/"):
+        if scope["type"] == "http" and scope["path"].startswith(_API) and not scope["path"].endswith("/"):
             scope = {**scope, "path": f"{scope['path']}/", "raw_path": (scope.get("raw_path") or b"") + b"/"}
         await application(scope, receive, send)
 
@@ -103,13 +96,13 @@ def api_with_slash(application: Application) -> Application:
 
 
 def refuse_nul(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that answers 400 to an address with a NUL character: PostgreSQL takes none, so that each page which
-    looks something up by a part of its address would break. The API says it in its own words."""
+    """Middleware that answers 400 to URLs with a NUL character, which PostgreSQL rejects, so that pages would fail when
+    they look up a part of their URL. The API has its own error."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        holds_nul = "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", "")
-        if holds_nul and not request.path_info.startswith(_ANSWERS_ITSELF):
-            raise BadRequest("The address holds a NUL character.")
+        has_nul = "\x00" in request.path_info or "%00" in request.META.get("QUERY_STRING", "")
+        if has_nul and not request.path_info.startswith(_API):
+            raise BadRequest("The URL contains a NUL character.")
         response: HttpResponseBase = get_response(request)
         return response
 

@@ -1,8 +1,8 @@
-"""Requests, answered in one hop to a thread.
+"""An ASGI handler that runs each request in one thread.
 
 Django's ASGI handler starts a thread for each request and switches to it for each hook of each middleware. That took a
-third of a page's time, and more under load, since a request waits for its turn at every switch. Here the whole chain of
-middlewares runs in one thread of a pool, as under WSGI.
+third of a page's time, and more under load, since a request waits at every switch. Here the whole middleware chain runs
+in one thread of a pool, as under WSGI.
 """
 
 import asyncio
@@ -24,17 +24,16 @@ from django.urls import set_script_prefix
 
 
 class SpoolingHandler(ASGIHandler):
-    """Django's handler, with bodies in `FILE_UPLOAD_TEMP_DIR`. Their files have no name, so none is left behind.
+    """Django's handler, with bodies spooled to unnamed files in `FILE_UPLOAD_TEMP_DIR`, so that none is left behind.
 
-    Django's own writes a body to the system's folder for temporary files before its form is parsed: a few large forms
-    would fill what everything else of the process needs.
+    Django's own handler writes bodies to the system's temporary folder, which a few large forms would fill.
     """
 
     async def read_body(self, receive: Any) -> Any:
         """See `ASGIHandler.read_body`.
 
         Raises:
-            RequestAborted: the sender went away.
+            RequestAborted: the client disconnected.
         """
         body = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - the handler closes it
             max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, dir=settings.FILE_UPLOAD_TEMP_DIR
@@ -52,7 +51,7 @@ class SpoolingHandler(ASGIHandler):
 
 
 WORKER_CALLS = "/api/v1/worker/"
-"""How the addresses of workers' calls begin."""
+"""Path prefix of workers' calls."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -66,29 +65,29 @@ class _Answer(NamedTuple):
 
 
 class OneHop(SpoolingHandler):
-    """Answers requests whose views are synchronous. What they stream is sent by the event loop, and may be
+    """Handles requests of synchronous views. Streaming responses are sent by the event loop, and may be
     asynchronous."""
 
     def __init__(self, *, threads: int, name: str) -> None:
         """Args:
-        threads: how many requests are answered at the same time; the others wait for one of these.
-        name: of the threads.
+        threads: maximum number of concurrent requests; others wait.
+        name: prefix of the threads' names.
         """
         super().__init__()
         self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
 
-    def load_middleware(self, is_async: bool = False) -> None:  # noqa: ARG002 - Django's handler asks for the other
-        """Build the chain of middlewares, without changes of threads."""
+    def load_middleware(self, is_async: bool = False) -> None:  # noqa: ARG002 - Django's handler passes True
+        """Build the middleware chain without thread switches."""
         super().load_middleware(is_async=False)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, whose body `BoundedBodies` bounds."""
+        """Handle a request, whose body `BoundedBodies` limits."""
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
         with closing(body):
-            # A caller that goes away meanwhile is no reason to stop half-way: a thread cannot be stopped anyway.
+            # Not cancelled if the client disconnects: a thread cannot be interrupted.
             run = asyncio.get_running_loop().run_in_executor
             answer = await run(self._threads, copy_context().run, self._answered, scope, body)
             if isinstance(answer, _Answer):
@@ -98,7 +97,7 @@ class OneHop(SpoolingHandler):
                 await self._stream(answer, receive=receive, send=send)
 
     def _answered(self, scope: Scope, body: IO[bytes]) -> _Answer | HttpResponseBase:
-        """The answer, or a response that is still to be streamed."""
+        """The rendered answer, or a response that is to be streamed."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, response = self.create_request(scope, body)
@@ -107,10 +106,10 @@ class OneHop(SpoolingHandler):
         assert response is not None
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's handlers do
         if response.streaming:
-            # What is streamed is made elsewhere, with connections of its own.
+            # The stream is generated elsewhere, with its own connections.
             close_old_connections()
             return response
-        # Closing tells Django's listeners that the request is over: connections go back to the pool.
+        # Closing sends `request_finished`, which returns connections to the pool.
         with closing(response):
             headers = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
             cookies = (cookie.output(header="").encode("ascii").strip() for cookie in response.cookies.values())
@@ -118,7 +117,7 @@ class OneHop(SpoolingHandler):
             return _Answer(status=response.status_code, headers=headers, body=b"".join(response))
 
     async def _stream(self, response: HttpResponseBase, *, receive: Receive, send: Send) -> None:
-        """Send a response piece by piece, until it ends or nobody reads it any more."""
+        """Send a response in chunks until it ends or the client disconnects."""
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
         sending = asyncio.create_task(self.send_response(response, send))
@@ -132,7 +131,7 @@ class OneHop(SpoolingHandler):
             await asyncio.wait((sending, leaving))
             await sync_to_async(response.close)()
         if not sending.cancelled():
-            # Raises what the stream raised.
+            # Re-raises the stream's exception.
             sending.result()
 
     async def _until_gone(self, receive: Receive) -> None:

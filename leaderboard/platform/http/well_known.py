@@ -1,4 +1,4 @@
-"""Files at fixed addresses: the icon, and `/.well-known/security.txt` (RFC 9116), where to report a vulnerability."""
+"""Files at well-known URLs: the icon, and `/.well-known/security.txt` (RFC 9116)."""
 
 from datetime import timedelta
 
@@ -10,13 +10,13 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 _GOOD_FOR = timedelta(days=180)
-"""The standard asks for less than a year. The file is made anew for each reader, so that it never expires."""
+"""The standard recommends less than a year. The file is generated for each request, so it never expires."""
 
 
 @require_safe
 @cache_control(public=True, max_age=3600)
 def security_txt(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
-    """Whom to tell; 404 where the operator has set no contact."""
+    """Where to report a vulnerability; 404 if the operator has set no contact."""
     if not settings.CONTACT:
         raise Http404("The operator of this site has set no contact.")
     lines = [f"Contact: {contact_link()}", f"Expires: {timezone.now() + _GOOD_FOR:%Y-%m-%dT00:00:00Z}"]
@@ -27,7 +27,7 @@ def security_txt(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the vi
 
 
 def contact_link() -> str:
-    """The operator's contact as a link; empty if none is set."""
+    """The operator's contact as a URL; empty if none is set."""
     contact: str = settings.CONTACT
     return f"mailto:{contact}" if "@" in contact and "://" not in contact else contact
 
@@ -35,5 +35,5 @@ def contact_link() -> str:
 @require_safe
 @cache_control(public=True, max_age=86_400)
 def icon(request: HttpRequest) -> HttpResponseRedirect:  # noqa: ARG001 - the view's signature
-    """Lead to the drawing."""
+    """Redirect to the SVG icon."""
     return HttpResponseRedirect(static("icon.svg"))

@@ -1,1 +1,1 @@
-"""Room on the disks of the site."""
+"""Availability of the site's disks and bucket."""

@@ -1,7 +1,7 @@
-"""A bucket that refuses or does not answer: recognised where a call fails, and looked for by a small write.
+"""Detection of an unavailable bucket, by failed calls and by probing with a small write.
 
-What fails leaves nothing behind and is answered with 503 and the code `store_unavailable`, for which clients try again
-and workers keep their results (`gpu_jobs/client.py`).
+Failed requests store nothing and are answered with 503 and the code `store_unavailable`, upon which clients retry and
+workers keep their results (`gpu_jobs/client.py`).
 """
 
 import logging
@@ -24,9 +24,9 @@ logger = logging.getLogger(__name__)
 
 _PROBE_KEY = "probe"
 _PROBE_SECONDS = 15.0
-"""The result of a probe counts for so long."""
+"""Validity of a probe's result."""
 _PATIENCE_SECONDS = 3.0
-"""Of a probe for the service; longer, and it counts as silent."""
+"""Timeout of a probe."""
 
 
 class StoreUnavailableProblem(ProblemError):
@@ -43,7 +43,7 @@ class StoreUnavailableProblem(ProblemError):
 
 
 class _Probe:
-    """What is wrong with the bucket, as this process has seen it last. Requests wait for one probe at most."""
+    """The last known problem of the bucket in this process. A request waits for at most one probe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,7 +51,7 @@ class _Probe:
         self._until = 0.0
 
     def problem(self) -> str:
-        """What is wrong, as a phrase; empty if nothing is."""
+        """The problem as a phrase; empty if there is none."""
         if time.monotonic() >= self._until and self._lock.acquire(blocking=False):
             try:
                 self.note(_write_problem(settings.STORE_URL))
@@ -60,7 +60,7 @@ class _Probe:
         return self._problem
 
     def note(self, problem: str) -> None:
-        """Something was found out just now."""
+        """Record a new result."""
         self._problem, self._until = problem, time.monotonic() + _PROBE_SECONDS
 
 
@@ -68,19 +68,19 @@ _probe = _Probe()
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether an exception, or what caused it, is a store that does not answer or refuses."""
-    return any(isinstance(one, StoreUnavailableError) for one in chain(error))
+    """Whether an exception or one of its causes is an unavailable store."""
+    return any(isinstance(cause, StoreUnavailableError) for cause in chain(error))
 
 
 def note_unavailable(error: BaseException) -> None:
-    """Remember and log that the store did not take or give something."""
-    found = next(one for one in chain(error) if isinstance(one, StoreUnavailableError))
-    logger.error("the site's store: %s", found)
-    _probe.note(str(found))
+    """Record and log a failed call of the store."""
+    cause = next(cause for cause in chain(error) if isinstance(cause, StoreUnavailableError))
+    logger.error("the site's store: %s", cause)
+    _probe.note(str(cause))
 
 
 def store_problem() -> str:
-    """Why the bucket takes nothing, as a phrase for the operator; empty if it does, or if the store is a folder."""
+    """Why the bucket does not accept data, for the operator; empty if it does, or if the store is a folder."""
     return _probe.problem() if settings.STORE_URL else ""
 
 
@@ -94,7 +94,7 @@ def _write_problem(url: str) -> str:
 
 @cache
 def _bucket(url: str) -> "Bucket":
-    # Imported here: sites with a folder do not need it.
+    # Imported here, since sites with a folder do not need it.
     from evaluator.execution.engine.s3.bucket import Bucket, client_for, place_from
 
     place = place_from(url)

@@ -1,7 +1,7 @@
-"""Full disks: recognised where a write fails, and looked for on the volumes that this process writes to.
+"""Detection of full disks, by failed writes and by the free space of the volumes that this process writes to.
 
-A write that fails leaves nothing behind and is answered with 503 and the code `disk_full`, for which clients try again
-and workers keep their results (`gpu_jobs/client.py`).
+Failed requests store nothing and are answered with 503 and the code `disk_full`, upon which clients retry and workers
+keep their results (`gpu_jobs/client.py`).
 """
 
 import errno
@@ -9,6 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -21,76 +22,73 @@ logger = logging.getLogger(__name__)
 RETRY_SECONDS = 15
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOTED_SECONDS = 60.0
-"""For so long a failed write counts, on a disk that seems to have room: a quota shows in no other way, and neither does
-the disk of a database server."""
+"""How long a failed write counts if the disk seems to have room: quotas, and the disk of a database server, cannot be
+detected otherwise."""
 _OTHER = "disk"
 _failed: dict[str, float] = {}
-"""When a write of this process last failed, by volume, on the monotonic clock."""
+"""Monotonic time of this process's last failed write, by volume."""
 
 
 class DiskFullError(ProblemError):
-    """A write failed for want of room; nothing was changed."""
+    """A write failed because the disk is full; nothing was changed."""
 
     status = 503
     code = "disk_full"
 
     def __init__(self) -> None:
-        super().__init__("The site's disk is full: nothing was stored. Try again later; the operator must make room.")
+        super().__init__("The site's disk is full: nothing was stored. Try again later; the operator must free space.")
 
     def headers(self) -> Mapping[str, str]:
         return {"Retry-After": str(RETRY_SECONDS)}
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether an exception, or what caused it, is a write for which there was no room."""
+    """Whether an exception or one of its causes is a write to a full disk."""
     return any(
-        (isinstance(one, OSError) and one.errno in _FULL) or isinstance(one, psycopg.errors.DiskFull)
-        for one in chain(error)
+        (isinstance(cause, OSError) and cause.errno in _FULL) or isinstance(cause, psycopg.errors.DiskFull)
+        for cause in chain(error)
     )
 
 
 def note_failure(error: BaseException) -> None:
-    """Remember and log a write that failed for want of room."""
-    volume = next((found for one in chain(error) if (found := _volume_of(one))), _OTHER)
+    """Record and log a write that failed because the disk is full."""
+    volume = next((name for cause in chain(error) if (name := _volume_of(cause))), _OTHER)
     _failed[volume] = time.monotonic()
     logger.error("disk full (%s): %s", volume, error)
 
 
 def full_volumes() -> list[str]:
-    """The volumes without room, in order: `store`, `uploads`, `database`, or `disk` where it is not known which.
+    """The full volumes in alphabetical order: `store`, `uploads`, `database`, or `disk` if it is unknown which.
 
-    A volume has no room if less than `DISK_RESERVE_BYTES` are free, or if a write of this process failed within the
-    last minute.
+    A volume is full if less than `DISK_RESERVE_BYTES` are free, or if a write of this process failed within the last
+    minute.
     """
     since = time.monotonic() - _NOTED_SECONDS
-    failed = {volume for volume, at in _failed.items() if at > since}
-    return sorted(failed | {name for name, folder in volumes().items() if not _has_room(folder)})
+    full = {volume for volume, at in _failed.items() if at > since}
+    for name, folder in volumes().items():
+        with suppress(OSError):
+            if free_bytes(folder) < settings.DISK_RESERVE_BYTES:
+                full.add(name)
+    return sorted(full)
 
 
 def volumes() -> Mapping[str, Path]:
-    """Folders that the site writes to, by name. The database is among them if the site runs it itself."""
-    found = {"store": Path(settings.STORE_DIR), "uploads": Path(settings.UPLOADS_DIR)}
+    """Folders that the site writes to, by name; includes the database if the site runs it."""
+    folders = {"store": Path(settings.STORE_DIR), "uploads": Path(settings.UPLOADS_DIR)}
     database = Path(settings.DATA_DIR) / "postgres"
-    return found | {"database": database} if database.is_dir() else found
+    return folders | {"database": database} if database.is_dir() else folders
 
 
 def free_bytes(folder: Path) -> int:
-    """Bytes that may still be written to a folder's volume; 0 without a free inode. The folder need not exist yet.
+    """Free bytes on a folder's volume; 0 without a free inode. The folder need not exist yet.
 
     Raises:
         OSError: the volume does not answer.
     """
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    found = os.statvfs(there)
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    volume = os.statvfs(existing)
     # Some file systems do not count inodes.
-    return 0 if found.f_files and not found.f_favail else found.f_bavail * found.f_frsize
-
-
-def _has_room(folder: Path) -> bool:
-    try:
-        return free_bytes(folder) >= settings.DISK_RESERVE_BYTES
-    except OSError:
-        return True
+    return 0 if volume.f_files and not volume.f_favail else volume.f_bavail * volume.f_frsize
 
 
 def _volume_of(error: BaseException) -> str:
@@ -103,10 +101,10 @@ def _volume_of(error: BaseException) -> str:
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """An exception and what caused it."""
+    """An exception and its causes."""
     seen: set[int] = set()
-    one: BaseException | None = error
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or one.__context__
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

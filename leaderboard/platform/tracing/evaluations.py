@@ -1,7 +1,7 @@
-"""The trace of an evaluation, from the request that queues it to its publication in all processes, and spans of tasks.
+"""The trace of an evaluation across processes, from the request that queues it to its publication, and spans of tasks.
 
-Workers ask for work on their own and the sweep finds evaluations by itself, so the site keeps which trace an evaluation
-and an attempt belong to. In the cache: without it only the trace falls apart.
+Workers poll for work and the sweep finds evaluations itself, so the site stores the trace of evaluations and attempts.
+It does so in the cache: losing an entry only splits a trace.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,30 +14,30 @@ from django.core.cache import cache
 from gpu_jobs.tracing import spans
 
 _KEPT_SECONDS = 30 * 86_400
-"""Queues may be long."""
+"""Long, since evaluations may queue for days."""
 
 
 def keep_trace(of: UUID) -> None:
-    """What an evaluation or an attempt leads to belongs to the current span."""
-    if present := spans.traceparent():
-        cache.set(_key(of), present, _KEPT_SECONDS)
+    """Make the current span the parent of later spans of an evaluation or attempt."""
+    if traceparent := spans.traceparent():
+        cache.set(_key(of), traceparent, _KEPT_SECONDS)
 
 
 def kept_trace(of: UUID | str) -> str:
-    """`traceparent` of an evaluation or an attempt; empty if it has none."""
+    """`traceparent` of an evaluation or an attempt; empty if there is none."""
     return str(cache.get(_key(of)) or "") if spans.is_on() else ""
 
 
 def parent_of(of: UUID | str, *, offered: str) -> str:
-    """What a span for an evaluation or an attempt belongs to.
+    """The parent of a span for an evaluation or an attempt.
 
     Args:
         of: the evaluation or attempt.
-        offered: `traceparent` of the caller, which counts if it is of the same trace. Callers choose neither another
-            trace nor whether it is recorded.
+        offered: `traceparent` of the caller, used if it is of the same trace. Callers can select neither another trace
+            nor whether it is sampled.
     """
-    kept = kept_trace(of)
-    return offered[:-2] + kept[-2:] if kept and spans.same_trace(kept, offered) else kept
+    stored = kept_trace(of)
+    return offered[:-2] + stored[-2:] if stored and spans.same_trace(stored, offered) else stored
 
 
 class _Attempt(Protocol):
@@ -47,12 +47,12 @@ class _Attempt(Protocol):
 
 @contextmanager
 def lease_span(attempt: _Attempt, *, evaluation: UUID, started: int) -> Iterator[None]:
-    """The span of a lease, of which the worker's are parts.
+    """The span of a lease, the parent of the worker's spans.
 
     Args:
-        attempt: the lease's.
+        attempt: of the lease.
         evaluation: whose shard was leased.
-        started: when the search for a shard began, in nanoseconds since 1970.
+        started: start of the search for a shard, in nanoseconds since 1970.
     """
     if not spans.is_on():
         yield
@@ -61,7 +61,7 @@ def lease_span(attempt: _Attempt, *, evaluation: UUID, started: int) -> Iterator
     ids = {"evaluation": str(evaluation), "attempt": str(attempt.pk), "worker": attempt.worker}
     with spans.span("lease", parent=parent, link=spans.traceparent(), started=started, attributes=ids):
         if not parent:
-            # Queued before there were traces: what follows is one, at least.
+            # Queued before tracing was enabled: start its trace here.
             keep_trace(evaluation)
         keep_trace(attempt.pk)
         yield
@@ -72,20 +72,20 @@ def _key(of: UUID | str) -> str:
 
 
 HEADER = "planarena_trace"
-"""`traceparent` of what sent a message; empty if that is not recorded."""
+"""Message header with the sender's `traceparent`."""
 
 
 def task_span(*, name: str, sent_by: str, ids: Mapping[str, str]) -> AbstractContextManager[None]:
-    """The span of a task: in the trace of its evaluation, or else of what sent its message.
+    """The span of a task: in the trace of its evaluation, or otherwise of the message's sender.
 
     Args:
         name: of the task.
         sent_by: the message's `traceparent`.
-        ids: of the log lines of the task.
+        ids: of the task's log lines.
     """
     if not spans.is_on():
         return spans.span(name)
-    kept = kept_trace(evaluation) if (evaluation := ids.get("evaluation")) else ""
-    if not kept or spans.same_trace(kept, sent_by):
+    stored = kept_trace(evaluation) if (evaluation := ids.get("evaluation")) else ""
+    if not stored or spans.same_trace(stored, sent_by):
         return spans.span(name, kind="consumer", parent=sent_by, attributes=ids)
-    return spans.span(name, kind="consumer", parent=kept, link=sent_by, attributes=ids)
+    return spans.span(name, kind="consumer", parent=stored, link=sent_by, attributes=ids)

@@ -1,7 +1,7 @@
 """A span for each request.
 
-Requests begin traces of their own, whatever `traceparent` they have: anybody may send one. Calls of workers have a span
-only if they are authorised for an attempt, in the trace that the site gave to it.
+Requests start new traces and ignore `traceparent`, which any client can send. Calls of workers have a span only if they
+are authorised for an attempt, in the trace that the site assigned to it.
 """
 
 import time
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _UNTRACED = ("/health/", "/metrics", "/static/", "/favicon.ico")
 _FREQUENT = frozenset({"heartbeat", "log"})
-"""The last parts of calls that workers repeat every few seconds."""
+"""Last path segments of calls that workers repeat every few seconds."""
 _IDS = {"evaluation_id": "evaluation", "attempt_id": "attempt"}
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class _WorkerCall:
-    """A call of a worker, which may turn out to be one of an attempt."""
+    """A call of a worker, which gets a span once it is authorised for an attempt."""
 
     def __init__(self) -> None:
         self.started = time.time_ns()
@@ -50,19 +50,19 @@ def trace_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[Http
         raise MiddlewareNotUsed
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        begun = _begin(request)
+        span = _begin(request)
         response: HttpResponseBase | None = None
         try:
             response = get_response(request)
             return response
         finally:
-            _end(begun, request=request, response=response)
+            _end(span, request=request, response=response)
 
     return answer
 
 
 def trace_attempt_call(*, attempt: UUID, worker: str, request: HttpRequest) -> None:
-    """The present request is an authorised call of an attempt: its span belongs to the attempt's."""
+    """Start the span of an authorised call of an attempt, in the attempt's trace."""
     call = _call.get()
     if call is None or request.path.rstrip("/").rpartition("/")[2] in _FREQUENT:
         return
@@ -79,31 +79,31 @@ def _begin(request: HttpRequest) -> "OpenSpan | _WorkerCall | None":
         return call
     if request.path.startswith(_UNTRACED):
         return None
-    begun = spans.start("request", kind="server", parent="")
-    _enter(begun)
-    return begun
+    span = spans.start("request", kind="server", parent="")
+    _enter(span)
+    return span
 
 
-def _enter(begun: "OpenSpan | None") -> None:
-    spans.enter(begun)
+def _enter(span: "OpenSpan | None") -> None:
+    spans.enter(span)
     also_named(**spans.ids_for_logs())
 
 
-def _end(begun: "OpenSpan | _WorkerCall | None", *, request: HttpRequest, response: HttpResponseBase | None) -> None:
-    if isinstance(begun, _WorkerCall):
+def _end(span: "OpenSpan | _WorkerCall | None", *, request: HttpRequest, response: HttpResponseBase | None) -> None:
+    if isinstance(span, _WorkerCall):
         _call.set(None)
-        begun = begun.span
+        span = span.span
     spans.enter(None)
-    if begun is None:
+    if span is None:
         return
     match, method = request.resolver_match, request.method if request.method in _METHODS else "_OTHER"
-    begun.rename(f"{method} {(match.view_name if match else '') or 'none'}")
+    span.rename(f"{method} {(match.view_name if match else '') or 'none'}")
     status = 500 if response is None else response.status_code
-    given = match.kwargs if match else {}
-    begun.note({name: str(given[argument]) for argument, name in _IDS.items() if argument in given})
-    # The route, not the path: parts of paths are secrets, such as the key of a new password.
-    about = {"http.request.method": method, "http.route": f"/{match.route}" if match else ""}
-    begun.note({**about, "http.response.status_code": status, "request": present_ids().get("request", "")})
+    arguments = match.kwargs if match else {}
+    span.note({name: str(arguments[argument]) for argument, name in _IDS.items() if argument in arguments})
+    # The route, not the path, which may contain secrets, such as the key of a password reset.
+    attributes = {"http.request.method": method, "http.route": f"/{match.route}" if match else ""}
+    span.note({**attributes, "http.response.status_code": status, "request": present_ids().get("request", "")})
     if status >= 500:
-        begun.fail(str(status))
-    begun.end()
+        span.fail(str(status))
+    span.end()

@@ -1,1 +1,1 @@
-"""Uploads: admitted by a ticket before a byte is read, and kept on a volume of their own until they are checked."""
+"""Uploads: admitted by a ticket before a byte is read, and written to a separate volume until they are validated."""

@@ -1,7 +1,7 @@
-"""The route that uploads stream to: nothing is read before the ticket is checked, and every byte goes straight to the
-volume of uploads.
+"""ASGI middleware that receives uploads: it checks the ticket before reading, and streams the body to the volume of
+uploads.
 
-When all has come the site answers as to any other request, with an empty body: its view finds the file by the ticket.
+The request then continues to its view with an empty body; the view finds the file by the ticket.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from leaderboard.platform.uploads import services
 
 PATH = re.compile(r"/api/v1/uploads/(?P<id>[0-9a-fA-F-]{36})/")
 RECEIVED = "planarena.upload"
-"""Where in the scope the digest of what came is, for the view."""
+"""Key of the scope with the digest of the received body, for the view."""
 
 _OF_THE_BODY = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -36,31 +36,27 @@ class TicketedUploads:
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection."""
-        found = PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
-        if found is None:
+        match = PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if match is None:
             await self._application(scope, receive, send)
             return
-        ticket = await sync_to_async(_claimed, thread_sensitive=False)(scope, found["id"])
+        ticket = await sync_to_async(_claimed, thread_sensitive=False)(scope, match["id"])
         if isinstance(ticket, Refusal):
             await refuse(ticket, scope=scope, send=send)
             return
         try:
-            await self._received(ticket, scope=scope, receive=receive, send=send)
+            body = SteadyBody(
+                receive, patience=services.PATIENCE_SECONDS, bytes_per_second=services.SLOWEST_BYTES_PER_SECOND
+            )
+            digest = await _write(ticket, body=body)
+            if isinstance(digest, Refusal):
+                await refuse(digest, scope=scope, send=send)
+            elif digest:
+                # Without the headers of the body, which has been consumed.
+                head = [(name, value) for name, value in scope["headers"] if name not in _OF_THE_BODY]
+                await self._application({**scope, "headers": head, RECEIVED: digest}, _EmptyBody(), send)
         finally:
             await asyncio.shield(sync_to_async(_cleared, thread_sensitive=False)(ticket.pk))
-
-    async def _received(self, ticket: UploadTicket, *, scope: Scope, receive: Receive, send: Send) -> None:
-        body = SteadyBody(
-            receive, patience=services.PATIENCE_SECONDS, bytes_per_second=services.SLOWEST_BYTES_PER_SECOND
-        )
-        digest = await _write(ticket, body=body)
-        if isinstance(digest, Refusal):
-            await refuse(digest, scope=scope, send=send)
-        elif digest:
-            # The head without the body's size: the body is taken.
-            head = [(name, value) for name, value in scope["headers"] if name not in _OF_THE_BODY]
-            await self._application({**scope, "headers": head, RECEIVED: digest}, _EmptyBody(), send)
 
 
 def _claimed(scope: Scope, ticket_id: str) -> UploadTicket | Refusal:
@@ -75,18 +71,18 @@ def _claimed(scope: Scope, ticket_id: str) -> UploadTicket | Refusal:
     except services.TicketRefusedError as error:
         return Refusal(HTTPStatus.UNAUTHORIZED, "ticket_refused", str(error))
     except ValueError:
-        return Refusal(HTTPStatus.UNAUTHORIZED, "ticket_refused", "This is no ticket.")
+        return Refusal(HTTPStatus.UNAUTHORIZED, "ticket_refused", "This is not a ticket.")
     finally:
         connection.close()
     if announced(scope) not in {0, row.bytes}:
-        _given_up(row.pk)
+        _release(row.pk)
         text = f"The ticket is for {row.bytes} bytes, and the body has {announced(scope)}."
         return Refusal(HTTPStatus.BAD_REQUEST, "wrong_size", text)
     return row
 
 
 async def _write(ticket: UploadTicket, *, body: SteadyBody) -> str | Refusal:
-    """The SHA-256 of what came; empty if the sender went away."""
+    """The SHA-256 of the received body; empty if the client disconnected."""
     loop, path, digest, received = asyncio.get_running_loop(), services.path_of(ticket.pk), hashlib.sha256(), 0
     try:
         with await loop.run_in_executor(None, path.open, "wb") as file:
@@ -108,7 +104,7 @@ async def _write(ticket: UploadTicket, *, body: SteadyBody) -> str | Refusal:
     except OSError as error:
         if is_disk_full(error):
             note_failure(error)
-        text = "The site has no room for uploads at present: try again later."
+        text = "The site currently has no room for uploads: try again later."
         return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "no_room", text)
     if received < ticket.bytes:
         text = f"The ticket is for {ticket.bytes} bytes, and the body has {received}."
@@ -122,7 +118,7 @@ def _keep(file: Any, digest: Any, part: bytes) -> None:
 
 
 class _EmptyBody:
-    """What the view receives. It is never told that the sender went away: what has come is checked and kept."""
+    """The body that the view receives. It never reports a disconnect, since a complete upload is processed anyway."""
 
     def __init__(self) -> None:
         self._ended = False
@@ -134,13 +130,13 @@ class _EmptyBody:
         return {"type": "http.request", "body": b"", "more_body": False}
 
 
-def _given_up(ticket_id: UUID) -> None:
+def _release(ticket_id: UUID) -> None:
     services.give_up(ticket_id)
     connection.close()
 
 
 def _cleared(ticket_id: UUID) -> None:
-    """The file is gone, whatever became of it: what is kept has another name in the store."""
+    """Delete the file, which the view has moved to the store if it accepted it."""
     services.path_of(ticket_id).unlink(missing_ok=True)
-    # Where the view took the upload, or refused it for good, there is no ticket any more.
-    _given_up(ticket_id)
+    # No-op if the view accepted or rejected the upload, since its ticket is deleted then.
+    _release(ticket_id)

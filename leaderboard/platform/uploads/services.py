@@ -1,4 +1,4 @@
-"""Tickets: asked for with credentials, limited by user, address and room, used once."""
+"""Upload tickets: issued to authenticated users, limited by user, address and disk space, valid for one upload."""
 
 import hashlib
 import hmac
@@ -24,18 +24,18 @@ PREFIX = "pau_"
 MOST_PER_USER = 4
 MOST_PER_ADDRESS = 8
 START_WITHIN = timedelta(minutes=10)
-"""A ticket that nobody has used by then expires."""
+"""Lifetime of an unused ticket."""
 SLOWEST_BYTES_PER_SECOND = 32 * 1024
-"""On the average since a body began, after `PATIENCE_SECONDS`."""
+"""Minimum average rate of a body after `PATIENCE_SECONDS`."""
 PATIENCE_SECONDS = 30.0
-"""For so long a body may bring nothing at all."""
+"""Maximum time without any data."""
 RETRY_SECONDS = 60
 _ABANDONED_SECONDS = 3600.0
-"""A file that nobody has written to for so long is of a process that was killed."""
+"""Age at which an unmodified file is taken to be left by a killed process."""
 
 
 class NoRoomError(ProblemError):
-    """There is no room for another upload at present; the message is a sentence."""
+    """There is currently no room for another upload; the message is a sentence."""
 
     status = 429
     code = "no_room"
@@ -49,29 +49,29 @@ class TicketRefusedError(Exception):
 
 
 class TicketInUseError(TicketRefusedError):
-    """Another upload with it comes in."""
+    """Another upload with this ticket is in progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A ticket that was just made. Its secret is told this once; only the hash is kept."""
+    """A new ticket with its secret, of which only the hash is stored."""
 
     row: UploadTicket
     secret: str
 
 
 def longest_seconds(size: int) -> float:
-    """How long a body of so many bytes may take to come in."""
+    """The maximum duration of an upload of `size` bytes."""
     return PATIENCE_SECONDS + size / SLOWEST_BYTES_PER_SECOND
 
 
 def ask(*, owner_id: int, address: str, size: int) -> Ticket:
-    """Make a ticket for an upload.
+    """Issue a ticket for an upload.
 
     Raises:
-        NoRoomError: the user or the address has too many, or too many bytes are on their way.
+        NoRoomError: the user or the address has too many tickets, or the uploads in progress are too large.
     """
-    # The beat's process may have another volume.
+    # Also here, since the process of beat may have another volume.
     remove_abandoned_files()
     secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
     row = _reserve(owner_id=owner_id, address=address, size=size, room=size, lasting=START_WITHIN, secret=secret)
@@ -79,20 +79,20 @@ def ask(*, owner_id: int, address: str, size: int) -> Ticket:
 
 
 def reserve(*, owner_id: int, address: str, size: int) -> UploadTicket:
-    """Room for a large body that came without a ticket, while it is read. Django writes it twice.
+    """Reserve room for a large body without a ticket while it is read. Django writes it twice.
 
     Raises:
-        NoRoomError: as `ask`.
+        NoRoomError: as for `ask`.
     """
     lasting = timedelta(seconds=longest_seconds(size)) + START_WITHIN
     return _reserve(owner_id=owner_id, address=address, size=size, room=2 * size, lasting=lasting, secret="")
 
 
 def claim(*, ticket_id: UUID, secret: str) -> UploadTicket:
-    """Begin an upload with a ticket: from now on until `give_up` nobody else does.
+    """Start an upload with a ticket, exclusively until `give_up`.
 
     Raises:
-        TicketRefusedError: it cannot be used.
+        TicketRefusedError: the ticket cannot be used.
     """
     row = find(ticket_id=ticket_id, secret=secret)
     if row is None:
@@ -112,27 +112,27 @@ def find(*, ticket_id: UUID, secret: str) -> UploadTicket | None:
 
 
 def give_up(ticket_id: UUID) -> None:
-    """An upload broke off: its ticket may be used again for a while."""
+    """Release the ticket of an interrupted upload, so that it can be used again for a while."""
     UploadTicket.objects.filter(pk=ticket_id).update(claimed_at=None, expires_at=Now() + START_WITHIN)
 
 
 def end(ticket_id: UUID) -> None:
-    """An upload has come in, and its file is gone or kept elsewhere."""
+    """Delete the ticket of a completed upload, whose file has been moved or deleted."""
     UploadTicket.objects.filter(pk=ticket_id).delete()
 
 
 def sweep() -> int:
-    """Delete tickets that have expired, and what processes that were killed left on the volume; returns how many files.
+    """Delete expired tickets, and files that killed processes left on the volume. Returns the number of files.
 
-    Before: nothing; it may run twice at once.
-    After: neither is there.
+    Before: nothing; concurrent runs are safe.
+    After: neither exists.
     """
     UploadTicket.objects.filter(expires_at__lte=Now()).delete()
     return remove_abandoned_files()
 
 
 def remove_abandoned_files() -> int:
-    """Delete what processes that were killed left on the volume, and return how many files."""
+    """Delete files that killed processes left on the volume. Returns their number."""
     removed = 0
     for path in settings.UPLOADS_DIR.iterdir() if settings.UPLOADS_DIR.is_dir() else ():
         with suppress(FileNotFoundError):
@@ -143,7 +143,7 @@ def remove_abandoned_files() -> int:
 
 
 def path_of(ticket_id: UUID) -> Path:
-    """Where the upload with a ticket is written."""
+    """The file that an upload is written to."""
     return Path(settings.UPLOADS_DIR) / f"{ticket_id}.upload"
 
 

@@ -7,10 +7,10 @@ from leaderboard.platform.uploads import services
 
 @task
 def sweep() -> None:
-    """Remove what is left of uploads that ended half-way, and counters that have expired.
+    """Remove the remains of interrupted uploads, and expired counters.
 
-    Before: nothing; it may run twice at once.
-    After: neither tickets and counters that have expired are there, nor files that nobody writes to.
+    Before: nothing; concurrent runs are safe.
+    After: there are no expired tickets or counters, and no abandoned files.
     """
     services.sweep()
     cache.prune()

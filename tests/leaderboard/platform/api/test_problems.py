@@ -167,7 +167,7 @@ def test_what_is_given_twice_no_object_or_of_another_type_is_refused_and_a_byte_
 
 
 def test_half_a_surrogate_pair_is_refused(ada):
-    sentence = "This holds half of a surrogate pair, which is no character."
+    sentence = "This contains half of a surrogate pair, which is not a character."
     for body, place in (
         (rb'{"url": "https://example.org/\ud800"}', "url"),
         (rb'{"\uDfffx": 1}', ""),

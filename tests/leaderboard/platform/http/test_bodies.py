@@ -157,7 +157,7 @@ def test_a_body_that_comes_byte_by_byte_is_cut_off():
 
     # A byte allows for a tenth of a second: 5 seconds of patience, and what five bytes have earned.
     asyncio.run(received(5))
-    with pytest.raises(TooSlowError, match=r"at least 0\.00976562 KiB a second are needed"):
+    with pytest.raises(TooSlowError, match=r"at least 0\.00976562 KiB/s are required"):
         asyncio.run(received(2))
 
 
