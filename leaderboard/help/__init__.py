@@ -1,1 +1,1 @@
-"""The documentation, the reference of the API and the search."""
+"""The documentation, the API reference and the search."""

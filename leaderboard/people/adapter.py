@@ -22,7 +22,7 @@ _NAME_IS_PUBLIC = "User names are public: choose one that is not an email addres
 
 
 class Adapter(DefaultAccountAdapter):
-    """Tells nobody whose addresses have accounts, and counts wrong passwords so that no header moves the limit."""
+    """Does not reveal which addresses have accounts, and counts wrong passwords independently of request headers."""
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
         if "@" in username:
@@ -30,7 +30,7 @@ class Adapter(DefaultAccountAdapter):
         return super().clean_username(username, shallow)
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        """Ask to confirm an address, or tell its owner that somebody tried to use it for another account."""
+        """Ask to confirm an address, or notify its owner that it was entered for another account."""
         address = emailconfirmation.email_address
         if is_used_by_another(email=address.email, user=address.user):
             self.send_account_already_exists_mail(address.email)
@@ -44,17 +44,17 @@ class Adapter(DefaultAccountAdapter):
         super().send_mail(template_prefix, email, context)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ARG002
-        """What wrong passwords of an account are counted under. allauth's own key holds the `Host` header, in which a
-        caller may put any port: each would have a count of its own."""
+        """The key that counts wrong passwords of an account. allauth's own key contains the `Host` header, so a client
+        could get a new counter by varying its port."""
         login = credentials.get("email") or credentials.get("username") or ""
         return f"login:{login.lower()}"
 
 
 class SocialAdapter(DefaultSocialAccountAdapter):
-    """Reaches GitHub through the egress proxy, where there is one; `NO_PROXY` names servers that need none."""
+    """Connects to GitHub through the egress proxy, if configured and unless `NO_PROXY` excludes it."""
 
     def is_auto_signup_allowed(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Not where somebody has an account already: a second one would be a surprise."""
+        """False if the user already has an account, so that none is duplicated by accident."""
         return not own_addresses(sociallogin) and super().is_auto_signup_allowed(request, sociallogin)
 
     def get_requests_session(self, *arguments: Any, **options: Any) -> "Session":
@@ -63,7 +63,7 @@ class SocialAdapter(DefaultSocialAccountAdapter):
         session: Session = super().get_requests_session(*arguments, **options)  # type: ignore[no-untyped-call]  # the library has no annotation
         proxy = settings.EGRESS.proxy
         if proxy is not None and not proxy_bypass(urlsplit(settings.GITHUB_URL).hostname or ""):
-            # Else the environment's proxies would come first.
+            # Otherwise the environment's proxies would take precedence.
             session.trust_env = False
             session.proxies = {"http": proxy.url, "https": proxy.url}
         return session

@@ -1,8 +1,8 @@
-"""E-mail addresses without telling strangers which of them have an account.
+"""Protection against enumeration of email addresses.
 
-Whoever enters an address, at sign-up or in an account, gets the same answer whether somebody has it or not: in both
-cases the same rows are written, with the address unconfirmed, and one mail is sent to it. Only the mail differs, and
-only the owner of the address reads it. User names are another matter: they are public, and a form says if one is taken.
+Entering an address, at sign-up or in an account, has the same visible result whether it has an account or not: the same
+rows are written, with the address unconfirmed, and one email is sent to it. Only the email differs, and only the owner
+of the address reads it. Usernames are public, so forms report if one is taken.
 """
 
 from collections.abc import Iterable
@@ -23,23 +23,23 @@ from django.utils import timezone
 from leaderboard.people.models import User
 
 KEEP_UNCONFIRMED = timedelta(days=7)
-"""For so long an account waits for its address to be confirmed before it is removed."""
+"""Age at which an account without a confirmed address is deleted."""
 _LINK_INSTEAD = "An account with this address already exists: sign in to it, then link GitHub under Account, Sign-in."
 
 
 def is_used_by_another(*, email: str, user: User | None) -> bool:
-    """Whether an account other than `user` has this address, which its owner confirmed or an operator gave it."""
+    """Whether an account other than `user` has this address, confirmed by its owner or set by an operator."""
     confirmed = EmailAddress.objects.filter(email=email.lower(), verified=True)
-    given = User.objects.filter(email__iexact=email, emailaddress=None)
+    assigned = User.objects.filter(email__iexact=email, emailaddress=None)
     if user is not None:
-        confirmed, given = confirmed.exclude(user=user), given.exclude(pk=user.pk)
-    return confirmed.exists() or given.exists()
+        confirmed, assigned = confirmed.exclude(user=user), assigned.exclude(pk=user.pk)
+    return confirmed.exists() or assigned.exists()
 
 
 class _AnyAddress:
-    """A sign-up form that never refuses an address for being taken.
+    """A sign-up form that never rejects an address as taken.
 
-    allauth would make no account then. The user name that was entered stayed free, which told that the address was not.
+    allauth would create no account then, and the username that stayed free would reveal that the address is taken.
     """
 
     def validate_unique_email(self, value: str) -> str:
@@ -47,7 +47,7 @@ class _AnyAddress:
 
 
 class SignUpForm(_AnyAddress, allauth_forms.SignupForm):
-    """Signing up with a password."""
+    """Sign-up with a password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,59 +55,59 @@ class SignUpForm(_AnyAddress, allauth_forms.SignupForm):
 
 
 class SignUpWithGitHubForm(_AnyAddress, SocialSignupForm):
-    """Signing up with an account elsewhere."""
+    """Sign-up with an external account."""
 
     def validate_unique_email(self, value: str) -> str:
         if value in own_addresses(self.sociallogin):
-            # Who has shown that an address is theirs may know.
+            # The user has proved to own this address.
             raise ValidationError(_LINK_INSTEAD)
         return super().validate_unique_email(value)
 
 
 def own_addresses(login: SocialLogin) -> set[str]:
-    """The addresses that were confirmed elsewhere and have an account here."""
+    """The addresses confirmed by the external account that have an account here."""
     confirmed = {address.email.lower() for address in login.email_addresses if address.verified}
     return {email for email in confirmed if is_used_by_another(email=email, user=None)}
 
 
 class ResetPasswordForm(allauth_forms.ResetPasswordForm):
-    """Sends one mail whether an address has no account, one, or several that did not confirm it."""
+    """Sends one email whether an address has no account, one, or several unconfirmed ones."""
 
     def clean_email(self) -> str:
-        entered = super().clean_email()
-        self.users = _one_of(self.users)
-        return entered
+        email = super().clean_email()
+        self.users = _oldest(self.users)
+        return email
 
 
 class AuthenticationBackend(AllauthBackend):
-    """Checks one password, whatever is entered: no account, one, or several that did not confirm the address.
+    """Checks exactly one password, whether there is no account, one, or several unconfirmed ones.
 
-    allauth checks that of an account found by its address twice, and that of every unconfirmed account, which anybody
-    can make: the time of the answer told whether an address has an account.
+    allauth checks the password of an account found by address twice, and that of every unconfirmed account, which
+    anyone can create, so the response time would reveal whether an address has an account.
     """
 
     def _authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # noqa: ARG002 - the base class's
-        entered = credentials.get("email") or credentials.get("username") or ""
-        found = _one_of(filter_users_by_email(entered, prefer_verified=True, for_login=True)) if "@" in entered else []
-        user = found[0] if found else get_user_by_username(entered)
+        login = credentials.get("email") or credentials.get("username") or ""
+        users = _oldest(filter_users_by_email(login, prefer_verified=True, for_login=True)) if "@" in login else []
+        user = users[0] if users else get_user_by_username(login)
         return self._check_password(user, credentials["password"])
 
 
-def _one_of(users: Iterable[User]) -> list[User]:
-    """The account that is meant by an address which several have entered: the first, whoever came later."""
+def _oldest(users: Iterable[User]) -> list[User]:
+    """The oldest of several accounts with the same unconfirmed address."""
     return sorted(users, key=lambda user: user.pk)[:1]
 
 
 def remove_unconfirmed() -> int:
-    """Remove accounts whose address was not confirmed in time, and return how many.
+    """Delete accounts whose address was not confirmed in time. Returns their number.
 
-    Nobody has ever signed in with them where addresses must be confirmed; elsewhere signing in keeps an account.
+    Accounts that have signed in, which is possible where confirmation is optional, are kept.
     """
     confirmed = EmailAddress.objects.filter(user=OuterRef("pk"), verified=True)
-    entered = EmailAddress.objects.filter(user=OuterRef("pk"), verified=False)
+    unconfirmed = EmailAddress.objects.filter(user=OuterRef("pk"), verified=False)
     stale = User.objects.filter(
         ~Exists(confirmed),
-        Exists(entered),
+        Exists(unconfirmed),
         Q(socialaccount=None, memberships=None, planners=None, submissions=None),
         is_staff=False,
         last_login=None,

@@ -1,4 +1,4 @@
-"""The user behind a request: authentication by token and by password, and the scopes that a token grants."""
+"""Authentication of API requests by token and by password, and the scopes of tokens."""
 
 from typing import Any
 
@@ -21,21 +21,21 @@ from leaderboard.people.services import note_use, scopes_of
 
 
 class ApiTokenAuthentication(TokenAuthentication):
-    """`Authorization: Bearer pa_...` with a personal token; `Token` is accepted in place of `Bearer`."""
+    """`Authorization: Bearer pa_...` with a personal token; `Token` is accepted instead of `Bearer`."""
 
     def authenticate(self, request: Request) -> Any:
         scheme, _, value = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() in {"bearer", "token"} and not value.isascii():
-            # The base class breaks where it is no UTF-8.
+            # The base class fails if it is not UTF-8.
             raise AuthenticationFailed("Invalid token.")
         if scheme.lower() == "token":
             return self.authenticate_credentials(value.strip().encode())
         return super().authenticate(request)  # type: ignore[no-untyped-call]  # knox has no annotations
 
     def authenticate_credentials(self, token: bytes) -> Any:
-        user, found = super().authenticate_credentials(token)  # type: ignore[no-untyped-call]  # knox has no annotations
-        note_use(found)
-        return user, found
+        user, row = super().authenticate_credentials(token)  # type: ignore[no-untyped-call]  # knox has no annotations
+        note_use(row)
+        return user, row
 
 
 class ApiTokenScheme(OpenApiAuthenticationExtension):
@@ -45,18 +45,18 @@ class ApiTokenScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
-        return {"type": "http", "scheme": "bearer", "description": "A personal token, made at `POST tokens/`."}
+        return {"type": "http", "scheme": "bearer", "description": "A personal token, created at `POST tokens/`."}
 
 
 class PasswordAuthentication(BasicAuthentication):
-    """HTTP Basic with user name or e-mail address and password: for making a token only."""
+    """HTTP Basic with username or email address and password, only for creating tokens."""
 
     def authenticate_credentials(self, userid: str, password: str, request: Request | None = None) -> tuple[Any, None]:
         if request is None:
             raise AuthenticationFailed("No request.")
         kind = "email" if "@" in userid else "username"
         try:
-            # The adapter, not Django's `authenticate`: it slows down who guesses passwords.
+            # The adapter, not Django's `authenticate`, since it limits password guessing.
             user = get_adapter().authenticate(request._request, **{kind: userid, "password": password})
         except ValidationError as error:
             raise AuthenticationFailed(" ".join(error.messages)) from error
@@ -66,8 +66,8 @@ class PasswordAuthentication(BasicAuthentication):
         if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():  # type: ignore[misc]  # a `User` at run time
             raise AuthenticationFailed("Confirm your e-mail address first.")
         if is_mfa_enabled(user):
-            # Or the password alone would make a token that may do everything.
-            raise AuthenticationFailed("This account has a second factor: sign in, and make the token on its page.")
+            # Otherwise the password alone would suffice to create a token with all scopes.
+            raise AuthenticationFailed("This account has a second factor: sign in, and create the token on its page.")
         return user, None
 
 
@@ -78,14 +78,14 @@ class PasswordScheme(OpenApiAuthenticationExtension):
     name = "password"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
-        return {"type": "http", "scheme": "basic", "description": "For making a token only."}
+        return {"type": "http", "scheme": "basic", "description": "Only for creating a token."}
 
 
 def user_of(request: HttpRequest | Request) -> User:
     """The signed-in user of a request.
 
     Raises:
-        PermissionDenied: nobody is signed in, so the view lacks its `login_required` or permission class.
+        PermissionDenied: the request is anonymous, so the view lacks its `login_required` or permission class.
     """
     if not isinstance(request.user, User):
         raise PermissionDenied
@@ -93,9 +93,9 @@ def user_of(request: HttpRequest | Request) -> User:
 
 
 class HasScope(BasePermission):
-    """A personal token has the scope that the call needs: `read`, or to change something the view's `scope`.
+    """Requires a personal token to have the scope of the call: `read`, or the view's `scope` for changes.
 
-    A view that names none needs `manage`, so that what is forgotten is refused. Sessions have no scopes.
+    A view without a scope requires `manage`, so that omissions fail safe. Sessions have no scopes.
     """
 
     code = "scope_missing"
@@ -110,4 +110,4 @@ class HasScope(BasePermission):
 
 
 LOGGED_IN = [IsAuthenticated, HasScope]
-"""For views that also reading needs an account for."""
+"""For views that require an account even for reading."""

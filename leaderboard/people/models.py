@@ -1,4 +1,4 @@
-"""People who submit planners, and the teams that they submit for."""
+"""Users, their teams, and the scopes of their tokens."""
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
@@ -9,7 +9,7 @@ from knox.models import AuthToken
 
 
 class Scope(models.TextChoices):
-    """What a personal token may do, with its label for people. Sessions are not bound by scopes."""
+    """Permissions of a personal token. Sessions are not limited by scopes."""
 
     READ = "read", "Read everything that you can see"
     SUBMIT = "submit", "Submit, resume, accept, cancel and re-run evaluations"
@@ -17,33 +17,33 @@ class Scope(models.TextChoices):
 
 
 class Mails(models.TextChoices):
-    """Of what a user gets mails."""
+    """Which emails a user gets."""
 
-    NONE = "none", "Of nothing"
+    NONE = "none", "Never"
     NEEDED = "needed", "When an evaluation needs my action, failed, or was not verified"
     ENDED = "ended", "Also when an evaluation completes"
 
 
 class User(AbstractUser):
-    """A person with an account. Its own class from the start, so that it can grow without a painful migration."""
+    """A person with an account. A custom model, so that fields can be added later."""
 
     queue_weight = models.PositiveSmallIntegerField(default=1)
-    """Set by the operator: a user with weight 2 gets twice the workers that one with weight 1 gets."""
+    """Set by the operator: a user with weight 2 gets twice the workers of one with weight 1."""
     display_name = models.CharField(max_length=80, blank=True)
-    """How they want to be called on their profile; what they tell of themselves there is public."""
+    """Name on the profile, which is public."""
     affiliation = models.CharField(max_length=120, blank=True)
     link = models.URLField(max_length=200, blank=True)
     bio = models.TextField(blank=True)
     """Plain text."""
 
     mails = models.CharField(max_length=10, choices=Mails, default=Mails.NEEDED)
-    """Of which of their evaluations' ways to end or wait they get a mail."""
+    """Which outcomes of their evaluations they get an email about."""
 
     closed_at = models.DateTimeField(null=True)
-    """When its owner closed it; an operator can open it again, unless it was deleted."""
+    """When the owner closed the account; an operator can reopen it unless it was deleted."""
     deleted_at = models.DateTimeField(null=True)
-    """When the person was erased (`operations/leaving/closing.py`). The row stays, since what they published refers to
-    it."""
+    """When the personal data was erased (`operations/leaving/closing.py`). Published evaluations still refer to the
+    row."""
 
     class Meta(AbstractUser.Meta):
         constraints = [
@@ -60,11 +60,11 @@ class User(AbstractUser):
 
 
 class Erasure(models.Model):
-    """A deletion that is not finished: the name that is still to be taken out of logs and boards."""
+    """An unfinished deletion, with the name that is still to be removed from logs and boards."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True)
     username = models.CharField(max_length=150)
-    """Their name before."""
+    """The former name."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -72,14 +72,14 @@ class Erasure(models.Model):
 
 
 class TokenScopes(models.Model):
-    """What a personal token is good for, and what its owner calls it. A token without this row is good for nothing."""
+    """The scopes and the name of a personal token. A token without this row has no scopes."""
 
     token = models.OneToOneField(AuthToken, on_delete=models.CASCADE, primary_key=True, related_name="granted")
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
     name = models.CharField(max_length=80, blank=True, default="", db_default="")
-    """Chosen by the owner; empty where an API call gave none."""
+    """Chosen by the owner; optional in the API."""
     last_used = models.DateTimeField(null=True)
-    """When a request last came with it, to the minute."""
+    """To the minute."""
 
     class Meta:
         constraints = [
@@ -93,18 +93,18 @@ class TokenScopes(models.Model):
 
 
 class Team(models.Model):
-    """People who submit together: what is submitted for a team, each of its members may act on."""
+    """Users who submit together: every member may act on the team's submissions."""
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=80)
     created = models.DateTimeField(auto_now_add=True)
     description = models.TextField(blank=True)
-    """What the team tells of itself on its public page; plain text."""
+    """Text of the public page."""
     link = models.URLField(max_length=200, blank=True)
     shows_members = models.BooleanField(default=False)
-    """Whether everybody sees who is in it."""
+    """Whether the list of members is public."""
     queue_weight = models.PositiveSmallIntegerField(default=1)
-    """Set by the operator, as a user's: what is for a team of weight 2 gets twice the workers, all members together."""
+    """Set by the operator, like a user's: a team of weight 2 gets twice the workers, for all members together."""
 
     class Meta:
         constraints = [
@@ -117,15 +117,15 @@ class Team(models.Model):
 
 
 class Role(models.TextChoices):
-    """What a member may do beyond submitting and acting for the team."""
+    """The role of a member. All members may submit and act for the team."""
 
     OWNER = "owner", "Owner"
-    """Invites and removes members, and hands the team over. Every team has exactly one."""
+    """Invites and removes members, and can transfer the team. Every team has exactly one."""
     MEMBER = "member", "Member"
 
 
 class Membership(models.Model):
-    """That somebody is in a team, with their own consent."""
+    """A user's membership in a team, which they have accepted."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
@@ -146,7 +146,7 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """That a team wants somebody, who has not answered yet."""
+    """A user's open invitation to a team."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations")
@@ -160,5 +160,5 @@ class Invitation(models.Model):
 
 
 def lock_owner(owner: User) -> None:
-    """Until the end of the transaction nobody else adds to what the user has, so that it can be counted."""
+    """Lock a user until the end of the transaction, so that their tokens or teams can be counted."""
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)

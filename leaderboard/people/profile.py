@@ -1,4 +1,4 @@
-"""What people and teams tell of themselves. Pages and API use the same functions."""
+"""Public profiles of users and teams. Pages and API use the same functions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _IS_ADDRESS = URLValidator(schemes=["http", "https"])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileData:
-    """What a person tells, as they enter it."""
+    """A user's profile, as entered."""
 
     display_name: str = ""
     affiliation: str = ""
@@ -33,7 +33,7 @@ class ProfileData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamProfileData:
-    """What a team's owner tells of it."""
+    """A team's profile, as entered by its owner."""
 
     description: str = ""
     link: str = ""
@@ -41,10 +41,10 @@ class TeamProfileData:
 
 
 def set_profile(*, user: User, data: ProfileData) -> None:
-    """Write what somebody tells of themselves; everybody reads it.
+    """Update a user's public profile.
 
     Raises:
-        FieldErrors: something is too long or cannot be shown; nothing was changed.
+        FieldErrors: a field is too long or not printable; nothing was changed.
     """
     _check(
         lines={
@@ -63,10 +63,10 @@ def set_profile(*, user: User, data: ProfileData) -> None:
 
 
 def set_team_profile(*, team: Team, data: TeamProfileData, by: User) -> None:
-    """Write what a team tells of itself, and whether everybody sees who is in it.
+    """Update a team's public profile.
 
     Raises:
-        FieldErrors: something is too long or cannot be shown; nothing was changed.
+        FieldErrors: a field is too long or not printable; nothing was changed.
         NotAllowedError: `by` does not own the team.
     """
     if not owns(user=by, team=team):
@@ -87,18 +87,16 @@ def _check(*, lines: Mapping[str, tuple[str, int]], texts: Mapping[str, str], li
         if len(text) > longest or not text.isprintable():
             errors[field] = [f"At most {longest} printable characters on one line."]
     for field, text in texts.items():
-        if len(text) > LONGEST_TEXT or not all(one.isprintable() or one in "\r\n\t" for one in text):
+        if len(text) > LONGEST_TEXT or not all(character.isprintable() or character in "\r\n\t" for character in text):
             errors[field] = [f"At most {LONGEST_TEXT} printable characters."]
-    if link.strip() and not _is_link(link.strip()):
-        errors["link"] = [f"Enter a full address of at most {LONGEST_LINK} characters, such as https://example.org/me."]
+    if link := link.strip():
+        try:
+            _IS_ADDRESS(link)
+            # Credentials in a URL would be public, or mislead about its host.
+            is_valid = len(link) <= LONGEST_LINK and "@" not in urlsplit(link).netloc
+        except (ValidationError, ValueError):
+            is_valid = False
+        if not is_valid:
+            errors["link"] = [f"Enter a full URL of at most {LONGEST_LINK} characters, such as https://example.org/me."]
     if errors:
         raise FieldErrors(errors)
-
-
-def _is_link(text: str) -> bool:
-    try:
-        _IS_ADDRESS(text)
-        # A name and a password in an address would be shown to everybody, or mislead about where it leads.
-        return len(text) <= LONGEST_LINK and "@" not in urlsplit(text).netloc
-    except (ValidationError, ValueError):
-        return False

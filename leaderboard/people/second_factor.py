@@ -12,11 +12,11 @@ from leaderboard.platform.models import Action
 
 _PURPOSE = "secret of two-factor authentication"
 _SEALED = frozenset({"secret", "seed"})
-"""What allauth has encrypted within an authenticator's data: an app's secret, and what recovery codes are made from."""
+"""Encrypted members of an authenticator's data: the secret of an app, and the seed of recovery codes."""
 
 
 class Adapter(DefaultMFAAdapter):
-    """What allauth asks the site about second factors."""
+    """allauth's adapter with the site's encryption."""
 
     def encrypt(self, text: str) -> str:
         return encrypt(text, purpose=_PURPOSE)
@@ -25,37 +25,37 @@ class Adapter(DefaultMFAAdapter):
         try:
             return decrypt(encrypted_text, purpose=_PURPOSE)
         except UnreadableSecretError:
-            # Never an empty secret in its place: anybody could work out its codes.
+            # Never substitute an empty secret, whose codes anyone could compute.
             raise PermissionDenied(
                 "Your second factor is unreadable because this site's key was changed. Contact the operator."
             ) from None
 
 
 def take_off(*, user: User, by: User | None) -> bool:
-    """Let somebody who lost telephone and codes sign in with the password alone; whether there was anything to do."""
+    """Remove a user's second factor, so that the password suffices to sign in. Returns whether there was one."""
     with transaction.atomic():
-        taken, _ = Authenticator.objects.filter(user=user).delete()
-        if taken:
+        removed, _ = Authenticator.objects.filter(user=user).delete()
+        if removed:
             record(by=by, action=Action.SECOND_FACTOR_REMOVED, target=user)
-    return taken > 0
+    return removed > 0
 
 
 def seal_secrets_again() -> tuple[int, list[str]]:
-    """Encrypt everybody's secrets under the first key: how many, and the users whose secrets no key opens."""
+    """Re-encrypt all secrets with the first key. Returns their number, and the users whose secrets no key decrypts."""
     done, lost = 0, []
     for key in Authenticator.objects.order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():
-            kept = Authenticator.objects.select_for_update().select_related("user").filter(pk=key).first()
-            if kept is None:
+            row = Authenticator.objects.select_for_update().select_related("user").filter(pk=key).first()
+            if row is None:
                 continue
             try:
-                kept.data = {
+                row.data = {
                     name: encrypt_again(value, purpose=_PURPOSE) if name in _SEALED else value
-                    for name, value in kept.data.items()
+                    for name, value in row.data.items()
                 }
             except UnreadableSecretError:
-                lost.append(kept.user.username)
+                lost.append(row.user.username)
             else:
-                kept.save(update_fields=["data"])
+                row.save(update_fields=["data"])
                 done += 1
     return done, lost

@@ -1,4 +1,4 @@
-"""Personal API tokens, and the weights of users. Pages, API and admin use the same functions."""
+"""Personal API tokens, and weights of users and teams. Pages, API and admin use the same functions."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors
 
 DEFAULT_SCOPES: Sequence[Scope] = (Scope.READ, Scope.SUBMIT)
-"""What a pipeline needs."""
+"""The scopes that a pipeline needs."""
 
 
 def check_scopes(scopes: Collection[str]) -> dict[str, list[str]]:
-    """What is wrong with the scopes of a new token, by field; empty if nothing is."""
+    """Errors of the scopes of a new token, by field; empty if valid."""
     if unknown := [scope for scope in scopes if scope not in Scope.values]:
         return {"scopes": [f"There is no scope {unknown[0]!r}; there are: {', '.join(Scope.values)}."]}
     return {} if scopes else {"scopes": [f"Choose at least one of: {', '.join(Scope.values)}."]}
@@ -35,7 +35,7 @@ _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token that was just made. `token` is shown this once; only its hash is kept."""
+    """A new token. `token` is shown once; only its hash is stored."""
 
     id: str
     name: str
@@ -47,10 +47,10 @@ class NewToken:
 def create_token(
     *, user: User, name: str = "", days: int = DEFAULT_DAYS, scopes: Collection[str] = DEFAULT_SCOPES
 ) -> NewToken:
-    """Make a personal token that is good for `scopes` and ends after `days`.
+    """Create a personal token with `scopes` that expires after `days`.
 
     Raises:
-        FieldErrors: the name, the scopes or the number of days are not possible, or the user has too many tokens.
+        FieldErrors: the name, the scopes or the number of days are invalid, or the user has too many tokens.
     """
     name = name.strip()
     if len(name) > LONGEST_TOKEN_NAME or not name.isprintable():
@@ -64,23 +64,21 @@ def create_token(
         if tokens_of(user).count() >= MOST_TOKENS:
             raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the maximum: delete one first."]})
         row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
-        kept = [scope for scope in Scope.values if scope in scopes]
-        granted = TokenScopes.objects.create(token=row, scopes=kept, name=name)
+        ordered = [scope for scope in Scope.values if scope in scopes]
+        granted = TokenScopes.objects.create(token=row, scopes=ordered, name=name)
         _note(action=Action.TOKEN_MADE, row=row, details={"scopes": granted.scopes})
     return NewToken(id=row.token_key, name=name, token=token, expires=row.expiry, scopes=granted.scopes)
 
 
 def tokens_of(user: User) -> QuerySet[AuthToken]:
-    """The user's tokens that have not ended, newest first, with what they are good for in `granted`.
-
-    `token_key` is the id to revoke one by.
-    """
-    living = AuthToken.objects.filter(user=user, expiry__gt=timezone.now())
-    return living.select_related("granted").order_by("-created")
+    """The user's unexpired tokens, newest first, with their scopes in `granted`. `token_key` is the id for
+    revocation."""
+    valid = AuthToken.objects.filter(user=user, expiry__gt=timezone.now())
+    return valid.select_related("granted").order_by("-created")
 
 
 def revoke_token(*, user: User, token_id: str, because: str = "") -> bool:
-    """End a token of the user. False if the user has no such token. The audit log says `because` of what."""
+    """Revoke a token of the user. False if there is no such token. The audit log records the reason `because`."""
     with transaction.atomic():
         row = AuthToken.objects.select_for_update().filter(user=user, token_key=token_id).first()
         if row is None:
@@ -91,7 +89,7 @@ def revoke_token(*, user: User, token_id: str, because: str = "") -> bool:
 
 
 def set_weight(*, of: User | Team, weight: int, by: User | None = None) -> None:
-    """Give a user or a team another share of the workers; `by` is None for a command on the operator's own machine.
+    """Set the weight of a user or a team in the queue; `by` is None for a command on the operator's machine.
 
     Raises:
         ValueError: the weight is not in [1, 1000].
@@ -106,13 +104,13 @@ def set_weight(*, of: User | Team, weight: int, by: User | None = None) -> None:
 
 
 def scopes_of(token: AuthToken) -> Sequence[str]:
-    """What a token is good for."""
+    """The scopes of a token."""
     granted: TokenScopes | None = getattr(token, "granted", None)
     return granted.scopes if granted else []
 
 
 def note_use(token: AuthToken) -> None:
-    """Record that a request came with the token: one write a minute, however many requests there are."""
+    """Record the use of a token, with at most one write a minute."""
     granted: TokenScopes | None = getattr(token, "granted", None)
     now = timezone.now()
     if granted and (granted.last_used is None or now - granted.last_used > _USE_IS_NOTED_EVERY):
@@ -120,7 +118,7 @@ def note_use(token: AuthToken) -> None:
 
 
 def _note(*, action: Action, row: AuthToken, details: dict[str, object] | None = None) -> None:
-    """Tell the audit log of a token by what it begins with: its primary key is the hash that it is known by."""
+    # By its first characters, since the primary key is the token's hash.
     record(
         by=row.user,
         action=action,

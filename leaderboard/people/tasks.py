@@ -8,19 +8,19 @@ from leaderboard.platform.celery import task
 
 @task
 def remove_unconfirmed_accounts() -> None:
-    """Remove accounts whose e-mail address nobody confirmed.
+    """Delete accounts whose email address was not confirmed.
 
-    Before: nothing; it may run twice at once.
-    After: none is left that was made more than a week ago and never used.
+    Before: nothing; concurrent runs are safe.
+    After: there is none that was created more than a week ago and never used.
     """
     addresses.remove_unconfirmed()
 
 
 @task
 def clear_expired_sessions() -> None:
-    """Delete sessions that have ended: they note who signed in.
+    """Delete expired sessions, which record who signed in.
 
-    Before: nothing; it may run twice at once.
-    After: no session is left that had expired before this task began.
+    Before: nothing; concurrent runs are safe.
+    After: there is no session that had expired before this task started.
     """
     SessionStore.clear_expired()

@@ -1,6 +1,6 @@
-"""Teams: who is in them and who says so. Pages and API use the same functions.
+"""Teams, their members and owners. Pages and API use the same functions.
 
-Whoever changes who is in a team locks its row first, so that its members are counted and its owner found as they are.
+Every change of members locks the row of the team first, so that counts and the owner are consistent.
 """
 
 import re
@@ -20,17 +20,17 @@ LONGEST_SLUG = 50
 
 
 class NotAllowedError(ProblemError):
-    """This person may not do that with this team; nothing was changed. The message is a sentence for them."""
+    """The user may not do this; nothing was changed. The message is a sentence for the user."""
 
     status = 403
     code = "not_allowed"
 
 
 def create_team(*, owner: User, slug: str, name: str) -> Team:
-    """Make a team with one member, its owner.
+    """Create a team with one member, its owner.
 
     Raises:
-        FieldErrors: slug or name is not possible or taken, or the user owns too many teams.
+        FieldErrors: slug or name is invalid or taken, or the user owns too many teams.
     """
     slug, name = slug.strip(), name.strip()
     try:
@@ -42,7 +42,10 @@ def create_team(*, owner: User, slug: str, name: str) -> Team:
             Membership.objects.create(team=team, user=owner, role=Role.OWNER)
             _note(by=owner, action=Action.TEAM_MADE, team=team)
     except IntegrityError as error:
-        raise FieldErrors(_taken(slug=slug, name=name)) from error
+        # Boards show the name alone, so it is unique too.
+        if Team.objects.filter(slug=slug).exists():
+            raise FieldErrors({"slug": [f"There is a team {slug!r} already: choose another short name."]}) from error
+        raise FieldErrors({"name": [f"There is a team {name!r} already: choose another name."]}) from error
     return team
 
 
@@ -60,41 +63,34 @@ def _check(*, owner: User, slug: str, name: str) -> dict[str, list[str]]:
     return errors
 
 
-def _taken(*, slug: str, name: str) -> dict[str, list[str]]:
-    """What another team has already: boards show the name alone, so that this, too, is one team's."""
-    if Team.objects.filter(slug=slug).exists():
-        return {"slug": [f"There is a team {slug!r} already: choose another short name."]}
-    return {"name": [f"There is a team {name!r} already: choose another name."]}
-
-
 def teams_of(user: User) -> QuerySet[Team]:
     """The teams that the user is a member of, by name."""
     return Team.objects.filter(memberships__user=user).order_by("name", "pk")
 
 
 def invitations_of(user: User) -> QuerySet[Invitation]:
-    """The invitations that the user has not answered, the oldest first."""
+    """The user's open invitations, oldest first."""
     return Invitation.objects.filter(user=user).select_related("team").order_by("created", "pk")
 
 
 def is_member(*, user_id: int | None, team_id: int | None) -> bool:
-    """Whether the user is in the team; False where either is nobody."""
+    """Whether the user is in the team; False if either is None."""
     if user_id is None or team_id is None:
         return False
     return Membership.objects.filter(team=team_id, user=user_id).exists()
 
 
 def owns(*, user: User, team: Team) -> bool:
-    """Whether the team is the user's."""
+    """Whether the user owns the team."""
     return Membership.objects.filter(team=team, user=user.pk, role=Role.OWNER).exists()
 
 
 def invite(*, team: Team, username: str, by: User) -> Invitation:
-    """Ask somebody into the team. They are in it when they accept.
+    """Invite a user to the team. They become a member when they accept.
 
     Raises:
         NotAllowedError: `by` is not its owner.
-        FieldErrors: there is no such user, they are in the team or asked already, or the team is full.
+        FieldErrors: there is no such user, they are already in the team or invited, or the team is full.
     """
     with transaction.atomic():
         _lock(team)
@@ -106,15 +102,15 @@ def invite(*, team: Team, username: str, by: User) -> Invitation:
             raise FieldErrors({"username": [f"{user.username} is already in the team."]})
         if team.memberships.count() + team.invitations.count() >= MOST_MEMBERS:
             raise FieldErrors({"username": [f"A team has at most {MOST_MEMBERS} members and open invitations."]})
-        invitation, made = Invitation.objects.get_or_create(team=team, user=user)
-        if not made:
+        invitation, is_new = Invitation.objects.get_or_create(team=team, user=user)
+        if not is_new:
             raise FieldErrors({"username": [f"{user.username} is already invited."]})
         _note(by=by, action=Action.TEAM_INVITED, team=team, user=user)
     return invitation
 
 
 def accept_invitation(*, team: Team, user: User) -> bool:
-    """Become a member. False if the user is not invited."""
+    """Make an invited user a member. False if the user is not invited."""
     with transaction.atomic():
         _lock(team)
         if not Invitation.objects.filter(team=team, user=user).delete()[0]:
@@ -128,7 +124,7 @@ def end_invitation(*, team: Team, user: User, by: User) -> bool:
     """Decline an invitation, or withdraw it as the team's owner. False if there is none.
 
     Raises:
-        NotAllowedError: `by` is neither who was invited nor the team's owner.
+        NotAllowedError: `by` is neither the invited user nor the team's owner.
     """
     with transaction.atomic():
         _lock(team)
@@ -141,12 +137,11 @@ def end_invitation(*, team: Team, user: User, by: User) -> bool:
 
 
 def remove(*, team: Team, user: User, by: User) -> bool:
-    """Take somebody out of the team; removing oneself is leaving. False if they are not in it.
-
-    What they submitted for the team stays the team's.
+    """Remove a member from the team, or leave it. False if the user is not a member. Their submissions for the team
+    remain the team's.
 
     Raises:
-        NotAllowedError: `by` is neither they themselves nor the owner, or it is the owner who would go.
+        NotAllowedError: `by` is neither the member nor the owner, or the member is the owner.
     """
     with transaction.atomic():
         _lock(team)
@@ -164,7 +159,7 @@ def remove(*, team: Team, user: User, by: User) -> bool:
 
 
 def hand_over(*, team: Team, to: User, by: User) -> None:
-    """Make another member the owner; the owner until now stays as a member.
+    """Transfer the team to another member; the previous owner remains a member.
 
     Raises:
         NotAllowedError: `by` is not the owner, or `to` is not in the team.
@@ -174,23 +169,23 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         _need_owner(team=team, by=by)
         if not is_member(user_id=to.pk, team_id=team.pk):
             raise NotAllowedError(f"{to.username} is not in the team.")
-        # In this order: there is never more than one owner.
+        # In this order, since there is at most one owner.
         Membership.objects.filter(team=team, user=by).update(role=Role.MEMBER)
         Membership.objects.filter(team=team, user=to).update(role=Role.OWNER)
         _note(by=by, action=Action.TEAM_HANDED_OVER, team=team, user=to)
 
 
 def hand_over_all(*, user: User) -> None:
-    """Give the user's teams that have other members to one of those, within the present transaction."""
+    """Transfer each team that the user owns to another member, if there is one, within the current transaction."""
     for membership in Membership.objects.filter(user=user, role=Role.OWNER).select_related("team"):
         _pass_on(team=membership.team, owner=user)
 
 
 def leave_all(*, user: User) -> None:
-    """Leave every team, within the present transaction.
+    """Leave every team, within the current transaction.
 
-    After: the user is in none; teams of theirs belong to another member; those without other members are gone, or, if
-    something was submitted for them, stay with their name alone.
+    After: the user is in no team; teams they owned belong to another member; teams without other members are deleted,
+    or, if they have submissions, reduced to their name.
     """
     for membership in Membership.objects.filter(user=user).select_related("team").order_by("team"):
         team = membership.team
@@ -199,18 +194,23 @@ def leave_all(*, user: User) -> None:
         Membership.objects.filter(team=team, user=user).delete()
         _note(by=user, action=Action.TEAM_LEFT, team=team, user=user)
         if not team.memberships.exists():
-            _end_empty(team)
+            team.invitations.all().delete()
+            if team.submissions.exists():
+                Team.objects.filter(pk=team.pk).update(description="", link="", shows_members=False)
+            else:
+                team.delete()
 
 
 def heir_of(*, team: Team, owner: User) -> User | None:
-    """Who owns the team when its owner goes: who has been in it for longest, of those that can sign in if any can."""
+    """The next owner of a team when its owner leaves: the longest-standing member, preferably with an active
+    account."""
     others = team.memberships.exclude(user=owner).select_related("user")
     heir = others.order_by("-user__is_active", "joined", "pk").first()
     return None if heir is None else heir.user
 
 
 def heirs_of(owner: User) -> list[tuple[Team, User | None]]:
-    """The teams of an owner, by name, each with who owns it when the owner goes; None where nobody else is in it."""
+    """The teams of an owner by name, each with its next owner; None if there is no other member."""
     owned = Membership.objects.filter(user=owner, role=Role.OWNER).values("team")
     others = Membership.objects.filter(team__in=owned).exclude(user=owner).select_related("user")
     heirs: dict[int, User] = {}
@@ -224,14 +224,6 @@ def _pass_on(*, team: Team, owner: User) -> None:
     heir = heir_of(team=team, owner=owner)
     if heir is not None:
         hand_over(team=team, to=heir, by=owner)
-
-
-def _end_empty(team: Team) -> None:
-    team.invitations.all().delete()
-    if team.submissions.exists():
-        Team.objects.filter(pk=team.pk).update(description="", link="", shows_members=False)
-    else:
-        team.delete()
 
 
 def _lock(team: Team) -> None:

@@ -1,1 +1,1 @@
-"""The top of the house: addresses, the ASGI application, and what the rooms call back. Nothing imports it."""
+"""The top layer: URLs, the ASGI application and callbacks between rooms. Nothing imports it."""

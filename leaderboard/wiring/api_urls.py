@@ -1,13 +1,11 @@
-"""Addresses of the API, version 1."""
+"""URLs of the API, version 1."""
 
 from django.urls import path, re_path
 
 from leaderboard.boards.web import api as boards
 from leaderboard.boards.web import signing_api as proofs
-from leaderboard.boards.web.api import BoardTasksView
 from leaderboard.catalog.web import urls as catalog
 from leaderboard.causes.web import api as causes
-from leaderboard.causes.web.api import BoardCausesView
 from leaderboard.evaluations.web.api import details, evaluations
 from leaderboard.evaluations.web.compare.api import ComparisonView
 from leaderboard.messages.web import api as webhooks
@@ -15,9 +13,7 @@ from leaderboard.operations.web.leaving import api as account
 from leaderboard.operations.web.monitoring.api import StatusView
 from leaderboard.people.web import api
 from leaderboard.people.web.profiles import api as profiles
-from leaderboard.planners.web import api as checkpoints
-from leaderboard.planners.web import api as planner_headers
-from leaderboard.planners.web import api as uploads
+from leaderboard.planners.web import api as planners
 from leaderboard.platform.api.endpoints import NowhereView, SchemaView
 from leaderboard.queue.web import api as workers
 from leaderboard.queue.web.worker_api import urls as worker_api_urls
@@ -33,13 +29,13 @@ _EVALUATION = "evaluations/<id:evaluation_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
-    path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
-    path("uploads/", uploads.UploadsView.as_view(), name="uploads"),
-    path("uploads/<id:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
+    path("checkpoints/", planners.CheckpointsView.as_view(), name="checkpoints"),
+    path("uploads/", planners.UploadsView.as_view(), name="uploads"),
+    path("uploads/<id:ticket_id>/", planners.UploadView.as_view(), name="upload"),
     path("submissions/", submissions.SubmissionsView.as_view(), name="submissions"),
     path("submissions/pending/<id:job_id>/", submissions.PendingSubmissionView.as_view(), name="pending-submission"),
     path("submissions/<id:submission_id>/", submissions.SubmissionView.as_view(), name="submission"),
-    path("submissions/<id:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
+    path("submissions/<id:submission_id>/header/", planners.HeaderView.as_view(), name="header"),
     path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, evaluations.EvaluationView.as_view(), name="evaluation"),
     path(f"{_EVALUATION}results/", details.ResultsView.as_view(), name="results"),
@@ -76,8 +72,8 @@ urlpatterns = [
     path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
-    path("boards/<slug:slug>/tasks/", BoardTasksView.as_view(), name="board-tasks"),
-    path("boards/<slug:slug>/causes/", BoardCausesView.as_view(), name="board-causes"),
+    path("boards/<slug:slug>/tasks/", boards.BoardTasksView.as_view(), name="board-tasks"),
+    path("boards/<slug:slug>/causes/", causes.BoardCausesView.as_view(), name="board-causes"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<number:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("boards/<slug:slug>/withdrawals/", proofs.WithdrawalsView.as_view(), name="withdrawals"),
@@ -103,6 +99,6 @@ urlpatterns = [
     path("webhooks/<id:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<id:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     *worker_api_urls.urlpatterns,
-    # Not without the last slash: such addresses are led to the ones with it.
+    # Only with the trailing slash, which is added to other paths.
     re_path(r"^[\s\S]*/$", NowhereView.as_view(), name="nowhere"),
 ]

@@ -1,4 +1,4 @@
-"""Registers what rooms call back, and the converters of addresses."""
+"""Registers callbacks between rooms, and path converters."""
 
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from leaderboard.platform.http.collecting import look_seldom
 
 
 class IdConverter:
-    """A UUID. Django's own converter takes lower case only, so that an id copied from elsewhere was not found."""
+    """A UUID in either case. Django's own converter accepts lower case only."""
 
     regex = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
@@ -22,7 +22,7 @@ class IdConverter:
 
 
 class NumberConverter:
-    """A number from 0. Django's own converter takes any number of digits, more than Python reads or a column holds."""
+    """A number from 0. Django's own converter accepts more digits than Python parses or a column stores."""
 
     regex = "[0-9]{1,9}"
 
@@ -34,18 +34,18 @@ class NumberConverter:
 
 
 def register_converters() -> None:
-    """As `<id:...>` and `<number:...>`."""
+    """Register `<id:...>` and `<number:...>`."""
     register_converter(IdConverter, "id")
     register_converter(NumberConverter, "number")
 
 
 class Wiring(AppConfig):
-    """Starts with every process of the site."""
+    """Initialises every process of the site."""
 
     name = "leaderboard.wiring"
 
     def ready(self) -> None:
-        """Once all models are loaded: register callbacks and parts of addresses, and look for garbage again."""
+        """Once all models are loaded: register callbacks and converters, and resume garbage collection."""
         from leaderboard.wiring.callbacks import register
 
         register()

@@ -5,12 +5,12 @@ import os
 
 import django
 
-# Requests run beside each other: small matrix products that each wait for threads of their own take several times as
-# long on a busy machine. NumPy reads this when it is first imported.
+# Requests run concurrently: small matrix products with their own threads take several times as long on a busy machine.
+# NumPy reads this when it is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.platform.settings")
 
-# Until `collect_seldom`: what loading makes is no garbage.
+# Until `collect_seldom`, since loading creates no garbage.
 gc.disable()
 django.setup(set_prefix=False)
 
@@ -29,11 +29,11 @@ from leaderboard.queue.jobs import KINDS, Runner  # noqa: E402
 from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = OneHop(threads=settings.REQUESTS_AT_ONCE, name="requests")
-# What says why others wait, while all of them do: for people, and for Prometheus.
+# Separate threads, so that status and metrics respond while all other requests wait.
 _reports = OneHop(threads=2, name="reports")
 _REPORTS = frozenset({"/status/", "/api/v1/status/", "/metrics"})
 _worker_calls = OneHop(threads=settings.WORKER_CALLS_AT_ONCE, name="worker-calls")
-# Loads every view, which the first request would otherwise wait for.
+# Loads every view, so that the first request does not.
 get_resolver().url_patterns  # noqa: B018
 collect_seldom()
 if settings.RUN_JOBS:
@@ -41,7 +41,7 @@ if settings.RUN_JOBS:
 
 
 async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
-    """The site; workers' calls, reports of its health and agents have handlers of their own."""
+    """The site, with separate handlers for workers' calls, status and metrics, and agents."""
     path = scope["path"] if scope["type"] == "http" else ""
     if path in AGENT_PATHS:
         await agents(scope, receive, send)

@@ -1,8 +1,8 @@
-"""Which requests may have large bodies: at which addresses, and from whom.
+"""Limits on request bodies by URL and caller.
 
-The credentials are checked by the head of the request alone, before its body is read. The views check them again, with
-scopes and rights. Of workers' calls nothing is read before their token is checked; the largest bodies of users also
-need room, as uploads with a ticket do.
+Credentials are checked from the head of a request, before its body is read; the views check them again, with scopes and
+permissions. Nothing of a worker's call is read before its token is checked. The largest bodies of users also reserve
+room, like uploads with a ticket.
 """
 
 import hmac
@@ -37,11 +37,11 @@ from leaderboard.queue.workers.tokens import CredentialRefusedError, enrolled
 
 _MIB = 1024 * 1024
 SMALL_BODY = 64 * 1024
-"""Of forms and calls from anybody, such as those that sign in."""
+"""Limit for anonymous forms and calls, such as signing in."""
 LARGE_BODY = _MIB
-"""From here on a body of a user takes room among the uploads."""
+"""Size from which a user's body reserves room among the uploads."""
 MOST_OF_ATTEMPT = 4
-"""Large bodies of one attempt that a web process reads at once: researchers' own workers send them too."""
+"""Concurrent large bodies of one attempt per web process, since self-hosted workers send them too."""
 RETRY_ATTEMPT_SECONDS = 5
 _API = "/api/"
 _ATTEMPTS = f"{WORKERS}attempts/"
@@ -51,12 +51,12 @@ _MOST_REMEMBERED = 10_000
 
 
 def small_bytes(scope: Scope) -> int:
-    """The largest body at an address from anybody."""
+    """The largest body that a URL accepts from anyone."""
     return 0 if scope["path"].startswith(WORKERS) else SMALL_BODY
 
 
 def most_bytes(scope: Scope) -> int:
-    """The largest body at an address, from a caller with valid credentials."""
+    """The largest body that a URL accepts from authenticated callers."""
     path = scope["path"]
     if path.startswith(_ATTEMPTS):
         return max(settings.MAX_OBJECT_BYTES, LARGEST_BODY)
@@ -68,19 +68,28 @@ def most_bytes(scope: Scope) -> int:
 
 
 def admit(scope: Scope, size: int) -> Admission | Refusal:
-    """Decide about a body of at most so many bytes by the credentials that its address goes by.
+    """Decide about a body of at most `size` bytes by the credentials of its URL.
 
-    These are the token of the attempt or of the worker for calls of workers, a personal token or a session for other
-    calls of the API, and a session for pages. Asks the database, and gives its connection back: no request ends here.
+    These are the token of the attempt or worker for workers' calls, a personal token or a session for other calls of
+    the API, and a session for pages. Closes the database connection, since no request ends here.
     """
     try:
         request = ASGIRequest(scope, BytesIO())
         if scope["path"].startswith(WORKERS):
             return _refused_worker(request, path=scope["path"]) or _of_worker(scope["path"], size=size)
-        user = _user(request, path=scope["path"])
+        user = None
+        if scope["path"].startswith(_API) or scope["path"] in AGENT_PATHS:
+            user = _of_token(request)
+        if user is None:
+            user = _of_session(request)
         if user is None:
             return _unknown(most=SMALL_BODY)
-        return Admission() if size <= LARGE_BODY else _with_room(scope, owner_id=user, size=size)
+        if size <= LARGE_BODY:
+            return Admission()
+        ticket = uploads.reserve(owner_id=user, address=address_of_scope(scope), size=size)
+        return Admission(release=partial(_release, ticket.pk))
+    except uploads.NoRoomError as error:
+        return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", str(error), uploads.RETRY_SECONDS)
     except UnicodeDecodeError:
         return _unknown(most=small_bytes(scope))
     finally:
@@ -88,7 +97,7 @@ def admit(scope: Scope, size: int) -> Admission | Refusal:
 
 
 def _of_worker(path: str, *, size: int) -> Admission | Refusal:
-    """Artefacts of one attempt come one after the other; a few at once are retries of calls that were cut off."""
+    """Workers send the artefacts of an attempt sequentially; a few concurrent ones are retries of interrupted calls."""
     if size <= LARGE_BODY or not path.startswith(_ATTEMPTS):
         return Admission()
     attempt = path.removeprefix(_ATTEMPTS).partition("/")[0].lower()
@@ -99,7 +108,7 @@ def _of_worker(path: str, *, size: int) -> Admission | Refusal:
 
 
 class _AtOnce:
-    """Counts what is under way in this process, by key."""
+    """Limits the number of concurrent bodies in this process, by key."""
 
     def __init__(self, most: int) -> None:
         self._most, self._lock = most, threading.Lock()
@@ -115,15 +124,7 @@ class _AtOnce:
     def give_back(self, key: str) -> None:
         with self._lock:
             self._counts[key] -= 1
-            self._counts += Counter()  # drops what has come to zero
-
-
-def _with_room(scope: Scope, *, owner_id: int, size: int) -> Admission | Refusal:
-    try:
-        taken = uploads.reserve(owner_id=owner_id, address=address_of_scope(scope), size=size)
-    except uploads.NoRoomError as error:
-        return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", str(error), uploads.RETRY_SECONDS)
-    return Admission(release=partial(_release, taken.pk))
+            self._counts += Counter()  # removes zero counts
 
 
 def _release(ticket_id: UUID) -> None:
@@ -134,16 +135,9 @@ def _release(ticket_id: UUID) -> None:
 
 
 def _unknown(*, most: int) -> Refusal:
-    larger = f"Larger bodies than {most} bytes" if most else "Bodies of workers' calls"
-    detail = f"{larger} need valid credentials: sign in, or send a valid token."
+    bodies = f"Bodies larger than {most} bytes" if most else "Bodies of workers' calls"
+    detail = f"{bodies} require valid credentials: sign in, or send a valid token."
     return Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", detail)
-
-
-def _user(request: ASGIRequest, *, path: str) -> int | None:
-    """Who sends the request; None if nobody is known."""
-    if (path.startswith(_API) or path in AGENT_PATHS) and (found := _of_token(request)) is not None:
-        return found
-    return _of_session(request)
 
 
 def _of_session(request: ASGIRequest) -> int | None:
@@ -155,41 +149,29 @@ def _of_session(request: ASGIRequest) -> int | None:
 
 def _of_token(request: ASGIRequest) -> int | None:
     try:
-        found = ApiTokenAuthentication().authenticate(Request(request))
+        authenticated = ApiTokenAuthentication().authenticate(Request(request))
     except AuthenticationFailed:
         return None
-    return None if found is None else found[0].pk
+    return None if authenticated is None else authenticated[0].pk
 
 
 _attempts: SharedCache[UUID, str] = SharedCache(maxsize=_MOST_REMEMBERED)
-"""Token hashes of attempts whose token this process has seen. They never change, so that a further call costs no
-query; the views check that the attempt is still live."""
-
-
-def _matches(attempt_id: UUID, *, token_hash: str) -> bool:
-    known = _attempts.get(attempt_id)
-    if known is None:
-        known = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
-    if known is None or not hmac.compare_digest(known, token_hash):
-        return False
-    _attempts.put(attempt_id, known)
-    return True
+"""Token hashes of attempts by id. They never change, so repeated calls need no query; the views check that the attempt
+is still live."""
 
 
 _bodies_of_attempts = _AtOnce(MOST_OF_ATTEMPT)
 
 
 def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:
-    """Why nothing is read of a worker's call; None: its token is the one that its address goes by.
-
-    Says what the view would say, since workers act by the code: they open another session, or are updated.
-    """
+    """The refusal of a worker's call, or None if it has the token that its URL requires. Equal to the view's response,
+    since workers act on its code: they open a new session, or are updated."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     token = text.strip()
     if scheme.lower() != "bearer" or not token or not token.isascii():
         return _unknown(most=0)
     if path.startswith(_ATTEMPTS):
-        return None if _is_of_attempt(token, path=path) else _unknown(most=0)
+        return None if _is_attempt_token(token, path=path) else _unknown(most=0)
     try:
         if path == _SESSION:
             enrolled(token)
@@ -200,12 +182,18 @@ def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:
     return None
 
 
-def _is_of_attempt(token: str, *, path: str) -> bool:
+def _is_attempt_token(token: str, *, path: str) -> bool:
     try:
         attempt_id = UUID(path.removeprefix(_ATTEMPTS).partition("/")[0])
     except ValueError:
         return False
-    return _matches(attempt_id, token_hash=hash_token(token))
+    token_hash = _attempts.get(attempt_id)
+    if token_hash is None:
+        token_hash = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
+    if token_hash is None or not hmac.compare_digest(token_hash, hash_token(token)):
+        return False
+    _attempts.put(attempt_id, token_hash)
+    return True
 
 
 LIMITS = BodyLimits(

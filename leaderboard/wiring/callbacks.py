@@ -1,4 +1,4 @@
-"""Who takes part in what happens in a room below."""
+"""Registration of the rooms' callbacks with hooks of rooms below them."""
 
 from leaderboard.boards.services import publish_changed
 from leaderboard.causes.finding import renew_causes
@@ -24,7 +24,7 @@ from leaderboard.submissions.readiness import report_unavailable
 
 
 def register() -> None:
-    """Register every callback; called once, when the process starts."""
+    """Register all callbacks; called once per process."""
     states.entered.register(refund_if_due)
     states.entered.register(notices.notify_owner)
     states.entered.register(turns.forget_turns)

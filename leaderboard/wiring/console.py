@@ -1,7 +1,7 @@
-"""`planarena`, the console script of the installed package: sends each command to the part that has it.
+"""`planarena`, the console script of the installed package, which dispatches commands.
 
-Importing this needs no package besides the standard library, so that `--version`, `--help` and the sentence about a
-missing extra work in every installation.
+It imports only the standard library, so that `--version`, `--help` and the error about a missing extra work in every
+installation.
 """
 
 import os
@@ -27,11 +27,11 @@ PROGRAMS: Mapping[str, str] = {
 """Commands that are programs of their own, each with its help."""
 CHECKOUT: Mapping[str, str] = {
     "test": "Install what the tests need, then run linters, type checks and all tests.",
-    "dev": "The site for working on it: reloads, with Vite's development server.",
+    "dev": "The site for development: reloads, with Vite's development server.",
     "wheel": "Build the wheel of planarena into a folder; by default: wheels.",
     "lock": "Write the hashes of all packages after a change of pyproject.toml or constraints.txt.",
 }
-"""Commands that only a checkout has. All but `dev` are parts of its script and come here if mistyped only."""
+"""Commands of a checkout. All but `dev` are handled by its script and reach this module only if mistyped."""
 EXTRA_OF: Mapping[str, str] = {
     **{name: entry.extra for name, entry in top_level().items()},
     "worker": WORKER,
@@ -39,10 +39,10 @@ EXTRA_OF: Mapping[str, str] = {
     "demo": SITE,
     "dev": SITE,
 }
-"""The extra of pyproject.toml that has what a command needs. A command of the library needs only a part of it,
-depending on its arguments: it runs, and what is missing is named when it is missed."""
+"""The extra of pyproject.toml that a command requires. A command of the library may need only a part of it, depending
+on its arguments: it is run, and reports a missing package when it needs it."""
 _ALSO: Mapping[str, str] = {"demo": WORKER, "dev": WORKER}
-"""A second one: these start workers too."""
+"""A second extra, for commands that start workers."""
 _SECTIONS: Mapping[str, str] = {
     "client": "With a site",
     "plans": "The library",
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def usage(*, is_checkout: bool = _IS_CHECKOUT) -> str:
-    """What `planarena --help` prints."""
+    """The output of `planarena --help`."""
     summaries = {**{name: entry.summary for name, entry in top_level().items()}, **PROGRAMS}
     sections = [
         f"{title} (planarena[{extra}])\n"
@@ -106,19 +106,20 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
 
 
 def check() -> None:
-    """Exit with a sentence if the arguments name no command, as the script of a checkout asks before it installs."""
+    """Exit with an error if there is no such command; called by the script of a checkout before it installs
+    anything."""
     if sentence := refusal(sys.argv[1:], known=[*EXTRA_OF, *CHECKOUT]):
         sys.exit(_fail(sentence))
 
 
 def refusal(arguments: Sequence[str], *, known: Collection[str] = tuple(EXTRA_OF)) -> str:
-    """Why arguments name no command, with those that are spelled like it; empty: they name one."""
+    """An error if there is no such command, with suggestions; empty if there is."""
     command = _command(arguments)
     if command in known:
         return ""
-    near = similar_names(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())], most=3)
-    meant = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return f"there is no command {command or arguments[0]!r}. {meant}planarena --help lists them."
+    similar = similar_names(command, [*EXTRA_OF, *(CHECKOUT if _IS_CHECKOUT else ())], most=3)
+    hint = f"Did you mean {' or '.join(map(repr, similar))}? " if similar else ""
+    return f"there is no command {command or arguments[0]!r}. {hint}planarena --help lists them."
 
 
 def _command(arguments: Sequence[str]) -> str:
@@ -126,12 +127,13 @@ def _command(arguments: Sequence[str]) -> str:
 
 
 def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:
-    """Hand over to the part that has the command. Each loads only what it needs."""
+    """Dispatch to the part that implements the command, and load only that."""
     if not _IS_CHECKOUT:
-        # For the processes that this one starts: `python -m` would look for modules in the working directory first.
+        # For child processes: `python -m` would import modules from the working directory first.
         environment.setdefault("PYTHONSAFEPATH", "1")
     if command == "worker":
-        _become_worker(arguments)
+        # As `python -m gpu_jobs`, under which a worker restarts itself without its secrets.
+        os.execv(sys.executable, [sys.executable, "-m", "gpu_jobs", *arguments])  # noqa: S606 - our own program
     if EXTRA_OF[command] != SITE:
         _library(arguments)
     from leaderboard.platform.managing import run as manage
@@ -149,46 +151,32 @@ def _library(arguments: Sequence[str]) -> NoReturn:
     library(arguments)
 
 
-def _become_worker(arguments: Sequence[str]) -> NoReturn:
-    """Go on as `python -m gpu_jobs`: a worker starts itself again without its secrets, by that name."""
-    os.execv(sys.executable, [sys.executable, "-m", "gpu_jobs", *arguments])  # noqa: S606 - our own program
-
-
 def missing_packages(extras: Sequence[str]) -> list[str]:
-    """Packages that these extras of the installed planarena need and that are not installed; [] in a checkout."""
+    """Packages that these extras of the installed planarena require and that are missing; [] in a checkout."""
     try:
         required = metadata.requires("planarena") or []
     except metadata.PackageNotFoundError:
         return []
-    wanted, seen = list(extras), set[str]()
+    pending, seen = list(extras), set[str]()
     missing = []
-    while wanted:
-        extra = wanted.pop(0)
+    while pending:
+        extra = pending.pop(0)
         seen.add(extra)
         for requirement in required:
             marked = _EXTRA.search(requirement)
             if (marked[1] if marked else "") not in {extra, ""}:
                 continue
-            name = _name_of(requirement)
+            match = _NAME.match(requirement)
+            name = match[0] if match else requirement
             if name == "planarena":
                 inner = requirement.partition("[")[2].partition("]")[0]
-                wanted += [one for one in inner.split(",") if one not in seen]
-            elif not _installed(name):
+                pending += [other for other in inner.split(",") if other not in seen]
+                continue
+            try:
+                metadata.version(name)
+            except metadata.PackageNotFoundError:
                 missing.append(name)
     return list(dict.fromkeys(missing))
-
-
-def _name_of(requirement: str) -> str:
-    found = _NAME.match(requirement)
-    return found[0] if found else requirement
-
-
-def _installed(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _sentence(*, command: str, extras: Sequence[str], missing: Sequence[str]) -> str:

@@ -1,1 +1,1 @@
-"""The documentation on the site: the chapters of `docs/`, and the reference of the API made from its schema."""
+"""The documentation on the site: the chapters of `docs/`, and the API reference generated from its schema."""

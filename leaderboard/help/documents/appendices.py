@@ -1,4 +1,4 @@
-"""What some chapters are followed by: texts that lie beside what they describe, and the command line's reference."""
+"""Appendices of chapters: datasheets, model cards and the reference of the command line."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,32 +12,29 @@ from evaluator.core.suites.metadata import MetadataError, datasheet
 from evaluator.core.suites.registry import suite_names, suite_of
 
 _EMPTY = (None, False, "", ())
-"""Defaults that a table need not tell."""
+"""Defaults that are not shown."""
 
 
 def command_reference() -> str:
-    """Every command as Markdown: a heading, its help, and a table of its arguments and options. Of commands whose
-    packages are not installed here, as those of workers on a site, only the summary."""
+    """Every command as Markdown: a heading, its help, and a table of its arguments and options. Only the summary of
+    commands whose packages are not installed, such as those of workers on a site."""
     return "\n".join(_group(program(), prefix="planarena"))
 
 
 def _group(group: Any, *, prefix: str) -> Iterator[str]:
-    for name, found in group.commands.items():
+    for name, entry in group.commands.items():
         words = f"{prefix} {name}"
         try:
-            command = found.load() if isinstance(found, Unloaded) else found
+            command = entry.load() if isinstance(entry, Unloaded) else entry
         except ModuleNotFoundError:
-            yield f"## {words}\n\n{found.entry.summary}\n"
+            yield f"## {words}\n\n{entry.entry.summary}\n"
             continue
         if hasattr(command, "commands"):
             yield from _group(command, prefix=words)
         elif not command.hidden:
-            yield f"## {words}\n\n{command.help or ''}\n\n{_table(command)}"
-
-
-def _table(command: Any) -> str:
-    rows = [_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
-    return "\n".join(["| option | meaning | default |", "|---|---|---|", *rows, ""]) if rows else ""
+            rows = [_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
+            table = "\n".join(["| option | meaning | default |", "|---|---|---|", *rows, ""]) if rows else ""
+            yield f"## {words}\n\n{command.help or ''}\n\n{table}"
 
 
 def _row(parameter: Any) -> str:
@@ -64,18 +61,16 @@ WEIGHTS = (
 
 
 def datasheets() -> str:
-    """The datasheets of all suites that can be used here and have one, each under a heading of its own."""
-    return "\n".join(_datasheets())
-
-
-def _datasheets() -> Iterator[str]:
+    """The datasheets of all available suites that have one, each under its own heading."""
+    sheets = []
     for slug in suite_names():
         suite = suite_of(slug)
         try:
             text = datasheet(suite)
         except MetadataError:
             continue
-        yield f"### {suite.title}\n\n{_demoted(_demoted(text))}"
+        sheets.append(f"### {suite.title}\n\n{_demoted(_demoted(text))}")
+    return "\n".join(sheets)
 
 
 def model_cards() -> str:
@@ -94,4 +89,4 @@ APPENDICES: Mapping[str, Callable[[], str]] = {
     "suites": datasheets,
     "paper-profile": model_cards,
 }
-"""By the chapter."""
+"""By chapter."""

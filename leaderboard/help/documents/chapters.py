@@ -43,7 +43,7 @@ class Section(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """What stands under one heading, as plain text."""
+    """The plain text under one heading."""
 
     anchor: str
     """Empty for the beginning of a chapter."""
@@ -52,7 +52,7 @@ class Passage(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A chapter, ready to be shown."""
+    """A rendered chapter."""
 
     title: str
     html: str
@@ -113,13 +113,13 @@ GROUPS: Sequence[Group] = (
     ),
 )
 STUDIES = "studies"
-"""The folder of the chapters that report measurements."""
+"""Folder of the chapters that report measurements."""
 BY_SLUG = {chapter.slug: chapter for group in GROUPS for chapter in group.chapters}
 
 
 @cache
 def page_of(slug: str) -> Page:
-    """A chapter as a page; made once in each process, since it follows from the code's own files.
+    """A chapter as a page, cached per process.
 
     Raises:
         KeyError: there is no such chapter.
@@ -138,12 +138,7 @@ def page_of(slug: str) -> Page:
 
 
 def fragment(text: str, *, lowered: int) -> str:
-    """Markdown of our own as HTML for a part of another page.
-
-    Args:
-        text: the Markdown.
-        lowered: by how many levels its headings are lowered.
-    """
+    """Trusted Markdown as HTML for a part of another page, with its headings lowered by so many levels."""
     tokens = MARKDOWN.parse(text)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
@@ -153,19 +148,19 @@ def fragment(text: str, *, lowered: int) -> str:
 
 
 def passages_of(slug: str) -> list[Passage]:
-    """The text of a chapter by its headings, without its appendix: making those loads every suite.
+    """The text of a chapter by heading, without its appendix, which would load every suite.
 
     Raises:
         KeyError: there is no such chapter.
     """
-    found, tokens = [Passage("", "", "")], _tokens(_file(slug))
+    passages, tokens = [Passage("", "", "")], _tokens(_file(slug))
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag != "h1":
-            found.append(Passage(str(token.attrGet("id")), _plain(tokens[index + 1]), ""))
+            passages.append(Passage(str(token.attrGet("id")), _plain(tokens[index + 1]), ""))
         elif token.type in {"inline", "fence"} and tokens[index - 1].type != "heading_open":
             text = _plain(token) if token.type == "inline" else token.content
-            found[-1] = found[-1]._replace(text=f"{found[-1].text} {text}".strip())
-    return found
+            passages[-1] = passages[-1]._replace(text=f"{passages[-1].text} {text}".strip())
+    return passages
 
 
 def _file(slug: str) -> str:
@@ -175,13 +170,13 @@ def _file(slug: str) -> str:
 
 
 def _tokens(text: str) -> list[Token]:
-    """A chapter as it was parsed, with the anchors of its headings as ids."""
+    """The parsed chapter, with the anchors of its headings as ids."""
     tokens, anchors = MARKDOWN.parse(text), Counter[str]()
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
             anchor = anchor_of(_plain(tokens[index + 1]))
             anchors[anchor] += 1
-            # As code forges do: a heading that occurs again is numbered.
+            # Repeated headings are numbered, as on code forges.
             token.attrSet("id", anchor if anchors[anchor] == 1 else f"{anchor}-{anchors[anchor] - 1}")
         elif token.type == "code_block":
             # Only fences are highlighted.
@@ -190,18 +185,18 @@ def _tokens(text: str) -> list[Token]:
 
 
 def anchor_of(heading: str) -> str:
-    """The name by which a heading is linked to: that of code forges, so that the files' own links hold."""
+    """The anchor of a heading, as on code forges, so that links within the files work."""
     return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
 
 
 def example(name: str) -> Path | None:
     """A file of `examples/` that a chapter links to."""
-    found = {path.relative_to(EXAMPLES).as_posix(): path for path in EXAMPLES.rglob("*") if path.is_file()}
-    return found.get(name)
+    files = {path.relative_to(EXAMPLES).as_posix(): path for path in EXAMPLES.rglob("*") if path.is_file()}
+    return files.get(name)
 
 
 def picture(name: str) -> Path | None:
-    """A picture of `docs/` that a chapter shows."""
+    """A picture in `docs/`."""
     return {path.name: path for path in DOCS.glob("*.png")}.get(name)
 
 
@@ -220,17 +215,17 @@ def _rewrite_links(token: Token) -> None:
 
 
 def _size(image: Token) -> dict[str, str | int | float]:
-    """Width and height, so that nothing moves when the picture comes."""
-    found = picture(str(image.attrGet("src")))
-    if found is None:
+    """Width and height, so that the layout does not shift when the picture loads."""
+    path = picture(str(image.attrGet("src")))
+    if path is None:
         raise LookupError(f"docs/ has no picture {image.attrGet('src')}.")
-    # The fields of a PNG's first chunk.
-    width, height = struct.unpack(">II", found.read_bytes()[16:24])
+    # From the IHDR chunk of the PNG.
+    width, height = struct.unpack(">II", path.read_bytes()[16:24])
     return {"width": width, "height": height, "loading": "lazy"}
 
 
 def _target(link: str) -> str:
-    """Where a link of a file leads on the site."""
+    """The URL on the site for a link in a file."""
     path, hash_, anchor = link.partition("#")
     if "../examples/" in path:
         return reverse("handbook:example", args=[path.partition("../examples/")[2]])
@@ -241,13 +236,13 @@ def _target(link: str) -> str:
 
 
 def _rendered(tokens: Sequence[Token]) -> str:
-    """HTML, with what is wide in regions that scroll by themselves and by the keyboard."""
+    """HTML with wide content in regions that scroll, also by keyboard."""
     text = MARKDOWN.renderer.render(list(tokens), MARKDOWN.options, {})
     text = text.replace("<pre>", '<pre tabindex="0">')
     numbers = itertools.count(1)
 
     def framed(_: re.Match[str]) -> str:
-        # Regions of one page need names of their own: screen readers list them.
+        # Unique names, since screen readers list the regions of a page.
         return (
             f'<div class="table-scroll" tabindex="0" role="region" aria-label="Table {next(numbers)}">'
             '<table class="data">'

@@ -1,4 +1,4 @@
-"""Markdown of our own files and docstrings, as HTML. Code has Pygments' classes, which `highlighting.css` names."""
+"""Markdown of the site's own files and docstrings as HTML. Code has Pygments' classes, styled in `highlighting.css`."""
 
 import re
 
@@ -30,21 +30,15 @@ _GUESSES = (
     (re.compile(r"(\./)?planarena\b|(export|curl|git|pip|python|kubectl|docker|cd|[A-Z_]+=\S*) ?"), "bash"),
     (re.compile(r"(from \S+ )?import |def |class |@\w+"), "python"),
 )
-"""Languages of blocks that name none, by how they begin."""
+"""Languages of blocks without one, by their beginning."""
 
 
 def highlighted(*, code: str, language: str) -> str:
-    """Code as HTML with a `span` for each token; empty where the language is not known.
-
-    Args:
-        language: as after the fence of a block; empty: as the code begins.
-    """
-    lexer = _LEXERS.get(language or _guess(code))
+    """Code as HTML with a `span` for each token; empty if the language is unknown. If `language` is empty, it is
+    guessed from the code."""
+    language = language or next((guess for pattern, guess in _GUESSES if pattern.match(code)), "")
+    lexer = _LEXERS.get(language)
     return str(highlight(code, lexer(stripnl=False), _FORMATTER)) if lexer else ""
-
-
-def _guess(code: str) -> str:
-    return next((language for begins, language in _GUESSES if begins.match(code)), "")
 
 
 MARKDOWN = MarkdownIt(
@@ -56,9 +50,9 @@ MARKDOWN = MarkdownIt(
         "highlight": lambda code, language, _: highlighted(code=code, language=language),
     },
 )
-"""HTML in it is shown as text: only what Markdown can say gets onto a page."""
+"""HTML in the source is escaped."""
 
 
 def inline(text: str) -> str:
-    """A sentence or some, as HTML without paragraphs."""
+    """A short text as HTML without paragraphs."""
     return str(MARKDOWN.renderInline(" ".join(text.split())))

@@ -1,4 +1,4 @@
-"""The reference of the API: its OpenAPI schema, ordered for people."""
+"""The API reference, generated from the OpenAPI schema."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,17 +23,17 @@ class Field(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A status that a call may get."""
+    """A response of a call."""
 
     status: str
     description: str
     fields: Sequence[Field]
     example: str
-    """JSON; empty if there is none."""
+    """JSON, or empty."""
 
 
 class Call(NamedTuple):
-    """A method of an address."""
+    """A method of a path."""
 
     anchor: str
     method: str
@@ -44,11 +44,11 @@ class Call(NamedTuple):
     body_example: str
     answers: Sequence[Answer]
     refusals: str
-    """The other statuses, all problem documents."""
+    """Statuses of errors, all of them problem documents."""
 
 
 class Topic(NamedTuple):
-    """Calls about one kind of thing."""
+    """Calls of one kind of resource."""
 
     anchor: str
     title: str
@@ -57,21 +57,21 @@ class Topic(NamedTuple):
 
 @cache
 def api_topics() -> list[Topic]:
-    """The calls of this release's API; made once in each process, since they follow from the code alone."""
+    """The calls of the API, cached per process."""
     return topics(SchemaGenerator().get_schema(request=None, public=True))
 
 
 def topics(schema: Mapping[str, Any]) -> list[Topic]:
-    """The calls of a schema by the first part of their address; what only workers call is left out."""
-    found: dict[str, list[Call]] = {}
+    """The calls of a schema by the first segment of their path, without those of workers."""
+    calls: dict[str, list[Call]] = {}
     for path, operations in schema["paths"].items():
         if path.startswith(_INTERNAL):
             continue
         name = path.removeprefix("/api/v1/").split("/")[0]
         for method in _METHODS:
             if method in operations:
-                found.setdefault(name, []).append(_call(schema, path=path, method=method, operation=operations[method]))
-    return [Topic(name, name.replace("-", " ").capitalize(), calls) for name, calls in sorted(found.items())]
+                calls.setdefault(name, []).append(_call(schema, path=path, method=method, operation=operations[method]))
+    return [Topic(name, name.replace("-", " ").capitalize(), group) for name, group in sorted(calls.items())]
 
 
 def _call(schema: Mapping[str, Any], *, path: str, method: str, operation: Mapping[str, Any]) -> Call:
@@ -118,7 +118,7 @@ def _example(content: Mapping[str, Any]) -> str:
 
 
 def _fields(schema: Mapping[str, Any], *, shape: Mapping[str, Any], prefix: str = "") -> Iterator[Field]:
-    """The fields of an object, or of the objects of a list or of a page of one, and those of objects within it."""
+    """The fields of an object, or of the items of a list or page, including fields of nested objects."""
     shape = _resolved(schema, shape)
     if shape.get("type") == "array":
         shape = _resolved(schema, shape["items"])
@@ -131,16 +131,14 @@ def _fields(schema: Mapping[str, Any], *, shape: Mapping[str, Any], prefix: str 
         described = each.get("description") or whole.get("description", "")
         yield Field(prefix + name, _type(each), name in shape.get("required", ()), inline(described))
         if not prefix:
-            inner = whole if whole.get("type") == "object" else _items(schema, whole)
+            inner: Mapping[str, Any] = whole if whole.get("type") == "object" else {}
+            if whole.get("type") == "array":
+                inner = _resolved(schema, whole["items"])
             yield from _fields(schema, shape=inner, prefix=f"{name}.")
 
 
-def _items(schema: Mapping[str, Any], shape: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _resolved(schema, shape["items"]) if shape.get("type") == "array" else {}
-
-
 def _resolved(schema: Mapping[str, Any], shape: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a reference, alone or wrapped, refers to."""
+    """The target of a reference, which may be wrapped in `allOf`."""
     if "allOf" in shape and len(shape["allOf"]) == 1:
         shape = shape["allOf"][0]
     if "$ref" in shape:
@@ -149,7 +147,7 @@ def _resolved(schema: Mapping[str, Any], shape: Mapping[str, Any]) -> Mapping[st
 
 
 def _type(shape: Mapping[str, Any]) -> str:
-    """A type in a few words, such as `list of string` or `integer or null`."""
+    """A readable type, such as `list of string` or `integer or null`."""
     if "$ref" in shape:
         return str(shape["$ref"].rpartition("/")[2])
     for several in ("allOf", "oneOf", "anyOf"):

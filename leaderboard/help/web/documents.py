@@ -30,16 +30,16 @@ def reference(request: HttpRequest) -> HttpResponse:
 @require_safe
 def example_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG001 - the view's signature
     """A file that a chapter links to, as plain text."""
-    found = example(name)
-    if found is None:
+    path = example(name)
+    if path is None:
         raise Http404(f"There is no example {name!r}.")
-    return FileResponse(found.open("rb"), content_type="text/plain; charset=utf-8", filename=found.name)
+    return FileResponse(path.open("rb"), content_type="text/plain; charset=utf-8", filename=path.name)
 
 
 @require_safe
 def picture_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG001 - the view's signature
     """A picture of a chapter."""
-    found = picture(name)
-    if found is None:
+    path = picture(name)
+    if path is None:
         raise Http404(f"There is no picture {name!r}.")
-    return FileResponse(found.open("rb"), content_type="image/png", filename=found.name)
+    return FileResponse(path.open("rb"), content_type="image/png", filename=path.name)

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('affiliation', models.CharField(blank=True, max_length=120)),
                 ('link', models.URLField(blank=True)),
                 ('bio', models.TextField(blank=True)),
-                ('mails', models.CharField(choices=[('none', 'Of nothing'), ('needed', 'When an evaluation needs my action, failed, or was not verified'), ('ended', 'Also when an evaluation completes')], default='needed', max_length=10)),
+                ('mails', models.CharField(choices=[('none', 'Never'), ('needed', 'When an evaluation needs my action, failed, or was not verified'), ('ended', 'Also when an evaluation completes')], default='needed', max_length=10)),
                 ('closed_at', models.DateTimeField(null=True)),
                 ('deleted_at', models.DateTimeField(null=True)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),

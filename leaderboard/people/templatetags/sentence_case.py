@@ -1,4 +1,4 @@
-"""The sign-in pages' titles, buttons and labels in the case of all other pages."""
+"""Sentence case for titles, buttons and labels of allauth's pages, as on all other pages."""
 
 import re
 
@@ -14,6 +14,6 @@ _CAPITALISED = re.compile(r"(?<=[\s-])[A-Z][a-z]+\b")
 def sentence_case(text: str) -> str:
     """Lower-case all words but the first: "Sign In Via GitHub" becomes "Sign in via GitHub".
 
-    Names with a capital letter inside and abbreviations stay as they are.
+    Names with inner capitals and abbreviations are unchanged.
     """
     return _CAPITALISED.sub(lambda word: word[0].lower(), text.strip())

@@ -1,4 +1,4 @@
-"""People in the admin: everything to read, and the weight in the queue to set."""
+"""Users and teams in the admin: read-only except for their weight in the queue."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from leaderboard.platform.web.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 
 class WeightForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
-    """The one thing that is set here, of users and of teams."""
+    """The only editable field of users and teams."""
 
     queue_weight = forms.IntegerField(
         min_value=1,
@@ -26,7 +26,7 @@ class WeightForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the s
 
 
 class _Weighed(ReadOnlyAdmin):
-    """Rows of which the weight alone is set."""
+    """Rows with an editable weight."""
 
     form = WeightForm
 
@@ -34,13 +34,12 @@ class _Weighed(ReadOnlyAdmin):
         return self.has_view_permission(request, obj)
 
     def save_model(self, request: HttpRequest, obj: User | Team, form: WeightForm, change: bool) -> None:  # noqa: ARG002
-        """Set the weight by the service that the command line uses."""
         set_weight(of=obj, weight=form.cleaned_data["queue_weight"], by=user_of(request))
 
 
 @admin.register(User, site=site)
 class UserAdmin(_Weighed):
-    """Who is an operator is said at the command line, so that an operator's session cannot make another one."""
+    """Staff rights are granted at the command line only, so that an operator's session cannot create operators."""
 
     fields = (
         "username", "email", "is_active", "is_staff", "date_joined", "last_login", "display_name", "affiliation",
@@ -54,15 +53,11 @@ class UserAdmin(_Weighed):
 
 
 class MembershipInline(ReadOnlyInline):
-    """Who is in a team."""
-
     model = Membership
     related = ("user", "team")
 
 
 class InvitationInline(ReadOnlyInline):
-    """Who was asked and has not answered."""
-
     model = Invitation
     related = ("user", "team")
 

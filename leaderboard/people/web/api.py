@@ -1,4 +1,4 @@
-"""The API of personal tokens and teams. A team does not exist for users who are neither in it nor invited."""
+"""API of personal tokens and teams. Users who are neither members nor invited get 404, as if the team did not exist."""
 
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
@@ -26,16 +26,16 @@ class LoggedInView(ApiView):
 
 @example({"name": "nightly pipeline", "days": 30, "scopes": ["read", "submit"]})
 class TokenInput(Input):
-    """A personal token to make."""
+    """A new personal token."""
 
     name = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
         max_length=80,
-        help_text="What you call it, such as the pipeline that uses it.",
+        help_text="For example, the pipeline that uses it.",
     )
-    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts, 1 to 365.")
+    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="Lifetime, 1 to 365.")
     scopes = serializers.ListField(
         child=serializers.ChoiceField(choices=Scope.choices),
         required=False,
@@ -49,7 +49,7 @@ class TokenInput(Input):
     "scopes": ["read", "submit"],
 })  # fmt: skip
 class TokenOutput(Output):
-    """A personal token. Its text is shown once, when it is made."""
+    """A personal token. Its text is shown once, at creation."""
 
     id = serializers.CharField(source="token_key")
     name = serializers.CharField(source="granted.name", default="", help_text="Empty if it has none.")
@@ -66,7 +66,7 @@ class TokenOutput(Output):
     "scopes": ["read", "submit"],
 })  # fmt: skip
 class NewTokenOutput(Output):
-    """A personal token that was just made."""
+    """A new personal token with its text."""
 
     id = serializers.CharField()
     name = serializers.CharField()
@@ -76,7 +76,7 @@ class NewTokenOutput(Output):
 
 
 class TokensView(LoggedInView):
-    """One's own tokens; making one needs a session, or user name and password by HTTP Basic."""
+    """One's own tokens; creating one requires a session, or username and password by HTTP Basic."""
 
     authentication_classes = [ApiTokenAuthentication, SessionAuthentication, PasswordAuthentication]
     throttle_scope = "tokens"
@@ -89,8 +89,8 @@ class TokensView(LoggedInView):
     @extend_schema(responses={201: NewTokenOutput})
     def post(self, request: Request) -> Response:
         if request.auth is not None:
-            # A token that leaks must not be able to outlive itself.
-            raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
+            # Otherwise a leaked token could be prolonged.
+            raise PermissionDenied("A token cannot create tokens: sign in, or send username and password.")
         made = create_token(user=user_of(request), **self.read(request))
         return Response(NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
@@ -109,7 +109,7 @@ class TokenView(LoggedInView):
 
 @example({"slug": "plan-lab", "name": "Plan Lab"})
 class TeamInput(Input):
-    """A team to make."""
+    """A new team."""
 
     slug = serializers.CharField(help_text="Short name: lower-case letters, digits, `-` and `_`.")
     name = serializers.CharField(help_text="Shown on boards.")
@@ -117,13 +117,13 @@ class TeamInput(Input):
 
 @example({"username": "bea"})
 class UserNameInput(Input):
-    """Somebody."""
+    """A user."""
 
     username = serializers.CharField()
 
 
 class MemberOutput(ModelOutput[Membership]):
-    """Somebody in a team."""
+    """A member of a team."""
 
     username = serializers.CharField(source="user.username")
 
@@ -137,7 +137,7 @@ class MemberOutput(ModelOutput[Membership]):
     "members": [{"username": "ada", "role": "owner", "joined": WHEN}], "invited": ["bea"],
 })  # fmt: skip
 class TeamOutput(ModelOutput[Team]):
-    """A team. `invited` are those who have not answered yet."""
+    """A team. `invited` lists users with an open invitation."""
 
     members = MemberOutput(source="memberships", many=True)
     invited = serializers.SerializerMethodField()
@@ -161,14 +161,14 @@ def _answer(*, request: Request, slug: str, code: int = status.HTTP_200_OK) -> R
 
 
 def _find_user(username: str) -> User:
-    found = User.objects.filter(username=username).first()
-    if found is None:
+    user = User.objects.filter(username=username).first()
+    if user is None:
         raise NotFound(f"There is no user {username!r}.")
-    return found
+    return user
 
 
 class TeamsView(ListView[Team]):
-    """The teams that the caller is in or invited to, and making one."""
+    """The teams that the caller is a member of or invited to."""
 
     serializer_class = TeamOutput
     ordering = ("slug",)
@@ -180,7 +180,7 @@ class TeamsView(ListView[Team]):
 
     @extend_schema(responses={201: TeamOutput})
     def post(self, request: Request) -> Response:
-        """Make a team that the caller owns."""
+        """Create a team that the caller owns."""
         made = services.create_team(owner=user_of(request), **self.read(request))
         return _answer(request=request, slug=made.slug, code=status.HTTP_201_CREATED)
 
@@ -194,24 +194,24 @@ class TeamView(LoggedInView):
 
 
 class MembersView(LoggedInView):
-    """Inviting somebody."""
+    """Invitations to a team."""
 
     bodies = {"POST": UserNameInput}
 
     @extend_schema(responses={201: TeamOutput})
     def post(self, request: Request, slug: str) -> Response:
-        """Only the owner may; who is invited is in the team when they accept."""
+        """Invite a user, as the owner. They become a member when they accept."""
         team = get_object_or_404(_seen_by(request), slug=slug)
         services.invite(team=team, **self.read(request), by=user_of(request))
         return _answer(request=request, slug=slug, code=status.HTTP_201_CREATED)
 
 
 class MemberView(LoggedInView):
-    """One member, or one who is invited."""
+    """A member, or an invited user."""
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
-        """Remove a member or withdraw an invitation as the owner; leave or decline as oneself."""
+        """As the owner, remove a member or withdraw an invitation; otherwise leave the team or decline."""
         team = get_object_or_404(_seen_by(request), slug=slug)
         user = _find_user(username)
         if not (
@@ -223,7 +223,7 @@ class MemberView(LoggedInView):
 
 
 class AcceptView(LoggedInView):
-    """Accepting an invitation."""
+    """Acceptance of an invitation."""
 
     @extend_schema(responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
@@ -234,13 +234,13 @@ class AcceptView(LoggedInView):
 
 
 class OwnerView(LoggedInView):
-    """Handing a team over."""
+    """The owner of a team."""
 
     bodies = {"POST": UserNameInput}
 
     @extend_schema(responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
-        """Only the owner may, and only to a member."""
+        """Transfer the team to another member, as the owner."""
         team = get_object_or_404(_seen_by(request), slug=slug)
         services.hand_over(team=team, to=_find_user(**self.read(request)), by=user_of(request))
         return _answer(request=request, slug=slug)

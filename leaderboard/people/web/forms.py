@@ -13,17 +13,17 @@ from leaderboard.platform.problems import FieldErrors
 
 
 class ServiceForm(forms.Form):
-    """A form that shows what a service found wrong."""
+    """A form that shows errors of services."""
 
     def show(self, problems: FieldErrors) -> None:
-        """Put the service's errors beside their fields."""
+        """Add a service's errors to their fields."""
         for field, texts in problems.errors.items():
             for text in texts:
                 self.add_error(field if field in self.fields else None, text)
 
 
 class TokenForm(ServiceForm):
-    """What a new token is called, what it is good for, and how long it lasts."""
+    """Name, scopes and lifetime of a new token."""
 
     name = forms.CharField(
         label="Name",
@@ -46,16 +46,16 @@ class TokenForm(ServiceForm):
 
 
 class TeamForm(ServiceForm):
-    """A team to make."""
+    """A new team."""
 
     name = forms.CharField(label="Name", help_text="Shown on boards with the team's submissions.")
     slug = forms.CharField(
-        label="Short name", help_text="For addresses and the API: lower-case letters, digits and '-', such as plan-lab."
+        label="Short name", help_text="For URLs and the API: lower-case letters, digits and '-', such as plan-lab."
     )
 
 
 class InviteForm(ServiceForm):
-    """Somebody to invite."""
+    """A user to invite."""
 
     username = forms.CharField(label="User name", help_text="They join the team when they accept.")
 
@@ -64,26 +64,26 @@ Form = TypeVar("Form", bound=ServiceForm)
 
 
 def made_from(request: HttpRequest, *, form: type[Form], make: Callable[..., Any]) -> tuple[Form, Any]:
-    """The form to show, and what a POST made, which the answer itself shows: a redirect would lose it.
+    """The form to show, and the object that a POST created, for responses that show it without a redirect.
 
     Args:
         request: a GET, or a POST of the form.
         form: its class.
-        make: called with what was entered; the errors that it raises are shown beside their fields.
+        make: called with the cleaned data; its field errors are shown in the form.
     """
-    filled = form(request.POST if request.method == "POST" else None)
-    if not filled.is_valid():
-        return filled, None
+    bound = form(request.POST if request.method == "POST" else None)
+    if not bound.is_valid():
+        return bound, None
     try:
-        made = make(**filled.cleaned_data)
+        created = make(**bound.cleaned_data)
     except FieldErrors as problems:
-        filled.show(problems)
-        return filled, None
-    return form(), made
+        bound.show(problems)
+        return bound, None
+    return form(), created
 
 
 class ProfileForm(ServiceForm):
-    """What a person tells."""
+    """The profile of a user."""
 
     display_name = forms.CharField(
         label="Name", help_text="Optional. Shown above your user name.", required=False, strip=True
@@ -106,7 +106,7 @@ class ProfileForm(ServiceForm):
 
 
 class TeamProfileForm(ServiceForm):
-    """What a team's owner tells of it."""
+    """The public page of a team."""
 
     description = forms.CharField(
         label="About the team",

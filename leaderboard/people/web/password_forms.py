@@ -1,4 +1,4 @@
-"""allauth's forms for another password, which say what else ends and let it end with the old password."""
+"""allauth's password forms, extended to list and revoke the user's tokens."""
 
 from typing import Any
 
@@ -11,17 +11,15 @@ from leaderboard.people.models import User
 
 
 class _KeptField(forms.MultipleChoiceField):
-    """Which tokens to keep. What ended meanwhile may be named: nothing is left to keep then."""
+    """Tokens to keep. Accepts tokens that have been revoked meanwhile."""
 
     def valid_value(self, value: str) -> bool:  # noqa: ARG002 - the base class's
         return True
 
 
 class ChangePasswordForm(allauth_forms.ChangePasswordForm):
-    """A new password, by somebody who knows the old one, who may keep tokens that they tick.
-
-    Nothing is ticked at first: people change a password because somebody else may know it.
-    """
+    """Change of the password with the old one. The user can select tokens to keep; none is selected by default, since
+    the old password may be compromised."""
 
     user: User
     keep = _KeptField(
@@ -33,11 +31,11 @@ class ChangePasswordForm(allauth_forms.ChangePasswordForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        found = credentials_of(self.user)
+        credentials = credentials_of(self.user)
         keep = self.fields["keep"]
         assert isinstance(keep, _KeptField)
-        if found:
-            keep.choices = [(credential.key, described(credential)) for credential in found]
+        if credentials:
+            keep.choices = [(credential.key, described(credential)) for credential in credentials]
         else:
             del self.fields["keep"]
 
@@ -49,10 +47,10 @@ class ChangePasswordForm(allauth_forms.ChangePasswordForm):
 
 
 class ResetPasswordKeyForm(allauth_forms.ResetPasswordKeyForm):
-    """A new password, by somebody who has only the link in a mail. No token stays, since somebody else may have it."""
+    """Reset of the password with the link in an email. Revokes all tokens, since they may be compromised."""
 
     def ending(self) -> list[str]:
-        """What will end, as phrases."""
+        """The tokens that will be revoked, as phrases."""
         return [described(credential) for credential in credentials_of(self.user)]
 
     def save(self) -> None:

@@ -27,7 +27,7 @@ from leaderboard.platform.problems import FieldErrors
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def teams(request: HttpRequest) -> HttpResponse:
-    """One's teams and invitations; a POST makes a team."""
+    """One's teams and invitations; a POST creates a team."""
     form, made = made_from(request, form=TeamForm, make=partial(services.create_team, owner=user_of(request)))
     if made is not None:
         messages.success(request, f"The team {made.name} is created. Invite its members below.")
@@ -43,8 +43,8 @@ def teams(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who is in a team, for its members; a POST invites somebody. Others see its public page, if it has one, and so do
-    members who ask for it with `?public=1`."""
+    """The members of a team, for its members; a POST invites a user. Others see its public page, if any, as do members
+    with `?public=1`."""
     is_inside = services.teams_of(request.user).filter(slug=slug).exists() if request.user.pk else False
     if not is_inside or "public" in request.GET:
         return public_team(request, slug)
@@ -74,7 +74,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def describe(request: HttpRequest, slug: str) -> HttpResponse:
-    """Say what the team's public page tells, as its owner."""
+    """Edit the team's public page, as its owner."""
     found = _of_member(request=request, slug=slug)
     form = TeamProfileForm(request.POST)
     problems: Mapping[str, Iterable[object]] = form.errors
@@ -94,7 +94,7 @@ def describe(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def accept(request: HttpRequest, slug: str) -> HttpResponse:
-    """Become a member."""
+    """Accept an invitation."""
     found = get_object_or_404(Team, slug=slug)
     if not services.accept_invitation(team=found, user=user_of(request)):
         raise Http404("You are not invited.")
@@ -105,7 +105,7 @@ def accept(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def decline(request: HttpRequest, slug: str) -> HttpResponse:
-    """Decline an invitation. Doing it twice does no harm."""
+    """Decline an invitation. Idempotent."""
     mine = Team.objects.filter(Q(memberships__user=request.user) | Q(invitations__user=request.user)).distinct()
     found = get_object_or_404(mine, slug=slug)
     user = user_of(request)
@@ -115,7 +115,7 @@ def decline(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _change(do: Callable[..., Any], *, said: str, said_of_oneself: str = "") -> Callable[..., HttpResponse]:
-    """A view that changes something about a member, or about somebody who is invited."""
+    """A view that changes a member, or an invited user."""
 
     @require_POST
     @login_required
@@ -147,7 +147,7 @@ hand_over = _change(lambda team, user, by: services.hand_over(team=team, to=user
 
 
 def _of_member(*, request: HttpRequest, slug: str) -> Team:
-    """The team, if the reader is in it; to others there is none."""
+    """The team, or 404 for non-members."""
     return get_object_or_404(services.teams_of(user_of(request)), slug=slug)
 
 
@@ -155,7 +155,7 @@ def _of_member(*, request: HttpRequest, slug: str) -> Team:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
-    """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
+    """List the tokens; a POST creates one and shows it once, in the response itself instead of after a redirect."""
     form, made = made_from(request, form=TokenForm, make=partial(create_token, user=user_of(request)))
     context = {"form": form, "made": made, "tokens": tokens_of(user_of(request))}
     return render(request, "people/tokens.html", context, status=400 if form.errors else 200)
@@ -164,7 +164,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
-    """End a token. Doing it twice does no harm."""
+    """Revoke a token. Idempotent."""
     if revoke_token(user=user_of(request), token_id=token_id):
         messages.success(request, "The token is revoked. Requests with it are now refused.")
     return redirect("accounts:tokens")

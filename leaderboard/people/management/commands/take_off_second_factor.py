@@ -1,4 +1,4 @@
-"""`manage.py take_off_second_factor NAME`: for somebody who lost telephone and recovery codes."""
+"""`manage.py take_off_second_factor NAME`: for users who lost their device and recovery codes."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from leaderboard.people.second_factor import take_off
 
 
 class Command(BaseCommand):
-    """Takes a user's two-factor authentication off."""
+    """Removes a user's two-factor authentication."""
 
     help = "Let a user sign in with the password alone. Confirm the requester's identity first."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", help="whose two-factor authentication is taken off")
+        parser.add_argument("username", help="whose two-factor authentication is removed")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         user = User.objects.filter(username=options["username"]).first()

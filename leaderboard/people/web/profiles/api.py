@@ -1,4 +1,4 @@
-"""The API about people and planners: what they tell of themselves, and what the caller may see of their results."""
+"""API of users and planners: their profiles, and the results that the caller can see."""
 
 from dataclasses import fields as fields_of
 
@@ -10,6 +10,7 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.people.models import User
 from leaderboard.people.profile import ProfileData, set_profile
 from leaderboard.people.web.profiles import services
@@ -37,14 +38,14 @@ class BoardResultOutput(Output):
     evaluation = serializers.UUIDField()
     rank = serializers.IntegerField(allow_null=True)
     planners = serializers.IntegerField(help_text="Number of planners on the board.")
-    metric = serializers.CharField(help_text="Label of the metric that the board is ranked by.")
+    metric = serializers.CharField(help_text="Label of the board's primary metric.")
     value = serializers.JSONField(
         allow_null=True, help_text='`{"mean", "low", "high", "tasks"}`; null without a value.'
     )
 
 
 class ShownTeamOutput(Output):
-    """A team that everybody sees somebody in."""
+    """A team on a profile."""
 
     slug = serializers.CharField()
     name = serializers.CharField()
@@ -55,7 +56,7 @@ class ShownTeamOutput(Output):
     "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
 })  # fmt: skip
 class UserOutput(Output):
-    """What a person tells of themselves, and their planners' rows on the boards."""
+    """A user's profile, and their planners' rows on the boards."""
 
     username = serializers.CharField()
     display_name = serializers.CharField()
@@ -63,23 +64,23 @@ class UserOutput(Output):
     link = serializers.CharField()
     bio = serializers.CharField()
     joined = serializers.DateTimeField(source="date_joined")
-    evaluations = serializers.IntegerField(help_text="That they submitted and the caller sees.")
+    evaluations = serializers.IntegerField(help_text="Number that they submitted and the caller can see.")
     teams = ShownTeamOutput(many=True)
     results = BoardResultOutput(many=True)
 
 
 @example(_PROFILE)
 class ProfileInput(Input):
-    """What to tell of oneself; fields that are left out stay as they are."""
+    """One's profile; omitted fields are unchanged."""
 
     display_name = serializers.CharField(required=False, allow_blank=True)
     affiliation = serializers.CharField(required=False, allow_blank=True)
-    link = serializers.CharField(required=False, allow_blank=True, help_text="A whole address.")
+    link = serializers.CharField(required=False, allow_blank=True, help_text="A full URL.")
     bio = serializers.CharField(required=False, allow_blank=True, help_text="Plain text.")
 
 
 class UserView(ApiView):
-    """Somebody with an account."""
+    """A user."""
 
     bodies = {"PATCH": ProfileInput}
 
@@ -89,15 +90,14 @@ class UserView(ApiView):
 
     @extend_schema(responses=UserOutput)
     def patch(self, request: Request, username: str) -> Response:
-        """Change what one tells of oneself. Everybody reads it."""
+        """Change one's public profile."""
         if not request.user.is_authenticated:
             raise NotAuthenticated
         person = _active(username)
         if person.pk != request.user.pk:
             raise PermissionDenied("Users can change only their own profile.")
-        entered = self.read(request)
-        present = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
-        set_profile(user=person, data=ProfileData(**{**present, **entered}))
+        current = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
+        set_profile(user=person, data=ProfileData(**{**current, **self.read(request)}))
         return _shown(request=request, username=username)
 
 
@@ -107,26 +107,26 @@ def _active(username: str) -> User:
 
 def _shown(*, request: Request, username: str) -> Response:
     person = _active(username)
-    submitted = services.submitted_evaluations(request.user).filter(submission__submitted_by=person)
-    told = ("username", "display_name", "affiliation", "link", "bio", "date_joined")
-    shown = {
-        **{name: getattr(person, name) for name in told},
+    submitted = visible_evaluations(request.user).filter(submission__submitted_by=person)
+    public = ("username", "display_name", "affiliation", "link", "bio", "date_joined")
+    profile = {
+        **{name: getattr(person, name) for name in public},
         "evaluations": submitted.count(),
         "teams": services.shown_teams_of(person, reader=request.user),
         "results": services.board_results(lambda row: row["owner"] == person.username),
     }
-    return Response(UserOutput(shown).data)
+    return Response(UserOutput(profile).data)
 
 
 @example({
     "id": 7, **example_of(PlannerOutput), "created": WHEN, "evaluations": 3,
 })  # fmt: skip
 class ListedPlannerOutput(PlannerOutput):
-    """A planner that an evaluation tells of which the caller sees. Its address is shown to its owner only."""
+    """A planner with an evaluation that the caller can see. Its endpoint's URL is shown to its owner only."""
 
     id = serializers.IntegerField(read_only=True)
     created = serializers.DateTimeField(read_only=True)
-    evaluations = serializers.IntegerField(read_only=True, help_text="That the caller sees.")
+    evaluations = serializers.IntegerField(read_only=True, help_text="Number that the caller can see.")
 
     class Meta(PlannerOutput.Meta):
         fields = ["id", *PlannerOutput.Meta.fields, "created", "evaluations"]
@@ -145,18 +145,16 @@ class PlannerDetailOutput(ListedPlannerOutput):
 
 
 class PlannersView(Selected, ListView[Planner]):
-    """The planners with an evaluation that the caller sees, and the caller's own, the newest first."""
+    """The planners with an evaluation that the caller can see, and the caller's own, newest first."""
 
     serializer_class = ListedPlannerOutput
-    parameters = [OpenApiParameter("owner", str, description="User name of their owner.")]
+    parameters = [OpenApiParameter("owner", str, description="Username of their owner.")]
     ordering = ("-created", "-id")
 
     def get_queryset(self) -> QuerySet[Planner]:
-        found = services.planners_seen_by(self.request.user).select_related("secret")
+        planners = services.planners_seen_by(self.request.user).select_related("secret")
         owner = self.request.query_params.get("owner")
-        if owner is None:
-            return found
-        return found.filter(owner__in=services.people(owner))
+        return planners if owner is None else planners.filter(owner__in=services.people(owner))
 
 
 class PlannerView(Selected, RetrieveView[Planner]):

@@ -1,4 +1,4 @@
-"""What is shown of people, teams and planners, and to whom: exactly what the evaluations that a reader sees tell."""
+"""Visibility of users, teams and planners, which follows from the evaluations that a reader can see."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from leaderboard.boards.contents import contents_of
 from leaderboard.boards.services import latest_snapshots
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
 from leaderboard.people.models import Membership, Team, User
 from leaderboard.planners.models import Planner
@@ -28,27 +28,22 @@ class BoardResult(NamedTuple):
     evaluation: str
     rank: int | None
     planners: int
-    """On the board."""
+    """Number of planners on the board."""
     metric: str
-    """Label of the metric that the board is ranked by."""
+    """Label of the board's primary metric."""
     value: Mapping[str, Any] | None
-    """As `figures.ranged` makes it."""
+    """From `undecided.ranged`."""
 
 
 def people(username: str) -> QuerySet[User]:
-    """Who has this name, if anybody. PostgreSQL refuses to look for a NUL, which no name has."""
+    """The user with this name, if any. PostgreSQL rejects NUL characters, which no name contains."""
     return User.objects.none() if "\x00" in username else User.objects.filter(username=username)
 
 
-def submitted_evaluations(reader: Reader) -> QuerySet[Evaluation]:
-    """What was submitted and the reader sees; verifications stand with what they verify."""
-    return visible_evaluations(reader)
-
-
 def planners_seen_by(reader: Reader) -> QuerySet[Planner]:
-    """Planners with an evaluation that the reader sees, or that are the reader's own, with `evaluations`, how many, and
-    `latest`, when the last was submitted."""
-    seen = submitted_evaluations(reader).filter(submission__planner=OuterRef("pk")).order_by()
+    """The reader's own planners, and those with an evaluation that the reader can see, annotated with their number as
+    `evaluations` and the time of the latest submission as `latest`."""
+    seen = visible_evaluations(reader).filter(submission__planner=OuterRef("pk")).order_by()
     grouped = seen.values("submission__planner")
     annotated = Planner.objects.annotate(
         evaluations=Coalesce(
@@ -61,8 +56,7 @@ def planners_seen_by(reader: Reader) -> QuerySet[Planner]:
 
 
 def teams_seen_by(reader: Reader) -> QuerySet[Team]:
-    """Teams that show their members, that something was submitted for which the reader sees, or that the reader is
-    in."""
+    """The reader's teams, teams that show their members, and teams with a submission that the reader can see."""
     submitted = Submission.objects.filter(visible_to(reader), team__isnull=False).values("team")
     if is_operator(reader):
         return Team.objects.all()
@@ -71,14 +65,14 @@ def teams_seen_by(reader: Reader) -> QuerySet[Team]:
 
 
 def shown_teams_of(user: User, *, reader: Reader) -> QuerySet[Team]:
-    """The teams that a profile names: that show their members, or that the reader is in, too."""
+    """The teams on a user's profile: those that show their members, or that the reader is also in."""
     own = Q(pk__in=Membership.objects.filter(user=reader.pk).values("team")) if reader.pk else Q(pk__in=[])
     return Team.objects.filter(own | Q(shows_members=True), memberships__user=user).order_by("name")
 
 
 def board_results(wanted: Callable[[Mapping[str, Any]], bool]) -> list[BoardResult]:
-    """The wanted rows of the newest boards, in the order of the suites: two queries, and one for contents that this
-    process has not read before."""
+    """The rows of the newest boards that satisfy a predicate, in the order of the suites, in two queries and one for
+    contents that are not cached."""
     suites = current_suites()
     snapshots = latest_snapshots(suites=suites)
     contents = contents_of(snapshots.values())

@@ -1,4 +1,4 @@
-"""Pages of people, teams and planners, and the form in which people tell of themselves."""
+"""Pages of users, teams and planners, and the form for one's profile."""
 
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.people.authentication import user_of
 from leaderboard.people.profile import ProfileData, set_profile
 from leaderboard.people.web.forms import ProfileForm
@@ -24,10 +25,10 @@ PER_PAGE = 25
 
 @require_safe
 def user(request: HttpRequest, username: str) -> HttpResponse:
-    """What a person tells of themselves, and their planners with the best published results."""
+    """A user's profile, and their planners with the best published results."""
     found = get_object_or_404(services.people(username))
     if not found.is_active:
-        # Boards name them for ever, and link here: better a sentence than an address that leads nowhere.
+        # Boards permanently link here.
         return render(request, "people/profiles/closed.html", {"person": found})
     planners = services.planners_seen_by(request.user).filter(owner=found)
     results = services.board_results(lambda row: row["owner"] == found.username)
@@ -35,7 +36,7 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
         "person": found,
         "is_self": request.user.pk == found.pk,
         "teams": services.shown_teams_of(found, reader=request.user),
-        "evaluations": services.submitted_evaluations(request.user).filter(submission__submitted_by=found).count(),
+        "evaluations": visible_evaluations(request.user).filter(submission__submitted_by=found).count(),
         **_planners(request=request, planners=planners, results=results),
     }
     return render(request, "people/profiles/user.html", context)
@@ -43,9 +44,9 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
 
 @require_safe
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a team tells of itself, and what was published for it."""
+    """A team's public page, with the results published for it."""
     found = get_object_or_404(services.teams_seen_by(request.user), slug=slug)
-    submitted = services.submitted_evaluations(request.user).filter(submission__team=found)
+    submitted = visible_evaluations(request.user).filter(submission__team=found)
     planners = services.planners_seen_by(request.user).filter(pk__in=submitted.values("submission__planner"))
     results = services.board_results(lambda row: row.get("team") == found.name)
     context = {
@@ -60,9 +61,9 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def planner(request: HttpRequest, planner_id: int) -> HttpResponse:
-    """What a planner is, where it stands, and all its evaluations that the reader sees, the newest first."""
+    """A planner with its ranks, and all its evaluations that the reader can see, newest first."""
     found = get_object_or_404(services.planners_seen_by(request.user), pk=planner_id)
-    evaluations = services.submitted_evaluations(request.user).filter(submission__planner=found)
+    evaluations = visible_evaluations(request.user).filter(submission__planner=found)
     related = evaluations.select_related("suite", "submission__team").order_by("-created", "-pk")
     page = Paginator(related, PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -79,7 +80,7 @@ def planner(request: HttpRequest, planner_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def edit(request: HttpRequest) -> HttpResponse:
-    """Tell something of oneself."""
+    """Edit one's profile."""
     fields = ("display_name", "affiliation", "link", "bio")
     initial = {field: getattr(request.user, field) for field in fields}
     form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -95,14 +96,14 @@ def edit(request: HttpRequest) -> HttpResponse:
 
 
 def _planners(*, request: HttpRequest, planners: Any, results: list[services.BoardResult]) -> dict[str, Any]:
-    """A page of planners of `planners_seen_by`, the last submitted first, each with its rows on the boards."""
+    """A page of planners of `planners_seen_by`, latest submission first, each with its rows on the boards."""
     page = Paginator(planners.order_by("-latest", "-pk"), PER_PAGE).get_page(request.GET.get("page"))
     by_name: dict[tuple[str, str], list[services.BoardResult]] = {}
     for result in results:
         by_name.setdefault((result.owner, result.planner), []).append(result)
     return {
         "page": page,
-        "rows": [{"planner": one, "results": by_name.get(_name(one), [])} for one in page.object_list],
+        "rows": [{"planner": planner, "results": by_name.get(_name(planner), [])} for planner in page.object_list],
     }
 
 
@@ -111,7 +112,7 @@ def _name(planner: Any) -> tuple[str, str]:
 
 
 def _row(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation with the value of its suite's first metric."""
+    """An evaluation with the value of its suite's primary metric."""
     metric = primary_metric(evaluation.suite)
     metrics = (evaluation.summary or {}).get("metrics") or {}
     return {

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, which spares a running site."""
+"""`manage.py migrate`: Django's command, made safe beside a running site."""
 
 import os
 import time
@@ -20,14 +20,14 @@ _POLL_SECONDS = 0.5
 
 
 class Command(migrate.Command):
-    """Django's command, beside a running site where a time limit for locks is set."""
+    """Django's command, with a lock timeout if PLANARENA_MIGRATION_LOCK_SECONDS is set."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run Django's command.
 
         Raises:
-            CommandError: a running process held a lock for too long. What was migrated before stays, and the command
-                can be repeated.
+            CommandError: a running process held a lock for too long. Completed migrations remain, and the command can
+                be repeated.
         """
         connection = connections[options.get("database") or DEFAULT_DB_ALIAS]
         seconds = Environment(os.environ).integer(LOCK_SECONDS, default=0)
@@ -40,43 +40,42 @@ class Command(migrate.Command):
 
 @contextmanager
 def beside_a_running_site(connection: BaseDatabaseWrapper, *, lock_seconds: int) -> Iterator[None]:
-    """A context in which a connection goes past a pooler, waits for locks only so long, and is the only one that
-    migrates: others wait.
+    """A context in which the connection bypasses a pooler, has a lock timeout, and excludes other migrations, which
+    wait.
 
-    A statement that changes a table waits for the transactions that use it, and all that come later wait behind it.
+    A statement that alters a table waits for transactions that use it, and all later statements queue behind it.
 
     Args:
         connection: Django's; it is closed at the end.
-        lock_seconds: how long one statement may wait for a lock.
+        lock_seconds: maximum wait of a statement for a lock.
 
     Raises:
-        CommandError: it waited for longer.
+        CommandError: a statement timed out.
     """
     connection.close()
     before = connection.settings_dict
     direct = direct_settings()
-    known = {name: value for name, value in direct["OPTIONS"].items() if name != "pool"}
-    connection.settings_dict = {**direct, "OPTIONS": {**known, "options": f"-c lock_timeout={lock_seconds}s"}}
+    options = {name: value for name, value in direct["OPTIONS"].items() if name != "pool"}
+    connection.settings_dict = {**direct, "OPTIONS": {**options, "options": f"-c lock_timeout={lock_seconds}s"}}
     try:
-        _take_turn(connection)
+        _lock(connection)
         yield
     except OperationalError as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
         raise CommandError(
-            f"A running process held a lock for longer than {lock_seconds} s ({LOCK_SECONDS}). Migrations that had "
-            "ended stay; run the command again."
+            f"A running process held a lock for longer than {lock_seconds} s ({LOCK_SECONDS}). Completed migrations "
+            "remain; run the command again."
         ) from error
     finally:
         connection.close()
         connection.settings_dict = before
 
 
-def _take_turn(connection: BaseDatabaseWrapper) -> None:
-    """Wait until no other session migrates. The lock belongs to the session and ends with it.
+def _lock(connection: BaseDatabaseWrapper) -> None:
+    """Wait until no other session migrates. The lock is released with the session.
 
-    Asked again and again, since a statement that waits is a transaction, which building an index concurrently waits
-    for.
+    Polls, since a waiting statement is an open transaction, for which CREATE INDEX CONCURRENTLY would wait.
     """
     while True:
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""`manage.py wait_for_migrations`: for processes that start beside the migration of a release."""
+"""`manage.py wait_for_migrations`: for processes that start while a release is being migrated."""
 
 import time
 from typing import Any
@@ -9,23 +9,19 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 class Command(BaseCommand):
-    """Waits."""
-
-    help = (
-        "Wait until all migrations of this release have run, whoever runs them; exit with 1 if they have not in time."
-    )
+    help = "Wait until all migrations of this release have been applied by another process; exit with 1 on timeout."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--seconds", type=float, default=3600, help="how long to wait, 3600 by default")
-        parser.add_argument("--poll", type=float, default=3, help="seconds between two looks")
+        parser.add_argument("--seconds", type=float, default=3600, help="timeout, 3600 by default")
+        parser.add_argument("--poll", type=float, default=3, help="seconds between checks")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         until = time.monotonic() + options["seconds"]
-        said = ""
+        reported = ""
         while missing := _missing():
-            # Once for each obstacle, and not at each look.
-            if missing != said:
-                said = missing
+            # Once for each obstacle, not at each check.
+            if missing != reported:
+                reported = missing
                 self.stdout.write(f"waiting: {missing}")
             if time.monotonic() >= until:
                 raise CommandError(f"Waited for {options['seconds']:g} seconds: {missing}.")
@@ -34,7 +30,7 @@ class Command(BaseCommand):
 
 
 def _missing() -> str:
-    """What is missing, as a phrase; empty if all migrations have run."""
+    """The obstacle, as a phrase; empty if all migrations have run."""
     try:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -42,5 +38,5 @@ def _missing() -> str:
     except DatabaseError as error:
         return f"the database does not answer ({type(error).__name__})"
     finally:
-        # A pooler or a server that is replaced may have ended it.
+        # A pooler or a replaced server may have terminated it.
         connection.close()

@@ -68,7 +68,7 @@ class TestPeople:
         assert User.objects.get(pk=ada.pk).display_name == "Ada"
         wrong = client.post("/profile/", {"link": "javascript:alert(1)"})
         assert wrong.status_code == 400
-        assert "Enter a full address" in wrong.content.decode()
+        assert "Enter a full URL" in wrong.content.decode()
 
     def test_what_cannot_be_shown_is_refused_beside_its_field(self, ada):
         for field, value in (
