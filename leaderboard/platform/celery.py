@@ -1,6 +1,6 @@
-"""The Celery app, and the one decorator that tasks are made with.
+"""The Celery app, and the decorator for tasks.
 
-Messages carry ids only and may be lost or doubled without harm: Postgres is the truth, and the sweep finds whatever a
+Messages carry only ids and may be lost or duplicated: the database is authoritative, and the sweep starts whatever a
 lost message would have started.
 """
 
@@ -36,18 +36,18 @@ logger = logging.getLogger(__name__)
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 SENT_HEADER = "planarena_sent"
-"""When a message was sent, in seconds since 1970 by the sender's clock."""
+"""Message header with the time of sending, in seconds since 1970 by the sender's clock."""
 REQUEST_HEADER = "planarena_request"
-"""The id of the request that sent a message; empty if none did."""
+"""Message header with the id of the request that sent the message, or empty."""
 _scopes: dict[str, ExitStack] = {}
-"""Of tasks that run, by their ids."""
+"""Scopes of running tasks, by task id."""
 task_succeeded: Hook[str] = Hook()
-"""Called in the queue's process with the name of a task that has ended well."""
+"""Called in the queue's process with the name of a successful task."""
 
 TRANSPORT_ALIASES["filesystem"] = "leaderboard.platform.file_broker:Transport"
 
 app = Celery("planarena")
-# The namespace matters: without it Celery ignores every new-style name silently.
+# Without the namespace, Celery silently ignores every new-style name.
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(
@@ -63,7 +63,7 @@ app.autodiscover_tasks(
 @signals.task_prerun.connect
 @signals.task_postrun.connect
 def _give_connections_back(**_: Any) -> None:
-    """As at the end of a request: the pool keeps the connection, and looks whether it still works when it is needed."""
+    """As at the end of a request: the connection returns to the pool, which checks it before reuse."""
     close_old_connections()
 
 
@@ -77,7 +77,7 @@ def _note_when_and_for_whom(headers: dict[str, Any], **_: Any) -> None:
 
 @signals.setup_logging.connect
 def _keep_logging(loglevel: int | str | None, **_: Any) -> None:
-    """Celery would replace the handlers of Django's settings by its own; the level that it is given counts for it."""
+    """Keep Celery from replacing the handlers of Django's settings. The requested level applies to Celery's logger."""
     logging.getLogger("celery").setLevel(loglevel or logging.NOTSET)
 
 
@@ -89,9 +89,9 @@ def _tell_of_success(sender: Any, **_: Any) -> None:
 @signals.task_prerun.connect
 def _name_lines(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
     """Add the task's ids to its log lines."""
-    given = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments
+    arguments = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments
     ids = {"task": task.__name__, "request": getattr(task.request, REQUEST_HEADER, "")}
-    ids |= {"evaluation": given.get("evaluation_id"), "worker": given.get("worker")}
+    ids |= {"evaluation": arguments.get("evaluation_id"), "worker": arguments.get("worker")}
     named_ids = {name: str(value) for name, value in ids.items() if value}
     scope = _scopes[task_id] = ExitStack()
     sent_by = getattr(task.request, TRACE_HEADER, "") or ""
@@ -114,7 +114,7 @@ def _name_service(**_: Any) -> None:
 
 @signals.worker_process_shutdown.connect
 def _export_spans(**_: Any) -> None:
-    """Celery's child processes end without the functions of `atexit`."""
+    """Celery's child processes exit without running `atexit` functions."""
     flush()
 
 
@@ -126,27 +126,25 @@ for _folder in ("data_folder_in", "control_folder"):
 
 
 def task(function: Callable[Parameters, Result]) -> "Task[Parameters, Result]":
-    """Make a task that is acknowledged after it ran, and runs again if its worker process died.
-
-    A task must therefore bear to run twice; its docstring states what holds before and after it.
-    """
+    """Define a task that is acknowledged after it has run, and runs again if its worker process died. Tasks must
+    therefore be idempotent; their docstrings state pre- and post-conditions."""
     options: dict[str, Any] = {"acks_late": True, "reject_on_worker_lost": True, "ignore_result": True}
-    made: Task[Parameters, Result] = _shared_task(**options)(function)
-    return made
+    defined: Task[Parameters, Result] = _shared_task(**options)(function)
+    return defined
 
 
 def send_on_commit(name: str, *args: str) -> None:
     """Send the message of the task `name` once the current transaction is committed.
 
-    Celery's `delay_on_commit` would raise in a request whose changes are committed if the broker is away. Here the
-    message is lost then, which costs time only.
+    If the broker is down, Celery's `delay_on_commit` would raise in a request whose changes are committed. Here the
+    message is lost, which only delays the work until the next sweep.
     """
+
     # Not a partial: Django fails to log an error in one, and raises instead.
-    transaction.on_commit(lambda: _send(name, *args), robust=True)
+    def send() -> None:
+        try:
+            app.send_task(name, args=args, retry=False)
+        except (OperationalError, OSError) as error:
+            logger.warning("no message for %s%s, which only delays it: the broker is down (%s)", name, args, error)
 
-
-def _send(name: str, *args: str) -> None:
-    try:
-        app.send_task(name, args=args, retry=False)
-    except (OperationalError, OSError) as error:
-        logger.warning("no message for %s%s, which costs time only: the broker is away (%s)", name, args, error)
+    transaction.on_commit(send, robust=True)

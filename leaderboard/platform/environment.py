@@ -1,4 +1,4 @@
-"""Settings from the environment, with errors that say which variable is wrong and what would be right."""
+"""Settings from environment variables, with errors that name the variable and valid values."""
 
 import contextlib
 import os
@@ -16,11 +16,12 @@ from evaluator.core.private_files import private_folder
 
 _CHECKOUT = Path(__file__).resolve().parent.parent.parent
 _SHIPPED = Path(__file__).resolve().parent.parent / "shipped"
-"""Where the build of the wheel puts what lies beside the packages in a checkout, which has no such folder."""
+"""Folder of the wheel with files that are outside the packages in a checkout."""
 INSTALLED = _SHIPPED.is_dir()
 """Whether this is an installation from a wheel."""
 BASE_DIR = Path.cwd() if INSTALLED else _CHECKOUT
-"""Where processes are started, and `.data` is: the checkout; of an installed package the working directory."""
+"""The folder of `.data`, where processes are started: the checkout, or the working directory of an installed
+package."""
 RESOURCES = _SHIPPED if INSTALLED else _CHECKOUT
 """The folder of `docs`, `examples` and `frontend`."""
 
@@ -36,7 +37,7 @@ class Environment:
         self._variables = variables
 
     def text(self, name: str, default: str = "") -> str:
-        """The variable's value without surrounding blanks; `default` if it is unset or empty."""
+        """The variable's value, stripped; `default` if it is unset or empty."""
         return self._variables.get(name, "").strip() or default
 
     def required(self, name: str, *, purpose: str) -> str:
@@ -53,10 +54,10 @@ class Environment:
         return value
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """The variable as yes or no.
+        """The variable as a boolean.
 
         Raises:
-            ImproperlyConfigured: it is neither.
+            ImproperlyConfigured: it is not one.
         """
         value = self._variables.get(name)
         if value is None:
@@ -82,7 +83,7 @@ class Environment:
         return int(value)
 
     def choice(self, name: str, *, default: str, choices: tuple[str, ...]) -> str:
-        """The variable as one of several words.
+        """The variable as one of several choices.
 
         Raises:
             ImproperlyConfigured: it is none of them.
@@ -93,10 +94,10 @@ class Environment:
         return value
 
     def size(self, name: str) -> int:
-        """The variable as bytes, written as in `6GB`; 0 if it is unset or empty.
+        """The variable in bytes, such as `6GB`; 0 if it is unset or empty.
 
         Raises:
-            ImproperlyConfigured: it is no size.
+            ImproperlyConfigured: it is not a size.
         """
         from evaluator.execution.engine.opening import parse_size
 
@@ -107,19 +108,17 @@ class Environment:
             raise ImproperlyConfigured(f"{name} is wrong: {error}.") from error
 
     def names(self, name: str) -> list[str]:
-        """The variable as a list separated by commas."""
+        """The variable as a comma-separated list."""
         return [part.strip() for part in self.text(name).split(",") if part.strip()]
 
     def data_dir(self) -> Path:
-        """The folder for everything that this installation writes: PLANARENA_DATA, else `.data` in `BASE_DIR`."""
+        """The data folder of this installation: PLANARENA_DATA, by default `.data` in `BASE_DIR`."""
         return Path(self.text("PLANARENA_DATA", str(BASE_DIR / ".data"))).resolve()
 
 
 def upload_folder(folder: Path) -> str | None:
-    """The folder that uploads are written to, made if need be.
-
-    None, for the system's own folder for temporary files, where this process cannot write there: not all have uploads.
-    """
+    """The folder of uploads, created if missing; None for the system's temporary folder, if this process cannot write
+    there, since not all processes receive uploads."""
     try:
         private_folder(folder)
     except OSError:
@@ -135,7 +134,7 @@ def parse_database_url(url: str, *, variable: str = "DATABASE_URL") -> dict[str,
         variable: its name, for errors.
 
     Raises:
-        ImproperlyConfigured: the URL is of another kind, names no database or has an option that is not known.
+        ImproperlyConfigured: the URL has another scheme, no database name or an unknown option.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
@@ -165,10 +164,10 @@ def parse_database_url(url: str, *, variable: str = "DATABASE_URL") -> dict[str,
 
 
 def kept_secret(path: Path) -> str:
-    """A random secret that is made on first use and kept in a file that only its owner may read."""
+    """A random secret, generated on first use and stored in a file that only its owner can read."""
     private_folder(path.parent)
     if not path.exists():
-        # Written aside and linked, so that of several processes that start together all read the same, whole secret.
+        # Written to a draft and linked, so that concurrent processes read the same, complete secret.
         descriptor, draft = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(48))
@@ -179,7 +178,7 @@ def kept_secret(path: Path) -> str:
 
 
 def is_contact(text: str) -> bool:
-    """Whether a text is nothing, an e-mail address, or the address of a page; on one line in any case."""
+    """Whether a text is empty, an email address, or a URL."""
     return re.fullmatch(r"|https://[^\s<>\"]+|[^\s@<>\":/]+@[^\s@<>\":/]+\.[^\s@<>\":/]+", text) is not None
 
 
@@ -187,7 +186,7 @@ def store_url(where: str) -> str:
     """`PLANARENA_STORE` if it names a bucket; empty if it names a folder or nothing.
 
     Raises:
-        ImproperlyConfigured: it is the address of something else.
+        ImproperlyConfigured: it is another URL.
     """
     if "://" not in where:
         return ""
@@ -197,10 +196,10 @@ def store_url(where: str) -> str:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of a site's address, as browsers compare them; empty of nothing.
+    """The origin of a site's URL (scheme, host and port); empty for an empty URL.
 
     Raises:
-        ImproperlyConfigured: it is no address of a site.
+        ImproperlyConfigured: it is not the URL of a site.
     """
     if not address:
         return ""

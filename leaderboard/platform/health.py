@@ -1,5 +1,4 @@
-"""What is wrong with the site: the one place that decides it, for probes, the status page, metrics and the reasons that
-waiting evaluations show.
+"""Health of the site, for probes, the status page, metrics and the reasons shown for waiting evaluations.
 
 `health` is pure. Facts come from the database, the broker and the disks (`operations/monitoring/facts.py`).
 """
@@ -15,17 +14,17 @@ from django.conf import settings
 from leaderboard.platform.lru_cache import SharedCache
 
 PATIENCE = timedelta(minutes=5)
-"""How long something may be due, or a message wait, before it is late."""
+"""How long something may be due, or a message may wait, before it counts as late."""
 TASK_INTERVALS = 3
-"""A periodic task is late `PATIENCE` after so many of its intervals without a success."""
+"""A periodic task is late if it has not succeeded for this many intervals plus `PATIENCE`."""
 MOST_MESSAGES = 1000
-"""More wait at the broker only where nobody takes them."""
+"""Number of messages at the broker above which nobody seems to consume them."""
 SWEEP = "sweep"
 """The periodic task that advances evaluations."""
 
 
 class Code(StrEnum):
-    """What can be wrong, the worst first."""
+    """Kinds of problems, worst first."""
 
     DATABASE_DOWN = "database_down"
     DISK_FULL = "disk_full"
@@ -40,7 +39,7 @@ class Code(StrEnum):
 
 
 class Tone(StrEnum):
-    """How bad it is, as pages colour it."""
+    """Severity, which determines the colour on pages."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -49,58 +48,58 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What the database says of the work of the site."""
+    """The state of the site's work, from the database."""
 
     tasks: Mapping[str, timedelta] = field(default_factory=dict)
-    """Time since each periodic task last ended well; for one that never has, since this process was started."""
+    """Time since the last success of each periodic task, or since the start of this process."""
     intervals: Mapping[str, timedelta] = field(default_factory=dict)
-    """How often each of them is due."""
+    """Intervals of the periodic tasks."""
     late_for: timedelta | None = None
-    """For how long the state of an evaluation has been past its deadline at most; None or negative: none is."""
+    """Maximum time by which an evaluation's state has exceeded its deadline; None or negative: none has."""
     unsent_for: timedelta | None = None
-    """The same of messages that are due to be sent."""
+    """Maximum delay of messages that are due to be sent."""
     shards: int = 0
-    """Not done, for the site's workers."""
+    """Number of unfinished shards for the site's workers."""
     leased: int = 0
-    """Those of them that a worker has now."""
+    """Number of these that are leased."""
     since_lease: timedelta | None = None
-    """Since one of these workers last leased something; None: none ever has."""
+    """Time since the last lease of these workers; None: there was none."""
     paused: Sequence[str] = ()
     """Suites that cannot be evaluated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of the site at one moment."""
+    """The state of the site at one moment."""
 
     database_problem: str = ""
     """Why the database does not answer, as a phrase; empty if it does."""
     full_disks: Sequence[str] = ()
-    """Volumes without room."""
+    """Full volumes."""
     store_problem: str = ""
-    """Why the bucket takes nothing, as a phrase; empty if it does."""
+    """Why the bucket does not accept data, as a phrase; empty if it does."""
     broker_problem: str = ""
     """Why the broker does not answer, as a phrase; empty if it does."""
     waiting_messages: int = 0
-    """Messages that wait at the broker."""
+    """Number of messages at the broker."""
     oldest_message: timedelta | None = None
-    """How long the oldest of them has waited; None if the broker cannot tell."""
+    """Age of the oldest of them; None if unknown."""
     work: Work | None = None
-    """None: the database does not answer, or was not asked."""
+    """None if the database does not answer, or was not queried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that is wrong."""
+    """A problem of the site."""
 
     code: Code
     tone: Tone
     sentence: str
-    """What it is and what it costs, for everybody."""
+    """The problem and its consequences, for everyone."""
     detail: str
-    """The same in a few words, for probes and operators."""
+    """A short form for probes and operators."""
     subjects: Sequence[str] = ()
-    """Names of the volumes, tasks or suites that it is about."""
+    """Names of the affected volumes, tasks or suites."""
 
 
 DISK_FULL = (
@@ -112,29 +111,29 @@ STORE_UNAVAILABLE = (
     "nothing that was stored is lost."
 )
 STORAGE = frozenset({Code.DISK_FULL, Code.STORE_UNAVAILABLE})
-"""Nothing can be stored: pages are shown, and workers keep their results."""
+"""Problems that prevent storing data: pages are served, and workers keep their results."""
 QUEUE = frozenset({Code.QUEUE_STOPPED})
-"""Evaluations are not advanced."""
+"""Problems that stop evaluations from advancing."""
 
 
 def health(facts: Facts) -> tuple[Finding, ...]:
-    """What is wrong, the worst first; nothing if all is well. Pure."""
+    """The site's problems, worst first. Pure."""
     return tuple(_findings(facts))
 
 
 def is_ready(findings: Sequence[Finding], *, disks: bool) -> bool:
-    """Whether a process with these findings may get requests. Pure.
+    """Whether a process with these findings can serve requests. Pure.
 
     Args:
         findings: of `health`.
-        disks: whether it must be able to store something. A site without room serves pages, and tells workers to keep
+        disks: whether it must be able to store data. A site with a full disk serves pages, and tells workers to keep
             their results.
     """
     return not {finding.code for finding in findings} & ({Code.DATABASE_DOWN} | (STORAGE if disks else frozenset()))
 
 
 def late_tasks(work: Work) -> list[str]:
-    """Periodic tasks that should have ended well long ago, by name. Pure."""
+    """Names of overdue periodic tasks. Pure."""
     return sorted(
         name for name, since in work.tasks.items() if since > TASK_INTERVALS * work.intervals[name] + PATIENCE
     )
@@ -204,7 +203,7 @@ def _findings(facts: Facts) -> Iterator[Finding]:
 
 
 def _stopped(work: Work, *, late: Sequence[str]) -> str:
-    """Why evaluations count as not advanced, as a sentence; empty if they are."""
+    """Why the queue counts as stopped, as a sentence; empty if it runs."""
     if SWEEP in late:
         return f"the queue processes have not completed a sweep for {_span(work.tasks[SWEEP])}."
     if (work.late_for or timedelta()) > PATIENCE:
@@ -256,15 +255,15 @@ def _span(span: timedelta | None) -> str:
 
 
 SOURCES: list[Callable[[], Facts]] = []
-"""What reads the facts, in a room above; `wiring/callbacks.py` adds it."""
+"""Functions of a room above that read the facts; `wiring/callbacks.py` registers them."""
 _current: SharedCache[str, tuple[float, tuple[Finding, ...]]] = SharedCache(maxsize=1)
 
 
 def current_health() -> tuple[Finding, ...]:
-    """What is wrong with the site, as of a few seconds ago (`KEEP_HEALTH_SECONDS`)."""
-    made = _current.get("now")
-    if made is not None and time.monotonic() - made[0] < settings.KEEP_HEALTH_SECONDS:
-        return made[1]
+    """The site's problems, cached for a few seconds (`KEEP_HEALTH_SECONDS`)."""
+    cached = _current.get("now")
+    if cached is not None and time.monotonic() - cached[0] < settings.KEEP_HEALTH_SECONDS:
+        return cached[1]
     findings = tuple(finding for read in SOURCES for finding in health(read()))
     _current.put("now", (time.monotonic(), findings))
     return findings

@@ -1,5 +1,5 @@
-"""Django's commands, as `manage.py` runs them: with a PostgreSQL of their own when DATABASE_URL is not set, and with
-one sentence for what an operator can put right. `--traceback` shows the whole error."""
+"""Django's commands, as `manage.py` runs them: with an embedded PostgreSQL if DATABASE_URL is not set, and with a short
+message for errors that an operator can fix. `--traceback` shows the whole error."""
 
 import os
 import sys
@@ -21,8 +21,8 @@ from leaderboard.platform.environment import Environment
 from leaderboard.platform.http.collecting import look_later
 
 ACCOUNT_COMMANDS = frozenset({"createsuperuser", "changepassword"})
-"""What somebody runs for the demo in a new checkout. All other commands need settings: a scheduled back_up without them
-would save an empty demo, and report success."""
+"""Commands that work on the demo in a new checkout. All others require settings: a scheduled back_up without them would
+save an empty demo, and report success."""
 _HELP = frozenset({"-h", "--help", "help", "--version", "version"})
 _NOT_PREPARED = frozenset({"42P01", "42703"})
 """PostgreSQL's codes for a table and a column that do not exist."""
@@ -35,10 +35,8 @@ _LONG = frozenset({
 
 
 def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> int:
-    """Run one command, `arguments` being those after the program's name, and return the exit code.
-
-    `environment` must be the process's own, from which Django's settings read.
-    """
+    """Run one command with the arguments after the program's name, and return the exit code. `environment` must be the
+    process's own, from which Django's settings are read."""
     whole = "--traceback" in arguments
     settle_streams()
     keep_private(Environment(environment).data_dir())
@@ -64,7 +62,7 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
 
 
 def _lines(arguments: Sequence[str]) -> AbstractContextManager[object]:
-    """Says without a terminal that a long command is still running. The demo has lines of its own."""
+    """Progress lines of a long command, if there is no terminal. The demo has its own."""
     name, began = arguments[0] if arguments else "", time.monotonic()
     if name not in _LONG:
         return nullcontext()
@@ -105,13 +103,13 @@ def _prepare(arguments: Sequence[str], *, environment: MutableMapping[str, str])
 
 
 def _refuse(name: str, *, environment: MutableMapping[str, str]) -> None:
-    """Refuse a command that exists. Of one that does not, Django says so.
+    """Refuse a command that requires settings. Unknown commands are left to Django.
 
     Raises:
-        ImproperlyConfigured: it exists.
+        ImproperlyConfigured: the command exists.
     """
     complete_settings(environment)
-    # Without apps only Django's own commands are known.
+    # Without the apps, only Django's own commands are known.
     django.setup()
     if name in get_commands():
         raise ImproperlyConfigured(
@@ -121,7 +119,7 @@ def _refuse(name: str, *, environment: MutableMapping[str, str]) -> None:
 
 
 def complete_settings(environment: MutableMapping[str, str]) -> None:
-    """Settings with which commands can be listed and described, without a database and without making secrets."""
+    """Add settings that suffice to list and describe commands, without a database and without generating secrets."""
     if not environment.get("DATABASE_URL", "").strip():
         environment["DATABASE_URL"] = "postgresql://localhost/none"
     if not environment.get("PLANARENA_SECRET_KEY", "").strip():
@@ -136,10 +134,10 @@ def complete_settings(environment: MutableMapping[str, str]) -> None:
 
 
 def _require_tables(*, data: Path | None) -> None:
-    """Make the tables of an empty database in the data folder; elsewhere that is the operator's to decide.
+    """Create the tables of an empty database in the data folder. Other databases are migrated by the operator.
 
     Raises:
-        ImproperlyConfigured: the database is empty, and not ours.
+        ImproperlyConfigured: another database is empty.
     """
     django.setup()
     from django.db import connection
@@ -156,10 +154,10 @@ def _require_tables(*, data: Path | None) -> None:
 
 
 def _sentence(error: Exception) -> str | None:
-    """What an operator can do about an error of the database; None if it is a defect."""
+    """A message for an operator about an error of the database; None if it is a defect."""
     if isinstance(error, OperationalError):
-        return f"The database does not answer as it should: {error}".strip()
+        return f"The database does not respond correctly: {error}".strip()
     if getattr(error.__cause__, "sqlstate", "") in _NOT_PREPARED:
         what = str(error).splitlines()[0]
-        return f"The database is not that of this release ({what}). Run ./planarena manage migrate first."
+        return f"The database does not match this release ({what}). Run ./planarena manage migrate first."
     return None

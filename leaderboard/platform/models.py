@@ -1,4 +1,4 @@
-"""What the platform keeps: the audit log, leases and limits, and tickets of uploads."""
+"""The audit log, leases, the shared cache, slots, and tickets of uploads."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 
 class Action(models.TextChoices):
-    """What was done."""
+    """Kinds of audited actions."""
 
     SUBMITTED = "submitted", "Submitted a planner"
     RERUN = "rerun", "Re-ran an evaluation"
@@ -53,26 +53,23 @@ class Action(models.TextChoices):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody did.
-
-    It names people and objects by value, not by foreign key: deleting one of them must neither be kept from happening
-    by the log nor remove entries.
-    """
+    """An audited action. Refers to users and objects by value, not by foreign key, so that deleting them is possible
+    and removes no entries."""
 
     at = models.DateTimeField(default=timezone.now)
     actor_key = models.BigIntegerField(null=True)
-    """Primary key of the user; null for a command on the operator's own machine."""
+    """Primary key of the user; null for a command on the operator's machine."""
     actor = models.CharField(max_length=150, blank=True)
-    """Their user name at that time."""
+    """Their username at that time."""
     action = models.CharField(max_length=40, choices=Action)
     target_kind = models.CharField(max_length=40)
     """Name of the model: `evaluation`, `user`, ..."""
     target = models.CharField(max_length=60)
-    """Its primary key, or for API tokens what they begin with."""
+    """Its primary key, or for API tokens their first characters."""
     label = models.CharField(max_length=200, blank=True)
-    """The object in words, as it was called at that time."""
+    """Name of the object at that time."""
     details = models.JSONField(default=dict)
-    """What else there is to know, such as `before` and `after`. Never a secret."""
+    """Further values, such as `before` and `after`. Never a secret."""
 
     class Meta:
         verbose_name_plural = "audit entries"
@@ -90,10 +87,10 @@ class AuditEntry(models.Model):
 
 
 class Lease(models.Model):
-    """A kind of work that one process has for itself until a time by the database's clock.
+    """Exclusive work of one process until a time by the database's clock.
 
-    A row and not an advisory lock: those belong to a connection, and a pooler such as PgBouncer in transaction mode
-    gives each transaction another one.
+    Not an advisory lock, which belongs to a connection: a pooler such as PgBouncer in transaction mode gives each
+    transaction another one.
     """
 
     name = models.CharField(max_length=40, primary_key=True)
@@ -105,8 +102,8 @@ class Lease(models.Model):
 
 
 class CacheEntry(models.Model):
-    """A short-lived value that all processes of the site share, where there is no Redis. The table is not logged: a
-    crash of the database empties it."""
+    """A short-lived value that all processes of the site share, if there is no Redis. The table is unlogged: a crash of
+    the database empties it."""
 
     key = models.CharField(max_length=200, primary_key=True)
     value = models.TextField(help_text="JSON.")
@@ -117,7 +114,7 @@ class CacheEntry(models.Model):
 
 
 class Slot(models.Model):
-    """One of a limited number of places for something that lasts, such as an open stream."""
+    """A unit of a limited resource that is held for a while, such as an open stream."""
 
     group = models.CharField(max_length=200, help_text="What is limited, and for whom.")
     holder = models.UUIDField(db_index=True, help_text="What occupies it, and a slot of other groups with it.")
@@ -131,10 +128,8 @@ class Slot(models.Model):
 
 
 class UploadTicket(models.Model):
-    """Room for one upload, until it has come in or its time is over.
-
-    Large bodies that come without a ticket occupy one while they are read, so that the same limits hold for them.
-    """
+    """Room for one upload, until it is complete or the ticket expires. Large bodies without a ticket reserve one while
+    they are read, so that the same limits apply."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="upload_tickets")

@@ -1,4 +1,4 @@
-"""What a cluster asks to know whether a process lives and may have requests. Neither tells anything to strangers."""
+"""Liveness and readiness probes of a cluster. They are public and reveal no details."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
@@ -20,21 +20,21 @@ from leaderboard.platform.storage.disk_space import full_volumes
 
 LIVE, READY = "/health/live", "/health/ready"
 _DATABASE_SECONDS = 2
-"""psycopg waits at least so long for a connection."""
+"""psycopg's minimum for the timeout of a connection."""
 _STORAGE_SECONDS = 4.0
 _ALIVE = "alive\n"
 
 
 class Storage(NamedTuple):
-    """What keeps the site from storing something."""
+    """Problems of the site's storage."""
 
     full_disks: Sequence[str]
     problem: str
-    """Of the bucket; empty: none."""
+    """Problem of the bucket, or empty."""
 
 
 class _DatabaseProbe:
-    """A connection of its own, so that requests which wait for the pool's do not make the database look away."""
+    """A separate connection, so that an exhausted pool is not mistaken for a database that is down."""
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[tuple[object, ...]] | None = None
@@ -47,19 +47,18 @@ class _DatabaseProbe:
             self._connection.execute("SELECT 1")
         except psycopg.Error as error:
             self.close()
-            # Its first line names the server's address, which readers need not know.
+            # Its message contains the server's address, which must not be public.
             return type(error).__name__
         return ""
 
     def close(self) -> None:
-        """End the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 def _parameters() -> dict[str, Any]:
-    # A server that vanished is noticed by the kernel, and the connection is made again.
+    # The kernel detects a vanished server, and the next probe reconnects.
     return {
         **parameters_of(connections.settings["default"]), "connect_timeout": _DATABASE_SECONDS,
         "tcp_user_timeout": 1000 * _DATABASE_SECONDS, "keepalives_idle": 5, "keepalives_interval": 2,
@@ -83,27 +82,23 @@ STORAGE = BoundedCheck(
     late=Storage((), f"no answer within {_STORAGE_SECONDS:g} seconds"),
     keep=lambda: settings.KEEP_PAGES_SECONDS,
 )
-"""What keeps the site from storing something."""
+"""Problems of the site's storage."""
 
 
 def forget_probes() -> None:
-    """Close what probes keep open."""
+    """Discard cached results and close the connection."""
     DATABASE.forget()
     STORAGE.forget()
     _database.close()
 
 
 class Probes:
-    """ASGI middleware, outside all others: answers probes in the event loop, whatever the threads of the site do."""
+    """Outermost ASGI middleware, which answers probes in the event loop, independently of the site's threads."""
 
     def __init__(self, site: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        """Args:
-        site: answers everything else.
-        """
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a probe, or let the site answer."""
         path = scope["path"] if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} else ""
         if path == LIVE:
             status, text = 200, _ALIVE
@@ -126,8 +121,8 @@ class Probes:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
-    """200 while the process answers, whatever is away: to start again would not bring that back. The server of the site
-    answers before any view (`Probes`)."""
+    """200 while the process responds, even if a dependency is down, which a restart would not fix. In production
+    `Probes` answers first."""
     return HttpResponse(_ALIVE, content_type="text/plain")
 
 
@@ -136,7 +131,7 @@ def live(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's sig
 def ready(request: HttpRequest) -> HttpResponse:
     """200 if the database answers, the disks have room and the bucket takes data, else 503.
 
-    With `?disks=0` disks and bucket do not matter: a site without room serves pages, and tells workers to keep their
+    With `?disks=0`, disks and bucket are ignored: a site with a full disk serves pages, and tells workers to keep their
     results.
     """
     storage = STORAGE.result() if _with_disks(request.META["QUERY_STRING"]) else Storage((), "")

@@ -1,7 +1,7 @@
-"""The keys of a process by its role: the web process has them all, the queue's processes only what they need.
+"""The keys of a process by its role: the web process has all keys, the queue's processes only those that they need.
 
-Whoever takes over a process of the queue (Celery's workers and beat, `watch_kubernetes`) finds no key that opens users'
-secrets, signs sessions or makes hidden data. `known_secrets` lists what is taken out of texts of workers and planners.
+A compromised process of the queue (Celery's workers and beat, `watch_kubernetes`) has no key to users' secrets,
+sessions or hidden data. `known_secrets` lists the secrets that are redacted from texts of workers and planners.
 """
 
 import secrets
@@ -22,40 +22,40 @@ ONLY_WEB = (
     "PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_SECRETS_KEY", "PLANARENA_HIDDEN_SEED",
     "PLANARENA_WORKER_TOKEN",
 )  # fmt: skip
-"""Variables that a process of the queue is refused with."""
+"""Variables that a process of the queue must not have."""
 _SHORTEST_KEY = 30
 _SHORTEST_TOKEN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretKeys:
-    """What settings of the same names hold."""
+    """Values of the settings of the same names."""
 
     role: str
     """`WEB` or `QUEUE`."""
     secret_key: str = field(repr=False)
-    """Signs sessions. In the queue random for this process, which signs nothing."""
+    """Signs sessions. In the queue, random per process, since it signs nothing."""
     fallbacks: list[str] = field(default_factory=list, repr=False)
     secrets_keys: list[str] = field(default_factory=list, repr=False)
-    """Encrypt users' secrets, the first one seals; none in the queue."""
+    """Keys of users' secrets, of which the first encrypts; empty in the queue."""
     webhook_keys: list[str] = field(default_factory=list, repr=False)
-    """The same for the secrets that webhooks are signed with, which the queue's processes need as they send them."""
+    """Keys of the secrets that sign webhooks, which the queue's processes send."""
     hidden_seed: str = field(default="", repr=False)
     worker_token: str = field(default="", repr=False)
 
 
 def queue_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process of the queue, from one that the web process has."""
+    """The environment of a process of the queue, derived from that of the web process."""
     return {name: value for name, value in variables.items() if name not in ONLY_WEB} | {"PLANARENA_ROLE": QUEUE}
 
 
 def keys_for_role(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
-    """The keys of this process, whose role PLANARENA_ROLE names.
+    """The keys of this process, by its role in PLANARENA_ROLE.
 
     Args:
         env: the variables.
-        demo: whether keys are made on first use and kept in the data folder.
-        data: that folder.
+        demo: whether keys are generated on first use and stored in the data folder.
+        data: the data folder.
 
     Raises:
         ImproperlyConfigured: a key is missing or too short, the role is unknown, or a process of the queue has keys
@@ -81,6 +81,11 @@ def _of_web(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
         raise ImproperlyConfigured(
             f"PLANARENA_WORKER_TOKEN is too short: use at least {_SHORTEST_TOKEN} random characters."
         )
+    hidden_seed = env.text("PLANARENA_HIDDEN_SEED")
+    try:
+        hidden_seed = hidden_seed and checked_seed(hidden_seed, what="PLANARENA_HIDDEN_SEED")
+    except SeedError as error:
+        raise ImproperlyConfigured(str(error)) from None
     fallbacks = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
     secrets_keys = [*env.names("PLANARENA_SECRETS_KEY"), secret_key, *fallbacks]
     return SecretKeys(
@@ -88,44 +93,36 @@ def _of_web(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
         secret_key=secret_key,
         fallbacks=fallbacks,
         secrets_keys=secrets_keys,
-        # Older secrets were sealed with the others: `manage.py seal_again` seals them under the webhooks' own.
+        # Older secrets are encrypted with the others until `manage.py seal_again` re-encrypts them.
         webhook_keys=[*_webhook_keys(env, demo=demo, data=data), *secrets_keys],
-        hidden_seed=_hidden_seed(env),
+        hidden_seed=hidden_seed,
         worker_token=worker_token,
     )
 
 
-def _hidden_seed(env: Environment) -> str:
-    seed = env.text("PLANARENA_HIDDEN_SEED")
-    try:
-        return seed and checked_seed(seed, what="PLANARENA_HIDDEN_SEED")
-    except SeedError as error:
-        raise ImproperlyConfigured(str(error)) from None
-
-
 def _of_queue(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
-    if too_many := [name for name in ONLY_WEB if env.text(name)]:
+    if forbidden := [name for name in ONLY_WEB if env.text(name)]:
         raise ImproperlyConfigured(
-            f"PLANARENA_ROLE is {QUEUE} and {', '.join(too_many)} is set: only the web process may have it. Remove it "
+            f"PLANARENA_ROLE is {QUEUE} and {', '.join(forbidden)} is set: only the web process may have it. Remove it "
             "from the environment of this process."
         )
     webhook_keys = _webhook_keys(env, demo=demo, data=data)
     if not webhook_keys:
         raise ImproperlyConfigured(
-            "PLANARENA_WEBHOOK_KEY is not set: it is what the secrets of webhooks are encrypted with (50 random "
-            f"characters), and the only such key of a process with PLANARENA_ROLE={QUEUE}. Set it for all processes, "
-            "and run `manage.py seal_again` in the environment of the web process if there are webhooks."
+            "PLANARENA_WEBHOOK_KEY is not set: it encrypts the secrets of webhooks (50 random characters), and is the "
+            f"only such key of a process with PLANARENA_ROLE={QUEUE}. Set it for all processes, and run "
+            "`manage.py seal_again` in the environment of the web process if there are webhooks."
         )
     return SecretKeys(role=QUEUE, secret_key=secrets.token_urlsafe(50), webhook_keys=webhook_keys)
 
 
 def _webhook_keys(env: Environment, *, demo: bool, data: Path) -> list[str]:
-    found = env.names("PLANARENA_WEBHOOK_KEY")
-    return found or ([kept_secret(data / "secrets" / "webhook_key")] if demo else [])
+    keys = env.names("PLANARENA_WEBHOOK_KEY")
+    return keys or ([kept_secret(data / "secrets" / "webhook_key")] if demo else [])
 
 
 def known_secrets() -> list[str]:
-    """Tokens, keys, seeds and passwords, without empty ones."""
+    """All configured tokens, keys, seeds and passwords."""
     return [secret for secret in _secrets_of_settings() if secret]
 
 

@@ -1,9 +1,9 @@
-"""Django settings. What differs between installations comes from the environment; docs/install.md lists it."""
+"""Django settings. Installation-specific ones come from the environment; docs/install.md lists them."""
 
 from leaderboard.platform.environment import BASE_DIR as BASE_DIR
 from leaderboard.platform.http.collecting import look_later
 
-# The first that every process of the site loads; `Wiring.ready` comes last.
+# Settings are loaded first in every process of the site; `Wiring.ready` runs last.
 look_later()
 
 from leaderboard.platform.settings.accounts import *  # noqa: E402, F403

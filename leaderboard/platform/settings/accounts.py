@@ -1,4 +1,4 @@
-"""Accounts, signing in, and mail."""
+"""Accounts, sign-in and email."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ MFA_TOTP_ISSUER = "PlanArena"
 MFA_TOTP_TOLERANCE = 1
 MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
 OPERATORS_NEED_SECOND_FACTOR = env.flag("PLANARENA_OPERATORS_NEED_2FA", default=not DEMO)
-"""Whether staff without two-factor authentication are users like any other."""
+"""Whether staff need two-factor authentication for operator rights."""
 GITHUB_URL = env.text("PLANARENA_GITHUB_URL", "https://github.com").rstrip("/")
 SOCIALACCOUNT_QUERY_EMAIL = True
 SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
@@ -36,7 +36,7 @@ if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
         **({} if GITHUB_URL == "https://github.com" else {"GITHUB_URL": GITHUB_URL}),
     }
     INSTALLED_APPS.append("allauth.socialaccount.providers.github")
-    # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
+    # Browsers apply form-action to redirects too, and the form redirects to GitHub.
     CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
 ACCOUNT_ADAPTER = "leaderboard.people.adapter.Adapter"
 ACCOUNT_FORMS = {
@@ -52,7 +52,7 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
 
 if ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not DEBUG:
-    EMAIL_HOST = env.required("EMAIL_HOST", purpose="the SMTP server that sends confirmation mails")
+    EMAIL_HOST = env.required("EMAIL_HOST", purpose="the SMTP server that sends confirmation emails")
 else:
     EMAIL_HOST = env.text("EMAIL_HOST", "localhost")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if env.text('EMAIL_HOST') else 'console'}.EmailBackend"

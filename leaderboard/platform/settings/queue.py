@@ -1,4 +1,4 @@
-"""Cache, Celery, and what it does when."""
+"""Cache, Celery and its schedule."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from leaderboard.platform.settings.base import DATA_DIR, DEMO, env
 
 BROKER_URL = env.text("BROKER_URL", "filesystem://localhost//")
 CACHE_URL = env.text("PLANARENA_CACHE_URL", BROKER_URL if BROKER_URL.startswith(("redis:", "rediss:")) else "")
-"""Redis that all processes of the site share for limits on sign-ins and calls; empty: a table of the database."""
+"""Redis for limits on sign-ins and calls, shared by all processes; empty: a table of the database."""
 if CACHE_URL and not CACHE_URL.startswith(("redis://", "rediss://", "unix://")):
     raise ImproperlyConfigured(
         f"PLANARENA_CACHE_URL starts with {CACHE_URL[:12]!r}: it must be redis://host:port/number, or empty for "
@@ -29,11 +29,11 @@ CACHES: dict[str, dict[str, Any]] = {
     if CACHE_URL
     else {"BACKEND": "leaderboard.platform.coordination.cache.PostgresCache"}
 }
-"""Never a cache of each process: limits on guessing passwords would count for each of them."""
+"""Never a per-process cache, which would multiply limits on password guessing."""
 
 SWEEP_SECONDS = 2 if DEMO else 15
 SWEEP_LEASE_SECONDS = 10 if DEMO else 30
-"""How long a sweep keeps others away after its process was killed, or after its last step of an evaluation began."""
+"""Duration of a sweep's lease, which is renewed before each step of an evaluation."""
 CELERY_BROKER_URL = BROKER_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
@@ -43,23 +43,23 @@ if CELERY_BROKER_URL.startswith("filesystem:"):
         "data_folder_out": str(DATA_DIR / "broker" / "messages"),
         "control_folder": str(DATA_DIR / "broker" / "control"),
         "store_processed": False,
-        # Seconds; kombu's default of one is most of the time between submitting and the first step.
+        # In seconds; kombu's default of 1 would dominate the time from submission to the first step.
         "polling_interval": 0.05,
     }
 elif CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
-        # Seconds until a message that was not acknowledged, since its process was killed, comes to another one. Longer
-        # than a task and the one that a process has taken in advance may last together (`CELERY_TASK_TIME_LIMIT`), or
-        # messages would come twice; kombu's default of an hour only means that the sweep is always faster.
+        # In seconds, until an unacknowledged message of a killed process is redelivered. Longer than a task and a
+        # prefetched one may take together (`CELERY_TASK_TIME_LIMIT`), or messages would be delivered twice; with
+        # kombu's default of an hour, the sweep would always be faster.
         "visibility_timeout": 600,
         "socket_keepalive": True,
-        # A Redis that accepts connections and does not answer fails like one that refuses them.
+        # Treat a Redis that accepts connections but does not respond like one that refuses them.
         "socket_connect_timeout": 5,
         "socket_timeout": 30,
         "health_check_interval": 30,
     }
-# Celery's own way is to end the whole pool of connections before and after each task, so that each begins with a new
-# connection and its empty caches: half of what the queue cost PostgreSQL. What `celery.py` does in its place is enough.
+# By default, Celery closes the whole connection pool before and after each task, so that each task starts with a new
+# connection and empty caches: half of the queue's load on PostgreSQL. `celery.py` returns connections instead.
 CELERY_DB_REUSE_MAX = 2**62
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 120
@@ -71,7 +71,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 
 
 def _every(seconds: float, task: str, *, expires: float) -> dict[str, Any]:
-    """A task of a room. One that waited for longer than `expires` seconds is superseded by the next."""
+    """A task of a room. Messages older than `expires` seconds are dropped, since the next one supersedes them."""
     return {"task": f"leaderboard.{task}", "schedule": timedelta(seconds=seconds), "options": {"expires": expires}}
 
 

@@ -1,6 +1,6 @@
-"""The operators' pages under `/admin/`: rows to read, and actions that go through the services of pages and API.
+"""The operators' pages under `/admin/`: read-only rows, and actions that use the services of pages and API.
 
-Nothing is edited here as a row: a state that is written past its transition table would break what the queue relies on.
+Rows cannot be edited: a state that bypasses its transition table would break invariants of the queue.
 """
 
 from datetime import datetime
@@ -19,7 +19,7 @@ from leaderboard.platform.models import AuditEntry
 from leaderboard.platform.operators import is_operator
 
 if TYPE_CHECKING:
-    # Only the stubs of these take the type of the rows.
+    # Generic in the stubs only.
     ModelAdmin = admin.ModelAdmin[Any]
     TabularInline = admin.TabularInline[Any, Any]
 else:
@@ -29,7 +29,7 @@ ROWS_PER_PAGE = 50
 
 
 class OperatorsSite(admin.AdminSite):
-    """An admin of our own: what other packages register on Django's, such as tokens, is not on it."""
+    """A separate admin site, without the models that other packages register on Django's, such as tokens."""
 
     site_header = "PlanArena for operators"
     site_title = "PlanArena"
@@ -41,9 +41,9 @@ class OperatorsSite(admin.AdminSite):
         return is_operator(request.user)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
-        """Send to the site's own sign-in, which slows down who guesses passwords; who is no operator gets 403.
+        """Redirect to the site's sign-in page, which limits password guessing; non-operators get 403.
 
-        Staff without the second factor that the site asks of them are sent where they set one up.
+        Staff without the required second factor are redirected to its set-up.
         """
         if request.user.is_authenticated and request.user.is_staff:
             messages.warning(request, "Operators of this site need two-factor authentication: set it up first.")
@@ -57,7 +57,7 @@ class OperatorsSite(admin.AdminSite):
         request: HttpRequest,  # noqa: ARG002
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002
     ) -> HttpResponse:
-        """The site's own page, for the same reason."""
+        """Redirect to the site's page, for the same reason."""
         return redirect("account_change_password")
 
     def password_change_done(  # type: ignore[override]  # Django renders a page here
@@ -65,7 +65,6 @@ class OperatorsSite(admin.AdminSite):
         request: HttpRequest,  # noqa: ARG002
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002
     ) -> HttpResponse:
-        """Nobody is led here."""
         return redirect("admin:index")
 
 
@@ -73,7 +72,7 @@ site = OperatorsSite()
 
 
 class _ForOperators:
-    """Staff read everything that is registered; nobody adds, changes or deletes a row."""
+    """Operators can view registered models, but not add, change or delete rows."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return is_operator(request.user)
@@ -92,7 +91,7 @@ class _ForOperators:
 
 
 LONGEST_CELL = 60
-"""Characters of a sentence in a list: all columns are in view beside the filters, and a row's own page has the rest."""
+"""Maximum length of a text in a list, so that all columns fit beside the filters."""
 
 
 def short_time(moment: datetime | None) -> str:
@@ -101,12 +100,12 @@ def short_time(moment: datetime | None) -> str:
 
 
 def short_text(text: str) -> str:
-    """The beginning of a sentence."""
+    """The text, truncated for a list."""
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
 
 
 class ReadOnlyAdmin(_ForOperators, ModelAdmin):
-    """Rows to look at, newest first."""
+    """Read-only rows, newest first."""
 
     list_per_page = ROWS_PER_PAGE
     show_full_result_count = False
@@ -114,30 +113,30 @@ class ReadOnlyAdmin(_ForOperators, ModelAdmin):
 
     @admin.display(description="id", ordering="pk")
     def short_id(self, row: Any) -> str:
-        """The first characters of an id, which links to the row's own page."""
+        """The first characters of the id, which link to the row's page."""
         return str(row.pk)[:8]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:  # noqa: ARG002 - Django's signature
-        """Everything there is, also what no form could change, such as ids and times."""
+        """All fields, including those that forms exclude, such as ids and times."""
         if self.fields:
             return list(self.fields)
         return [field.name for field in self.model._meta.fields if field.name not in (self.exclude or ())]
 
     def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> "list[InlineModelAdmin[Any, Any]]":
-        """Only those with rows: of the others there would be headings to scroll sideways, and nothing to do it with."""
+        """Only those with rows. Without rows, a scrolling table has nothing to focus, so it is not accessible by
+        keyboard."""
         if obj is None:
             return []
-        found = []
+        inlines = []
         for inline in super().get_inline_instances(request, obj):
             parent = inline.get_formset(request, obj).fk.name  # type: ignore[attr-defined]  # the field itself at run time
             if inline.get_queryset(request).filter(**{parent: obj}).exists():
-                found.append(inline)
-        return found
+                inlines.append(inline)
+        return inlines
 
 
 class ReadOnlyInline(_ForOperators, TabularInline):
-    """Rows that belong to another one, each with a way to its own page where it has one: so the table, which scrolls on
-    small screens, is reached by keyboard, too."""
+    """Related rows, with links to their pages, which make a scrolling table accessible by keyboard."""
 
     show_change_link = True
 
@@ -145,17 +144,16 @@ class ReadOnlyInline(_ForOperators, TabularInline):
     max_num = 0
     can_delete = False
     related: tuple[str, ...] = ()
-    """What each row names, to be read with it: the heading of a row is its `__str__`."""
+    """Relations that `__str__`, the heading of a row, reads."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """All of them in one query."""
         rows = super().get_queryset(request)
         return rows.select_related(*self.related) if self.related else rows
 
 
 @admin.register(AuditEntry, site=site)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """Who did what; search by user name, or by the id of an evaluation, submission, token, ..."""
+    """The audit log; search by username, or by the id of an evaluation, submission, token, ..."""
 
     list_display = ("at", "who", "action", "target_kind", "label", "target", "details")
     list_filter = ("action", "target_kind")

@@ -88,7 +88,7 @@ def test_an_empty_database_of_the_operators_is_left_as_it_is_and_told_in_one_sen
     )
     done = manage("register_suites", data=data, PLANARENA_DEMO="1", DATABASE_URL=postgres_url)
     assert done.returncode == 1
-    assert done.stderr.startswith("planarena: The database is not that of this release (relation")
+    assert done.stderr.startswith("planarena: The database does not match this release (relation")
     assert len(done.stderr.splitlines()) == 1
     assert "Traceback" in manage("register_suites", "--traceback", data=data, PLANARENA_DEMO="1", DATABASE_URL=postgres_url).stderr  # fmt: skip  # noqa: E501
 
