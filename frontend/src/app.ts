@@ -10,11 +10,11 @@ import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import "./styles/app.css";
 
-// Under the Content-Security-Policy htmx may neither evaluate expressions nor add its own style element.
+// The Content-Security-Policy forbids htmx to evaluate expressions or to add a style element.
 htmx.config.allowEval = false;
 htmx.config.includeIndicatorStyles = false;
 htmx.config.selfRequestsOnly = true;
-// Going back loads the page anew: it is quick, always true, and starts the islands again.
+// Going back reloads the page, which is fast, up to date, and restarts the scripts.
 htmx.config.historyCacheSize = 0;
 htmx.config.refreshOnHistoryMiss = true;
 htmx.config.scrollIntoViewOnBoost = false;

@@ -1,4 +1,4 @@
-/** Arrow keys move between the cells of a table whose cells are links, so that one press of Tab leaves it. */
+/** Arrow keys move between linked cells of a table, so that a single press of Tab leaves it (roving tabindex). */
 export function moveBetweenCells(): void {
   document.addEventListener("keydown", (event) => {
     const link = event.target instanceof HTMLElement ? event.target.closest<HTMLElement>("[data-cells] td a") : null;
@@ -39,8 +39,8 @@ function neighbour(link: HTMLElement, key: string): HTMLElement | null {
     const near = key === "ArrowUp" ? other.previousElementSibling : other.nextElementSibling;
     if (!(near instanceof HTMLElement)) return null;
     other = near;
-    const found = inside(other.querySelectorAll("td")[place]);
-    if (found) return found;
+    const next = inside(other.querySelectorAll("td")[place]);
+    if (next) return next;
   }
 }
 

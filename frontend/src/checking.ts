@@ -3,18 +3,18 @@ interface Swap {
   fragment: Element | DocumentFragment;
 }
 
-/** Messages that the server sends beside the fields of a form while one types. */
+/** Validation messages that the server sends while a form is being filled in. */
 export function checkAsOneTypes(): void {
   document.body.addEventListener("htmx:oobBeforeSwap", (event) => {
     const { target, fragment } = (event as CustomEvent<Swap>).detail;
-    // The same message again would be read out again.
+    // Screen readers would announce an unchanged message again.
     if (target.textContent?.trim() === fragment.textContent?.trim()) event.preventDefault();
-    // When it is in its place: htmx says nothing of messages that were only taken away.
+    // After the swap: htmx sends no event for messages that are only removed.
     else if (target.id.endsWith("_status")) queueMicrotask(() => mark(target));
   });
 }
 
-/** Tell assistive technology, and the style sheet, whether the fields that a message is about are wrong. */
+/** Mark the fields of a message as valid or invalid, for assistive technology and the style sheet. */
 function mark(message: Element): void {
   const wrong = message.querySelector(".error") !== null;
   if (wrong) message.closest("details")?.setAttribute("open", "");

@@ -1,4 +1,4 @@
-/** Blocks of code in running text get a button that copies them. */
+/** Add a copy button to blocks of code in prose. */
 export function addCopyButtons(): void {
   document.querySelectorAll<HTMLPreElement>(".prose pre").forEach((block, index) => {
     if (block.id === "") block.id = `code-${index + 1}`;
@@ -14,7 +14,7 @@ export function addCopyButtons(): void {
   });
 }
 
-/** Buttons with `data-copy="element id"` copy that element's text; where that is refused, they select it. */
+/** Buttons with `data-copy="element id"` copy that element's text, or select it if copying is not permitted. */
 export function enableCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
     button.hidden = false;

@@ -1,6 +1,6 @@
-/** What is folded on narrow screens (`.unfold` in the style sheets) until its button opens it. */
+/** Buttons that expand content which is collapsed on narrow screens (`.unfold` in the style sheets). */
 export function enableFolding(): void {
-  // Delegated: parts of pages are replaced while they are watched.
+  // Delegated, since live pages replace their parts.
   document.addEventListener("click", (event) => {
     const button = event.target instanceof Element ? event.target.closest("button[data-unfold]") : null;
     if (button === null) return;

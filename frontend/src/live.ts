@@ -1,6 +1,6 @@
 import htmx from "htmx.org";
 
-/** What the server sends for each change of an evaluation, and answers who asks for its progress. */
+/** Progress of an evaluation, sent as an event for each change and on request. */
 interface Progress {
   state: string;
   state_label: string;
@@ -9,23 +9,23 @@ interface Progress {
   total: number;
   outcomes: Record<string, number>;
   results: { task: string; outcome: string; score: number | null }[];
-  /** Its place in the queue; events leave it out, since it changes without them. */
+  /** Its place in the queue; not in events, since it changes independently. */
   waiting?: string;
 }
 
 const MOVING = new Set(["queued", "launching", "running", "aggregating"]);
 const BEFORE_RUNNING = new Set(["queued", "launching"]);
 const RESULTS_EVERY_MS = 2500;
-/** The page of a large suite takes longer to make, for everybody who watches: it is asked for less often. */
+/** Pages of large suites take longer to render, so they are refreshed less often. */
 const RESULTS_MS_PER_TASK = 4;
 const TICK_MS = 4000;
-/** A stream that says nothing for so long may be dead without anybody having told the browser. */
+/** A stream that is silent for this long may be dead without the browser noticing. */
 const SILENCE_MS = 15000;
 const STREAM_AGAIN_MS = 30000;
 const LATEST = 5;
 const QUARTERS = ["", "A quarter of the tasks has ended.", "Half of the tasks have ended.", "Three quarters of the tasks have ended."];
 
-/** Follow the evaluation on this page by server-sent events; ask for its progress wherever these do not come. */
+/** Follow the evaluation on this page by server-sent events, and poll its progress if there are none. */
 export function followEvaluation(): void {
   const panel = document.getElementById("live");
   const events = panel?.dataset["events"];
@@ -66,7 +66,7 @@ class Follower {
       if (event !== null) this.heard(event);
     });
     source.addEventListener("end", () => source.close());
-    // The browser connects again by itself unless the server refused the stream for good; until then we ask.
+    // The browser reconnects unless the server rejected the stream; meanwhile the progress is polled.
     source.addEventListener("error", () => {
       this.heardAt = 0;
       if (source.readyState === EventSource.CLOSED) this.streamEndedAt = Date.now();
@@ -85,7 +85,7 @@ class Follower {
       const answer = read(await response.text());
       if (answer !== null) this.heard(answer);
     } catch {
-      setText(this.panel, "interrupted", "This page cannot reach the site at present; it goes on trying.");
+      setText(this.panel, "interrupted", "This page cannot reach the site. Retrying …");
     } finally {
       this.asking = false;
     }
@@ -104,7 +104,7 @@ class Follower {
     void replace("#evaluation");
   }
 
-  /** The counters are not read out: they change too often. Each quarter is. */
+  /** Announce each quarter to screen readers; the counters change too often. */
   private sayQuarter(event: Progress): void {
     const quarter = quarterOf(event.done, event.total);
     if (quarter > this.quarter) setText(this.panel, "said", QUARTERS[quarter] ?? "");
@@ -130,7 +130,7 @@ function show(panel: HTMLElement, event: Progress): void {
   setText(panel, "done", String(event.done));
   setText(panel, "total", String(event.total));
   if (event.reason_text !== "") setText(panel, "reason", event.reason_text);
-  // An event does not say the place in the queue: what the page said before the first task ran is over now.
+  // Events do not contain the place in the queue, which is obsolete once the first task has run.
   const waiting = event.waiting ?? (BEFORE_RUNNING.has(event.state) ? undefined : "");
   if (waiting !== undefined) setText(panel, "waiting", waiting);
   panel.querySelector("[data-live=state]")?.setAttribute("data-state", event.state);
@@ -145,7 +145,7 @@ function show(panel: HTMLElement, event: Progress): void {
   showLatest(panel, event);
 }
 
-/** Put the tasks that ended last above the older ones. An answer has the last one first, and so has an event. */
+/** List the latest tasks above older ones. Responses have the latest task first, events last. */
 function showLatest(panel: HTMLElement, event: Progress): void {
   const list = panel.querySelector("[data-live=latest]");
   const ran = (event.results ?? []).filter((one) => one.outcome !== "not_run");
@@ -173,7 +173,7 @@ function latestItem(panel: HTMLElement, task: string, outcome: string, score: nu
 
 function setText(panel: HTMLElement, name: string, text: string): void {
   const target = panel.querySelector(`[data-live=${name}]`);
-  // Unchanged text is left alone: screen readers announce every write to a live region.
+  // Unchanged text is not written, since screen readers announce every write to a live region.
   if (target !== null && target.textContent !== text) target.textContent = text;
 }
 
@@ -182,13 +182,13 @@ let pending: number | undefined;
 function refreshResultsSoon(total: number): void {
   pending ??= setTimeout(() => {
     pending = undefined;
-    // Never swap the filters away under somebody's fingers.
+    // Never replace the filters while they are being used.
     const results = document.getElementById("results");
     if (results !== null && !results.contains(document.activeElement)) void replaceResults(results);
   }, Math.max(RESULTS_EVERY_MS, total * RESULTS_MS_PER_TASK));
 }
 
-/** What was folded open stays open. */
+/** Keeps expanded filters open. */
 async function replaceResults(results: HTMLElement): Promise<void> {
   const open = results.querySelector<HTMLDetailsElement>(".further-filters")?.open ?? false;
   await replace("#results");

@@ -1,15 +1,15 @@
 const WAIT_MS = 150;
 
-/** The search in a dialogue: `/` or Ctrl+K opens it, arrows go through what it finds, Enter opens the first of it. */
+/** The search dialog: `/` or Ctrl+K opens it, arrow keys move through the results, Enter opens the first one. */
 export class Palette {
   private readonly form: HTMLFormElement;
   private readonly input: HTMLInputElement;
   private readonly results: HTMLElement;
   private readonly pages: string;
-  private asked: AbortController | undefined;
+  private request: AbortController | undefined;
   private timer: number | undefined;
-  /** The words that the shown results are of. */
-  private shown = "";
+  /** The query of the displayed results. */
+  private current = "";
 
   /** The page's palette, or null on pages without one. */
   static find(): Palette | null {
@@ -49,33 +49,33 @@ export class Palette {
 
   private async ask(): Promise<void> {
     const words = this.words;
-    this.asked?.abort();
-    this.asked = new AbortController();
+    this.request?.abort();
+    this.request = new AbortController();
     if (words === "") {
       this.show("", this.pages);
       return;
     }
     const query = new URLSearchParams({ q: words, part: "results" });
     try {
-      const response = await fetch(`${this.form.action}?${query}`, { signal: this.asked.signal });
+      const response = await fetch(`${this.form.action}?${query}`, { signal: this.request.signal });
       if (!response.ok) throw new Error(String(response.status));
       this.show(words, await response.text());
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") return;
       this.results.textContent = "The search cannot be reached. Enter opens its page.";
-      this.shown = "";
+      this.current = "";
     }
   }
 
   private show(words: string, html: string): void {
-    // The site's own template: what strangers wrote is escaped there.
+    // Rendered by the site's template, which escapes user content.
     this.results.innerHTML = html;
-    this.shown = words;
+    this.current = words;
   }
 
   private choose(event: SubmitEvent): void {
     const first = this.links[0];
-    if (this.words === "" || this.shown !== this.words || first === undefined) return;
+    if (this.words === "" || this.current !== this.words || first === undefined) return;
     event.preventDefault();
     first.click();
   }
@@ -95,7 +95,7 @@ export class Palette {
 }
 
 function part<E extends Element>(within: Element, selector: string): E {
-  const found = within.querySelector<E>(selector);
-  if (found === null) throw new Error(`The palette has no ${selector}.`);
-  return found;
+  const element = within.querySelector<E>(selector);
+  if (element === null) throw new Error(`The palette has no ${selector}.`);
+  return element;
 }

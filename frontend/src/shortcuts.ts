@@ -3,7 +3,7 @@ import type { Palette } from "./palette";
 const KEY = "planarena-single-keys";
 const ROWS = "main table.data tbody tr";
 
-/** Keys for all pages. Those without Ctrl can be turned off, since speech input may type them by accident (WCAG 2.1.4). */
+/** Keyboard shortcuts of all pages. Single keys can be turned off, since speech input may trigger them (WCAG 2.1.4). */
 export function enableShortcuts(palette: Palette | null): void {
   const help = document.querySelector<HTMLDialogElement>("dialog[data-shortcuts]");
   const choice = help?.querySelector<HTMLInputElement>("input[type=checkbox]") ?? null;
@@ -62,6 +62,6 @@ function remember(on: boolean): void {
   try {
     localStorage.setItem(KEY, on ? "on" : "off");
   } catch {
-    // Storage may be blocked; the choice cannot last then.
+    // Storage may be blocked; the choice is not stored then.
   }
 }

@@ -1,4 +1,4 @@
-/** On narrow screens rows of tabs scroll: begin where the current one can be seen. */
+/** Scroll rows of tabs on narrow screens to the current tab. */
 export function showCurrentTabs(): void {
   for (const tab of document.querySelectorAll<HTMLElement>('.tabs [aria-current="page"]')) {
     const row = tab.closest<HTMLElement>(".tabs");

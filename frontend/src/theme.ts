@@ -1,4 +1,4 @@
-// Loaded in <head> before the first paint, so that a stored choice of colour scheme never flashes.
+// Loaded in <head> before the first paint, so that a stored colour scheme applies without a flash.
 // Kept free of imports and exports: it runs as a classic script.
 (() => {
   try {

@@ -1,6 +1,6 @@
 const KEY = "planarena-theme";
 
-/** The header's button switches between light and dark and remembers the choice. */
+/** The header's button switches between light and dark and stores the choice. */
 export function enableThemeToggle(): void {
   const button = document.querySelector<HTMLButtonElement>("[data-theme-toggle]");
   if (button === null) return;
@@ -12,7 +12,7 @@ export function enableThemeToggle(): void {
     try {
       localStorage.setItem(KEY, next);
     } catch {
-      // The choice then lasts for this page only.
+      // Storage may be blocked; the choice applies to this page only.
     }
     describe(button);
   });

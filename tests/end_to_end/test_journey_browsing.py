@@ -154,7 +154,7 @@ def narrow_down(page: Page, hand: Mouse | Keyboard, *, apply: bool = False) -> N
     expect(page).to_have_url(re.compile(r"q=random"))
     expect(page.get_by_text("Ranks refer to the whole board.")).to_be_visible()
     assert ranked(page) == ["random-valid"]
-    hand.choose(page.get_by_role("combobox", name="Rows", exact=True), "One for each planner")
+    hand.choose(page.get_by_role("combobox", name="Rows", exact=True), "One per planner")
     if apply:
         hand.press(page.get_by_role("button", name="Apply"))
     expect(page).not_to_have_url(re.compile(r"rows=all"))

@@ -81,7 +81,7 @@ def test_the_board_says_whether_a_judgement_predicts_the_result_of_plans_that_ar
     assert columns.index("score") < columns.index("relative") < columns.index("SE")
     section = html[html.index('id="execution-agreement"') :].split("</section>")[0]
     # Five right plans, one that counts too much, and a fault, which was not executed and says nothing.
-    assert "Counted are the 6 plans of this board" in " ".join(section.split())
+    assert "The table covers the 6 plans of this board" in " ".join(section.split())
     found = dict(re.findall(r'<th scope="row">([^<]+)</th><td class="right num">([^<]+)</td>', section))
     assert found["Good results among plans with SE = 1"] == "1.000"
     count = TaskResult.objects.get(evaluation=evaluation, task__key=COUNT)
