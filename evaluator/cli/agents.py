@@ -18,15 +18,14 @@ from evaluator.episodes.options import ExecutionSettings, selected_tasks, settin
 def mcp(
     suite: Annotated[str, typer.Option(help="Slug of a suite in turns.")],
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
-    limit: Annotated[int, typer.Option(min=0, help="At most so many tasks; 0: all.")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="Limit of the number of tasks; 0: all.")] = 0,
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     run: Annotated[
-        str, typer.Option(help="Names the run: one that broke off goes on with the same name; default: a new run.")
+        str, typer.Option(help="Name of the run; an interrupted run continues under its name. Default: a new run.")
     ] = "",
-    silence: Annotated[
-        float, typer.Option(min=1, help="Seconds for which the agent may keep a task without a call.")
-    ] = 24 * 3600.0,
+    silence: Annotated[float, typer.Option(min=1, help="Seconds that the agent may hold a task without a call.")] = 24
+    * 3600.0,
     store: Annotated[
         str, typer.Option(help="Store of artefacts, kept between runs: a folder, or s3://bucket/prefix.")
     ] = "",
@@ -39,7 +38,7 @@ def mcp(
     Agents start this command themselves: standard input and output carry the protocol.
     See docs/submitting.md#agents-over-mcp.
 
-    The report is written when all tasks are done, and when the agent leaves.
+    The report is written when all tasks are done or the agent disconnects.
     """
     chosen = chosen_suite(suite)
     if not episode_of(chosen.slug).in_turns:
@@ -54,7 +53,7 @@ def mcp(
 
 
 def _serve(*, evaluator: Evaluator, keys: Sequence[str], run: str, silence: float, output: Path | None) -> None:
-    # Imported here: no other command needs the protocol.
+    # Imported when needed: no other command uses the protocol.
     from evaluator.core.planner import offered_tools
     from evaluator.planners.agents.mailbox import Mailbox
     from evaluator.planners.agents.server import AgentEvaluation, serve

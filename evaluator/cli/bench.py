@@ -56,7 +56,7 @@ def execution(
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16; all if empty.")] = "",
-    limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many of them, evenly spread; 0: all.")] = 0,
+    limit_tasks: Annotated[int, typer.Option(min=0, help="Limit of the number of tasks, evenly spread; 0: all.")] = 0,
     baseline_tasks: Annotated[
         int, typer.Option(min=0, help="Tasks on which the baseline is measured, evenly spread; 0: all.")
     ] = 0,
@@ -71,10 +71,10 @@ def execution(
 ) -> None:
     """Measure the execution of the gold plans.
 
-    `released` is the structure of the code that was released with the tools: OpenAGI's task by task, experts loaded for
-    each, nothing shared or kept; ControlLLM's call by call, models kept. `cold` is this engine with nothing in its
-    store; `second` another planner after it, by default one that shares nine of ten plans; `process` its plans once
-    more in a new process, from start to end; `again` the first planner in a fresh evaluator on the same store.
+    `released` has the structure of the code that was released with the tools: OpenAGI's runs task by task, loads
+    experts for each and shares nothing; ControlLLM's runs call by call and keeps models. `cold` is this engine with an
+    empty store; `second` another planner after it, by default one that shares nine of ten plans; `process` the same
+    plans in a new process, from start to end; `again` the first planner in a new evaluator with the same store.
 
     Exit code 0 if all measured claims hold, 1 if one does not, 2 for bad usage.
     """
@@ -117,7 +117,7 @@ def _second(name: str, *, suite: Suite) -> "Planner | None":
 
 
 def _named(name: str, *, suite: Suite) -> "Planner":
-    # Imported here: it loads every planner, and help texts need none.
+    # Imported when needed: it loads every planner, which help texts do not use.
     from evaluator.planners.named import planner_named
     from evaluator.planners.strategies.registry import PlannerNameError
 
@@ -136,10 +136,10 @@ def rewards(
     as_json: JsonFlag = False,
     output: OutputFile = None,
 ) -> None:
-    """Measure how many plans a second are rewarded, on a training split.
+    """Measure how many plans per second are rewarded on a training split.
 
-    The plans are the gold plans, and these with one step left out. `cold` begins with an empty store; `stored` finds
-    every step in it; `warm` also has the scores of all outputs in memory; `repeated` remembers the plans themselves.
+    The plans are the gold plans, also with one step left out. `cold` starts with an empty store; `stored` has every
+    step in it; `warm` also has the scores of all outputs in memory; `repeated` also has the plans in memory.
 
     Exit code 0 if `warm` reaches 200 plans a second, 1 if not, 2 for bad usage.
     """
@@ -171,11 +171,11 @@ def measure_profile(
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 4,
     limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many tasks, evenly spread; 0: all.")] = 0,
-    runs: Annotated[int, typer.Option(min=1, help="Runs on the requests as they are.")] = 5,
+    runs: Annotated[int, typer.Option(min=1, help="Runs on the unchanged requests.")] = 5,
     as_json: JsonFlag = False,
     output: OutputFile = None,
 ) -> None:
-    """Measure what a reliability profile costs, as a multiple of one evaluation by CPU time, the planner's own aside.
+    """Measure the cost of a reliability profile in evaluations, by CPU time without the planner's.
 
     Exit code 0 if it costs at most 2.5 evaluations, 1 if more, 2 for bad usage.
     """
@@ -216,9 +216,9 @@ def measure_corrections(
     as_json: JsonFlag = False,
     output: OutputFile = None,
 ) -> None:
-    """Measure corrections at run time: ControlLLM's plans as they are, and with them (`planarena chain`).
+    """Measure corrections at run time: ControlLLM's plans without and with them (`planarena chain`).
 
-    Both are scored as the suite scores plans. Boards score plans as they are.
+    Both are scored as the suite scores plans. Boards score plans without corrections.
     """
     from evaluator.core.language_model import LanguageModelError
     from evaluator.execution.engine.store import MemoryStore

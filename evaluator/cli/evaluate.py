@@ -86,8 +86,8 @@ def evaluate(
 ) -> None:
     """Evaluate a planner without a server.
 
-    Exit code 0 if all tasks that can run were measured, 2 for bad usage, 3 if none of the planner's answers could be
-    used, 4 if some tasks failed for reasons that are not the planner's.
+    Exit code 0 if all tasks that can run were measured, 2 for bad usage, 3 if none of the planner's answers was
+    usable, 4 if some tasks failed because of the infrastructure.
     """
     chosen = chosen_suite(suite)
     keys = selected_tasks(suite=chosen, text=tasks)
@@ -99,7 +99,7 @@ def evaluate(
     )  # fmt: skip
     setting = setting_of(settings, listener=view.executed)
     try:
-        # Planners that know the gold plans must know the requests as planners are asked them.
+        # Planners that know the gold plans need the requests in the form that planners get.
         as_asked = suite_on_split(suite=chosen, split=setting.split, hidden_seed=setting.hidden_seed)
     except ValueError as error:
         raise usage_error(error) from None
@@ -165,7 +165,7 @@ def _document(
     """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object.
 
     Raises:
-        typer.Exit: Ctrl-C. The records of the tasks that have ended are kept beside the file of the results.
+        typer.Exit: Ctrl-C. The records of completed tasks are written to a file next to the results.
     """
     from evaluator.core.records import ResultRecord
 
@@ -187,21 +187,21 @@ def _document(
 
 
 def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path | None) -> None:
-    """Write the records of an evaluation that was interrupted, and say what is where."""
+    """Write the records of an interrupted evaluation, and print where they are."""
     sentences = [f"interrupted after {len(records)} of {of} tasks"]
     if file is not None and records:
-        kept = _part_of(file)
-        write_bytes(b"".join(to_json(record) + b"\n" for record in records), file=kept)
-        sentences.append(f"their records are in {kept}, a line for each, and {file} was not written")
+        part = _part_of(file)
+        write_bytes(b"".join(to_json(record) + b"\n" for record in records), file=part)
+        sentences.append(f"their records are in {part}, a line for each, and {file} was not written")
     elif file is not None:
         sentences.append(f"{file} was not written")
     if store:
-        sentences.append(f"{store} keeps what was executed, so that the same command goes on from there")
+        sentences.append(f"{store} keeps the executed steps, so that the same command continues from there")
     log.print(f"planarena: {'; '.join(sentences)}.", markup=False, highlight=False, soft_wrap=True)
 
 
 def _part_of(file: Path) -> Path:
-    """Where the records of an interrupted evaluation are."""
+    """The file for the records of an interrupted evaluation."""
     return file.with_name(f"{file.name}.part.jsonl")
 
 
@@ -254,7 +254,7 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
 
 
 def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
-    """Why tasks could not be measured: each reason once, with the tasks that it concerns."""
+    """Print why tasks could not be measured: each reason once, with its tasks."""
     tasks: dict[tuple[str, str], list[str]] = {}
     for record in records:
         if record["outcome"] == "infra_fault":
@@ -275,7 +275,7 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
         from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 
         try:
-            # On a researcher's own machine the endpoint is usually on that machine too.
+            # A researcher's endpoint usually runs on the same machine.
             check_url(url=name, allow_private=True)
         except EgressRefusedError as error:
             raise usage_error(error) from None

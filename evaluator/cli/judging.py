@@ -28,7 +28,7 @@ def judge_plans(
     file: PlansArgument,
     suite: Annotated[str, typer.Option(help="Slug of the suite whose requests the plans answer.")],
     url: Annotated[str, typer.Option(help="An OpenAI-compatible endpoint, without /chat/completions.")],
-    model: Annotated[str, typer.Option(help="The exact name that the endpoint answers with.")],
+    model: Annotated[str, typer.Option(help="Exact model name in the endpoint's answers.")],
     key_env: Annotated[str, typer.Option(help="Environment variable that holds the API key.")] = "",
     as_json: JsonFlag = False,
 ) -> None:
@@ -39,8 +39,8 @@ def judge_plans(
     plans = plans_of(file, suite=chosen).plans
     try:
         judged = {
-            key: judge_plan(judge=judge, case=_case(suite=chosen, task=key, plan=given.plan))
-            for key, given in plans.items()
+            key: judge_plan(judge=judge, case=_case(suite=chosen, task=key, plan=entry.plan))
+            for key, entry in plans.items()
         }
     except JudgeError as error:
         log.print(f"planarena: {error}", markup=False, highlight=False)
@@ -53,7 +53,7 @@ def judge_plans(
 def _print_votes(*, settings: JudgeSettings, judged: Mapping[str, JudgedPlan], as_json: bool) -> None:
     summary = summarise_votes(judged.values())
     if as_json:
-        rows = [{"task": key, "votes": list(one.votes), "score": one.score} for key, one in judged.items()]
+        rows = [{"task": key, "votes": list(plan.votes), "score": plan.score} for key, plan in judged.items()]
         print_json({"judge": settings.identity(), **asdict(summary), "tasks": rows})
         return
     score, alpha = summary.score, summary.alpha

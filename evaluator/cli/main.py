@@ -57,7 +57,7 @@ def is_verbose(environment: MutableMapping[str, str] = os.environ) -> bool:
 
 
 def only_downloads(arguments: Sequence[str]) -> bool:
-    """Whether the command does nothing but download gigabytes, so that the libraries' progress bars are useful.
+    """Whether the command only downloads large files, for which the libraries' progress bars are useful.
 
     Args:
         arguments: of the command line, without the program's name.
@@ -77,7 +77,7 @@ def quieten(environment: MutableMapping[str, str] = os.environ, *, bars: bool = 
         if not (bars and name in _BARS):
             environment.setdefault(name, value)
     if not sys.warnoptions:
-        # All warnings: libraries attribute theirs to the calling module, which may be one of ours.
+        # All warnings, since libraries attribute theirs to the calling module, which may be ours.
         warnings.simplefilter("ignore")
     for library in LIBRARIES:
         logging.getLogger(library).setLevel(logging.ERROR)
@@ -115,15 +115,15 @@ def completion(
     """
     if shell not in _SHELLS:
         raise typer.BadParameter(f"the shells are {', '.join(_SHELLS)}, not {shell!r}", param_hint="SHELL")
-    # Imported here: no other command needs it.
+    # Imported when needed: no other command uses it.
     from typer._completion_shared import get_completion_script
 
     sys.stdout.write(get_completion_script(prog_name=PROGRAM, complete_var=COMPLETE, shell=shell) + "\n")
 
 
 def complete() -> None:
-    """Let the program answer the script's questions."""
-    # The options --install-completion and --show-completion, which this command replaces, would do it for Typer.
+    """Enable the answers to the completion script."""
+    # Typer does this only with the options --install-completion and --show-completion, which this command replaces.
     from typer._completion_classes import completion_init
 
     completion_init()
@@ -131,11 +131,11 @@ def complete() -> None:
 
 _WITH_OWN_LINES = frozenset({"evaluate", "mcp"})
 _CLIENT = "client"
-"""Extra of the commands of a site: those that wait print where their evaluations are."""
+"""Extra of the commands of a site, which print the progress of their evaluations."""
 
 
 def _lines(words: Sequence[str]) -> AbstractContextManager[object]:
-    """Says without a terminal that a command is still running, unless it says more itself."""
+    """Progress lines for a command without a terminal, unless the command prints its own."""
     names = [word for word in words if not word.startswith("-")][:2]
     if (
         not names
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             if end.code == ExitCode.INTERRUPTED:
                 sys.stdout.flush()
                 sys.stderr.flush()
-                # Without joining threads: Python would wait for each request to a planner that never answers.
+                # Without joining threads, which may wait for a planner that never answers.
                 os._exit(ExitCode.INTERRUPTED)
             raise
     raise AssertionError("the program exits")
@@ -181,12 +181,12 @@ def program() -> Any:
 
 def member(group: Any, name: str) -> Any:
     """A command of a group, imported; None if there is none."""
-    found = group.commands.get(name)
-    return found.load() if isinstance(found, Unloaded) else found
+    command = group.commands.get(name)
+    return command.load() if isinstance(command, Unloaded) else command
 
 
 def leaves(group: Any = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """All commands that are no groups, by the words that call them."""
+    """All commands except groups, with the words that call them."""
     group = group or program()
     for name in group.commands:
         command = member(group, name)
@@ -197,6 +197,6 @@ def leaves(group: Any = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """All commands with their functions, by the words that call them."""
+    """The functions of all commands, with the words that call them."""
     for words, command in leaves():
         yield words, command.callback

@@ -25,15 +25,14 @@ class PlannerRow:
     name: str
     description: str
     suites: tuple[str, ...] = ()
-    """Suites whose requests it understands; empty: all."""
+    """Suites that it supports; empty: all."""
     needs: frozenset[Ability] = frozenset()
-    """Abilities that its language model must have; empty: it works without one."""
+    """Abilities that its language model must have; empty: it needs none."""
     optional: frozenset[Ability] = frozenset()
     """Abilities that an optional language model must have; empty: it uses none."""
 
     @classmethod
     def of_strategy(cls, entry: StrategyEntry) -> "PlannerRow":
-        """The row of a strategy."""
         model = ":MODEL" if entry.needs else "[:MODEL]" if entry.optional else ""
         return cls(
             name=f"{entry.name}{model}",
@@ -90,5 +89,5 @@ def planner_rows() -> Sequence[PlannerRow]:
 
 
 def _order(row: PlannerRow) -> tuple[bool, bool, str]:
-    """Planners for all suites first, and of these the ones without a language model."""
+    """Planners for all suites first, and among these the ones without a language model."""
     return bool(row.suites), bool(row.needs or row.optional), row.heading

@@ -6,19 +6,19 @@ from types import TracebackType
 from typing import IO, Self
 
 LINE_SECONDS = 10.0
-"""Pipelines take a job for hung that prints nothing for some minutes."""
+"""Pipelines consider a job hung that prints nothing for some minutes."""
 
 
 class ProgressLines:
-    """Prints lines while its block runs, if the stream is no terminal.
+    """Prints lines while its block runs, unless the stream is a terminal.
 
-    A thread prints them: they go on while a model is loaded or an endpoint thinks.
+    A thread prints them, so that they continue while a model loads or an endpoint answers.
     """
 
     def __init__(self, text: Callable[[], str], *, stream: IO[str]) -> None:
         """Args:
-        text: gives the present line; called in another thread, so that it only reads what is known.
-        stream: standard error, usually.
+        text: returns the line; called in another thread.
+        stream: usually standard error.
         """
         self._text, self._stream, self._ended = text, stream, Event()
         self._thread = Thread(target=self._print, name="progress", daemon=True)
@@ -34,7 +34,7 @@ class ProgressLines:
         self.end()
 
     def end(self) -> None:
-        """Print no further lines."""
+        """Stop printing."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -28,7 +28,7 @@ class ProgressView:
             BarColumn(bar_width=10),
             MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{tasks}/{tasks}"))),
             TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
-            # Last, so that a narrow terminal cuts this column and neither counts nor time.
+            # Last, so that narrow terminals truncate this column, not counts or time.
             TextColumn("{task.fields[execution]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
             expand=True,
             console=console,

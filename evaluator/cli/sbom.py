@@ -36,7 +36,7 @@ _LONGEST_LICENCE = 200
 
 
 class SbomError(Exception):
-    """There is no such document; the message says why."""
+    """The document cannot be made; the message says why."""
 
 
 def sbom(*, version: str, commit: str | None, npm_lock: Path | None) -> str:
@@ -62,7 +62,7 @@ def sbom(*, version: str, commit: str | None, npm_lock: Path | None) -> str:
     bom.metadata.component = root
     bom.metadata.tools.components.add(this_component())
     installed = {canonicalize_name(package.name): package for package in metadata.distributions()}
-    # Installed from a wheel, PlanArena is a distribution too, and already the document's subject.
+    # Installed from a wheel, PlanArena is a distribution itself; it is the subject of the document.
     installed.pop(canonicalize_name("planarena"), None)
     python = {name: python_component(package) for name, package in installed.items()}
     for name, component in python.items():
@@ -76,23 +76,23 @@ def sbom(*, version: str, commit: str | None, npm_lock: Path | None) -> str:
     return document
 
 
-def python_component(found: metadata.Distribution) -> Component:
+def python_component(package: metadata.Distribution) -> Component:
     """An installed distribution."""
-    name = canonicalize_name(found.name)
+    name = canonicalize_name(package.name)
     # A local version, such as torch's +cpu, belongs to the address too.
-    purl = PackageURL(type="pypi", name=name, version=found.version)
+    purl = PackageURL(type="pypi", name=name, version=package.version)
     return Component(
-        name=found.name,
-        version=found.version,
+        name=package.name,
+        version=package.version,
         type=ComponentType.LIBRARY,
         bom_ref=f"pypi:{name}",
         purl=purl,
-        licenses=[LicenseFactory().make_from_string(licence)] if (licence := _licence(found.metadata)) else [],
+        licenses=[LicenseFactory().make_from_string(licence)] if (licence := _licence(package.metadata)) else [],
     )
 
 
 def npm_components(lock: Path | None) -> list[Component]:
-    """The packages of a lock file, each once. Those for development only are marked as excluded from what runs.
+    """The packages of a lock file, each once. Development dependencies have the scope `excluded`.
 
     Raises:
         SbomError: the file is missing or is no lock file of npm 7 or newer.
@@ -125,7 +125,7 @@ def _npm_component(name: str, version: str, entry: Mapping[str, Any]) -> Compone
         purl=PackageURL(type="npm", namespace=namespace or None, name=short, version=version),
         hashes=list(_hashes(str(entry.get("integrity", "")))),
         licenses=[LicenseFactory().make_from_string(licence)] if isinstance(licence, str) else [],
-        # What is bundled is in dist/; what builds it is not.
+        # Only runtime dependencies are bundled in dist/.
         scope=ComponentScope.EXCLUDED if entry.get("dev") else ComponentScope.REQUIRED,
     )
 
@@ -143,22 +143,22 @@ def _hashes(integrity: str) -> Iterable[HashType]:
             yield HashType(alg=_ALGORITHMS[algorithm], content=base64.b64decode(digest).hex())
 
 
-def _licence(said: metadata.PackageMetadata) -> str:
-    """What the package says in few words; the whole text of a licence is not repeated here."""
-    named = (said[field] for field in ("License-Expression", "License") if field in said)
+def _licence(fields: metadata.PackageMetadata) -> str:
+    """The name of the licence; empty if the package has only the text."""
+    named = (fields[name] for name in ("License-Expression", "License") if name in fields)
     text = next((text for text in named if text), "")
     return text if text and "\n" not in text and len(text) <= _LONGEST_LICENCE else ""
 
 
-def _needed(found: metadata.Distribution) -> Iterable[NormalizedName]:
-    """Names of the packages that this one needs here."""
-    for text in found.requires or ():
+def _needed(package: metadata.Distribution) -> Iterable[NormalizedName]:
+    """Names of the packages that this one requires in this environment."""
+    for text in package.requires or ():
         try:
-            wanted = Requirement(text)
+            requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
-            yield canonicalize_name(wanted.name)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield canonicalize_name(requirement.name)
 
 
 def print_sbom(

@@ -78,7 +78,7 @@ def finetune(
     seed: SeedOption = 0,
     steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
     learning_rate: RateOption = None,
-    gold: Annotated[int | None, typer.Option(help="Learn from only this many of the training tasks.")] = None,
+    gold: Annotated[int | None, typer.Option(help="Number of training tasks to learn from; default: all.")] = None,
     lora: LoraOption = False,
     rank: RankOption = 8,
     device: DeviceOption = "cpu",
@@ -247,7 +247,7 @@ def estimators(
     profile: ProfileOption = "lilliput",
     seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-9.")] = "0-9",
     arms: Annotated[
-        str, typer.Option(help="What is trained: START/ESTIMATOR with fine-tuned or ten-gold, and an estimator.")
+        str, typer.Option(help="Arms, as START/ESTIMATOR; START is fine-tuned or ten-gold.")
     ] = "fine-tuned/leave-one-out",
     samples: SamplesOption = 4,
     work: Annotated[
@@ -263,9 +263,9 @@ def estimators(
     output: OutputFile = None,
     threads: ThreadsOption = 1,
 ) -> None:
-    """Compare planners after task feedback with the planners that it began with, by the pre-registered study.
+    """Compare planners before and after task feedback, by the pre-registered study.
 
-    Seed by seed; all arms of a seed before the next.
+    All arms of a seed are trained before the next seed.
     """
     import torch
 
@@ -351,7 +351,7 @@ def _folder(model: str) -> Path:
 
 
 def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ...]:
-    """The training tasks of a seed, without those whose gold plan needs a tool that the profile has no expert for."""
+    """The training tasks of a seed whose gold plan only needs tools with an expert in the profile."""
     from evaluator.execution.experts.profile import ProfileError, load_profile
     from evaluator.openagi.training.splits import draw_split
 
@@ -375,7 +375,7 @@ def _data(settings: ExecutionSettings) -> dict[str, Any]:
 
 
 def _drawn(*, sampling: str, estimator: str = "paper") -> dict[str, Any]:
-    """How plans are drawn and what becomes of their rewards."""
+    """The sampling of plans and the estimator of advantages."""
     from evaluator.openagi.training.episodes import Sampling
     from evaluator.openagi.training.reinforce import Estimator
 
@@ -392,7 +392,7 @@ def _without_none(**options: Any) -> dict[str, Any]:
 
 
 def _reporting_errors(work: Callable[[], Result]) -> Result:
-    """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
+    """Run the work, and report an unusable model or suite as bad usage."""
     from evaluator.openagi.training.finetuning import LoraError
     from evaluator.openagi.training.lessons import NoLessonsError
     from evaluator.planners.language_models import ModelError

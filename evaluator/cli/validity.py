@@ -53,11 +53,11 @@ def validity(
     independent image measure ranks gold plans first, and the gold plan wins in 19 of 20 tasks with a text score.
 
     Where plans are judged: with each kind of damage, such as a dropped step or swapped files. Also judge the anchors.
-    Only --tasks, --seed, --markdown, --json and --output matter. Exit code 0 if gold plans are better than each kind of
+    Only --tasks, --seed, --markdown, --json and --output apply. Exit code 0 if gold plans are better than each kind of
     damage in the indicator that it must worsen.
 
-    Where plans are both: whether plans that are judged to solve a request produce good results. Exit code 0 if they
-    do more often than the others.
+    Where plans are both: whether plans that are judged to solve a request produce good results. Exit code 0 if they do
+    so more often than the others.
     """
     chosen = chosen_suite(suite)
     if not episode_of(chosen.slug).executes:
@@ -65,7 +65,7 @@ def validity(
         compare_judged(suite=chosen, tasks=keys, seed=seed, markdown=markdown, as_json=as_json, output=output)
         return
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
-    # Plans that are executed and judged besides.
+    # Suites whose plans are both executed and judged.
     if Panel.INDICATORS in chosen.panels:
         prepared = prepare(suite=chosen, settings=settings)
         keys = selected_tasks(suite=chosen, text=tasks)
@@ -124,14 +124,14 @@ TEXT_TASKS_WON = 0.95
 
 
 def is_valid(*, report: "ValidityReport", images: "ImageReport | None") -> bool:
-    """Whether gold plans come first by every measure that was not trained to put them there, and win often enough.
+    """Whether gold plans rank first by every independent image measure, and win often enough by text scores.
 
-    The image score's own order is printed and decides nothing: it was trained on the degradations that it ranks.
+    The order of the image score is only printed, since it was trained on the degradations that it ranks.
     """
     texts = [row for row in report.metrics if row.metric == "BERT"]
     others = [row for row in report.metrics if row.metric not in {"BERT", "ViT"}]
     return (
-        all(one.ranks_gold_first for one in (images.measures if images is not None else ()))
+        all(measure.ranks_gold_first for measure in (images.measures if images is not None else ()))
         and all(row.won >= TEXT_TASKS_WON * row.tasks for row in texts)
         and all(row.margin.mean > 0 for row in others)
     )
@@ -142,23 +142,25 @@ def _image_tables(images: "ImageReport | None") -> Iterator[Listing]:
         return
     kinds = list(images.measures[0].means)
     table = Listing("measure", *kinds, title="mean by kind of plan, by measures not trained on degradations")
-    for one in images.measures:
-        table.add_row(one.measure, *(f"{one.means[kind]:.4f}" for kind in kinds))
+    for measure in images.measures:
+        table.add_row(measure.measure, *(f"{measure.means[kind]:.4f}" for kind in kinds))
     yield table
     title = f"rank correlation (Spearman) of the ViT score, {images.images} images of {images.scenes} scenes"
     table = Listing("measure", "all images", "within a scene", title=title)
-    for one in images.measures:
-        table.add_row(one.measure, f"{one.correlation:+.3f}", f"{one.within:+.3f}")
+    for measure in images.measures:
+        table.add_row(measure.measure, f"{measure.correlation:+.3f}", f"{measure.within:+.3f}")
     yield table
 
 
 def _floor_tables(floors: "Floors") -> Iterator[Listing]:
     if floors.constants:
         table = Listing("answer", "tasks", "BERT", "right", "text", title="best constant answer")
-        for one in floors.constants:
-            right = "" if one.right is None else f"{one.right:.1%}"
-            table.add_row(one.kind, str(one.tasks), f"{one.score:.4f}", right, one.text)
-        table.add_row("all", str(sum(one.tasks for one in floors.constants)), f"{floors.constant_score:.4f}", "", "")
+        for answer in floors.constants:
+            right = "" if answer.right is None else f"{answer.right:.1%}"
+            table.add_row(answer.kind, str(answer.tasks), f"{answer.score:.4f}", right, answer.text)
+        table.add_row(
+            "all", str(sum(answer.tasks for answer in floors.constants)), f"{floors.constant_score:.4f}", "", ""
+        )
         yield table
     if floors.untouched:
         table = Listing("degradations", "tasks", "ViT", title="images handed back untouched")
@@ -237,12 +239,12 @@ def compare_with_execution(
 
 
 def agreement_tables(report: "AgreementReport") -> Iterator[Listing]:
-    """How often SE and execution agree, and the same for each kind of plan."""
+    """Agreement of SE and execution, overall and by kind of plan."""
     table = Listing(
         "figure", "value", "95 % interval", title=f"SE and execution on {report.suite}, {report.plans} plans"
     )
-    for name, found in report.figures():
-        table.add_row(name, f"{found.mean:.3f}", found.in_words(form=".3f"))
+    for name, interval in report.figures():
+        table.add_row(name, f"{interval.mean:.3f}", interval.in_words(form=".3f"))
     yield table
     makers = Listing("plans", "executed", "mean SE", "share of gold's score", title="By kind of plan")
     for maker, (count, solved, relative) in report.by_maker.items():
@@ -288,8 +290,8 @@ def judged_tables(report: "JudgedReport") -> Iterator[Listing]:
     indicators = list(report.anchors[0].shares)
     anchors = Listing("planner", *indicators, title=f"Anchors on {report.suite}, {report.judged} requests")
     for row in report.anchors:
-        found = row.shares.values()
-        anchors.add_row(row.name, *(f"{one.mean:.3f} ({one.in_words(form='.2f')})" for one in found))
+        shares = (f"{share.mean:.3f} ({share.in_words(form='.2f')})" for share in row.shares.values())
+        anchors.add_row(row.name, *shares)
     yield anchors
     damages = Listing(
         "damage", "requests", *indicators, "must worsen", "gold better by", "95 % interval",
@@ -313,7 +315,7 @@ def as_markdown(listings: Iterable[Listing]) -> str:
 
 
 def kinds_of_damage() -> Listing:
-    """What the kinds of damage are."""
+    """A table of the kinds of damage."""
     from evaluator.studies.validity.damages import DAMAGES
 
     table = Listing("damage", "what is done", "exceptions", prose="what is done")
@@ -323,7 +325,7 @@ def kinds_of_damage() -> Listing:
 
 
 def _change(gold: Mapping[str, float], damaged: Mapping[str, float], *, key: str) -> str:
-    """The mean of the damaged plans; with that of gold before it if they differ."""
+    """The mean of the damaged plans, after that of gold if they differ."""
     if not gold:
         return ""
     before, after = f"{gold[key]:.3g}", f"{damaged[key]:.3f}"

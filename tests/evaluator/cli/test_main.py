@@ -109,7 +109,7 @@ def test_score_plans_prints_indicators_and_reasons(tmp_path):
     assert report["counts"]["missing"] == 117
     explained = planarena("score-plans", "--suite", "toolmini", str(file), "--explain", gold["task"]).stdout
     assert "Goal:" in explained
-    assert "SE = 1: Every part is met by some output." in explained
+    assert "SE = 1: Every part is met by an output." in explained
 
 
 def test_bad_files_are_exit_code_2_with_a_sentence(tmp_path):
