@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from evaluator.openagi.grammar import Degradation
-from evaluator.openagi.season.requests import NOUNS, Given, Language, Wanted, Wish
+from evaluator.openagi.season.requests import NOUNS, AnswerSpec, InputSpec, Language, RequestSpec
 from evaluator.openagi.season.speaker import Pattern, Speaker, Words, listed, vocabulary
 
 _TABLE = vocabulary("english")
@@ -25,19 +25,19 @@ class English(Speaker):
     words = Words.of(_TABLE)
     patterns = tuple(Pattern(text=text) for text in _TABLE["patterns"])
 
-    def __init__(self, *, wish: Wish, rng: random.Random) -> None:
-        super().__init__(wish=wish, rng=rng)
-        self.nouns = {given.noun: rng.choice(_NOUNS[given.noun]) for given in wish.given}
+    def __init__(self, *, spec: RequestSpec, rng: random.Random) -> None:
+        super().__init__(spec=spec, rng=rng)
+        self.nouns = {given.noun: rng.choice(_NOUNS[given.noun]) for given in spec.given}
 
     def slot(self, name: str, argument: str) -> str:
         """See `Speaker`."""
         match name:
             case "a":
-                return self._joined([self._indefinite(given) for given in self.wish.needed])
+                return self._joined([self._indefinite(given) for given in self.spec.needed])
             case "this":
-                return self._joined([self._this(given) for given in self.wish.needed])
+                return self._joined([self._this(given) for given in self.spec.needed])
             case "the":
-                return self._joined([self._the(given) for given in self.wish.needed])
+                return self._joined([self._the(given) for given in self.spec.needed])
             case "state":
                 return " ".join(self._state(given, manner=argument or "it") for given in self.defective)
             case "clause":
@@ -47,28 +47,28 @@ class English(Speaker):
             case "get":
                 return self._results()
             case "it":
-                return self._aside(self.wish.needed[0])
+                return self._aside(self.spec.needed[0])
             case "image":
-                return self._aside(self.wish.input_of("image"))
+                return self._aside(self.spec.input_of("image"))
         raise ValueError(f"no pattern has a slot {name!r}")
 
-    def state(self, given: Given) -> str:
+    def state(self, given: InputSpec) -> str:
         """See `Speaker`."""
         return self._state(given, manner="the")
 
     def denial(self) -> str:
         """See `Speaker`."""
-        given = self.wish.needed[0]
+        given = self.spec.needed[0]
         subject = self._aside(given)
-        if not self.wish.denied:
+        if not self.spec.denied:
             return self.rng.choice(_NOT_CLOZED).format(it=subject)
-        denied = [self.rng.choice(self._plain(kind)) for kind in self.wish.denied]
+        denied = [self.rng.choice(self._plain(kind)) for kind in self.spec.denied]
         if len(denied) > 1:
             return f"{subject} is neither {denied[0]} nor {denied[1]}."
         forms = ("{it} is not {one}.", "{it} is not {one}, though.", "At least {it} is not {one}.")
         return self.rng.choice(forms).format(it=subject, one=denied[0])
 
-    def distraction(self, extra: Given) -> str:
+    def distraction(self, extra: InputSpec) -> str:
         """See `Speaker`."""
         noun = self.nouns[extra.noun]
         if "_" not in extra.name:
@@ -89,7 +89,7 @@ class English(Speaker):
         )
         return self.rng.choice(forms)
 
-    def _indefinite(self, given: Given) -> str:
+    def _indefinite(self, given: InputSpec) -> str:
         noun = self.nouns[given.noun]
         if given.is_clozed:
             self.said(given)
@@ -105,24 +105,24 @@ class English(Speaker):
         words = " ".join(filter(None, (", ".join(adjectives), noun)))
         return f"{_article(words)} {words}"
 
-    def _this(self, given: Given) -> str:
+    def _this(self, given: InputSpec) -> str:
         words = " ".join(filter(None, (", ".join(self.adjectives(given)), self.nouns[given.noun])))
         return f"this {words}"
 
-    def _the(self, given: Given) -> str:
+    def _the(self, given: InputSpec) -> str:
         return f"the {self.nouns[given.noun]}"
 
-    def _reference(self, given: Given, *, manner: str) -> str:
+    def _reference(self, given: InputSpec, *, manner: str) -> str:
         """The input within a phrase: `it` where that is clear, `the photo` or `this grainy photo`."""
         if manner == "this" and not self.is_said(given):
             return self._this(given)
         return "it" if manner == "it" and self.is_single else self._the(given)
 
-    def _aside(self, given: Given) -> str:
+    def _aside(self, given: InputSpec) -> str:
         """The input in a sentence of its own, which may be far from where it was named."""
         return self._reference(given, manner="it" if self.in_the_middle else "the")
 
-    def _state(self, given: Given, *, manner: str) -> str:
+    def _state(self, given: InputSpec, *, manner: str) -> str:
         if given.is_clozed:
             self.said(given)
             return self.rng.choice(_CLOZED_STATES).format(the=self._the(given))
@@ -133,7 +133,7 @@ class English(Speaker):
         self.said(given)
         return _CLOZED_CLAUSE.format(it=subject) if given.is_clozed else self._is(subject=subject, given=given)
 
-    def _is(self, *, subject: str, given: Given) -> str:
+    def _is(self, *, subject: str, given: InputSpec) -> str:
         found = [predicative(word) for word in self.adjectives(given)]
         return f"{subject} is {listed(found, conjunction='and')}"
 
@@ -141,13 +141,13 @@ class English(Speaker):
         return [predicative(word) for word in (*self.words.terms[kind], *self.words.looks[kind][:1])]
 
     def _verbs(self, *, manner: str) -> str:
-        wanted = self.wish.stratum.wanted
+        wanted = self.spec.stratum.wanted
         if self.is_impossible:
             verb = self.rng.choice(_IMPOSSIBLE[wanted[0].base])[0]
-            return verb.format(it=self._reference(self.wish.needed[0], manner=manner))
+            return verb.format(it=self._reference(self.spec.needed[0], manner=manner))
         found: list[str] = []
         for number, one in enumerate(wanted):
-            given = self.wish.input_of(NOUNS[one.base][0])
+            given = self.spec.input_of(NOUNS[one.base][0])
             # An input is described once; after that it is clear what is meant.
             later = "it" if self.is_single else "the"
             phrase = self._reference(given, manner=manner if not number or not self.is_single else later)
@@ -163,16 +163,16 @@ class English(Speaker):
         return f"first {verbs[0]}, then {verbs[1]}, and finally {verbs[2]}"
 
     def _results(self) -> str:
-        wanted = self.wish.stratum.wanted
+        wanted = self.spec.stratum.wanted
         if self.is_impossible:
             return self.rng.choice(_IMPOSSIBLE[wanted[0].base])[1]
         found = [self.rng.choice(_RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
         return listed(found, conjunction="and")
 
-    def _in(self, wanted: Wanted) -> str:
+    def _in(self, wanted: AnswerSpec) -> str:
         if wanted.language is Language.GERMAN:
             return " in German"
-        return self.rng.choice(("", " in English")) if len(self.wish.stratum.wanted) == 1 else " in English"
+        return self.rng.choice(("", " in English")) if len(self.spec.stratum.wanted) == 1 else " in English"
 
     def _joined(self, phrases: list[str]) -> str:
         return " and ".join(phrases)

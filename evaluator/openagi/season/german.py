@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.openagi.season.requests import NOUNS, Given, Language, Wanted, Wish
+from evaluator.openagi.season.requests import NOUNS, AnswerSpec, InputSpec, Language, RequestSpec
 from evaluator.openagi.season.speaker import Pattern, Speaker, Words, listed, vocabulary
 
 _PART = re.compile(r"\{(\w+)\}")
@@ -66,13 +66,13 @@ class German(Speaker):
     words = Words.of(_TABLE)
     patterns = tuple(Pattern(text=text) for text in _TABLE["patterns"])
 
-    def __init__(self, *, wish: Wish, rng: random.Random) -> None:
-        super().__init__(wish=wish, rng=rng)
-        self.nouns = {given.noun: rng.choice(_NOUNS[given.noun]) for given in wish.given}
+    def __init__(self, *, spec: RequestSpec, rng: random.Random) -> None:
+        super().__init__(spec=spec, rng=rng)
+        self.nouns = {given.noun: rng.choice(_NOUNS[given.noun]) for given in spec.given}
 
     def slot(self, name: str, argument: str) -> str:
         """See `Speaker`."""
-        needed = self.wish.needed
+        needed = self.spec.needed
         match name:
             case "a":
                 case = ":nom" if argument == "nom" else ""
@@ -92,27 +92,27 @@ class German(Speaker):
             case "nom":
                 return self._aside(needed[0], case=":nom")
             case "image":
-                return self._aside(self.wish.input_of("image"), case=":nom" if argument == "nom" else "")
+                return self._aside(self.spec.input_of("image"), case=":nom" if argument == "nom" else "")
         raise ValueError(f"no pattern has a slot {name!r}")
 
-    def state(self, given: Given) -> str:
+    def state(self, given: InputSpec) -> str:
         """See `Speaker`."""
         return self._state(given, manner="the")
 
     def denial(self) -> str:
         """See `Speaker`."""
-        given = self.wish.needed[0]
+        given = self.spec.needed[0]
         subject = self._aside(given, case=":nom")
-        if not self.wish.denied:
+        if not self.spec.denied:
             form = self.rng.choice(_NOT_CLOZED)
             return form.format(nom=subject, in_the=self._in_the(given))
-        denied = [self.rng.choice((*self.words.terms[kind], self.words.looks[kind][0])) for kind in self.wish.denied]
+        denied = [self.rng.choice((*self.words.terms[kind], self.words.looks[kind][0])) for kind in self.spec.denied]
         if len(denied) > 1:
             return f"{subject} ist weder {denied[0]} noch {denied[1]}."
         forms = ("{it} ist nicht {one}.", "{it} ist übrigens nicht {one}.", "{it} ist aber nicht {one}.")
         return self.rng.choice(forms).format(it=subject, one=denied[0])
 
-    def distraction(self, extra: Given) -> str:
+    def distraction(self, extra: InputSpec) -> str:
         """See `Speaker`."""
         noun = self.nouns[extra.noun]
         forms = _FORMS[noun.gender]
@@ -136,7 +136,7 @@ class German(Speaker):
             )
         )
 
-    def _indefinite(self, given: Given, *, case: str) -> str:
+    def _indefinite(self, given: InputSpec, *, case: str) -> str:
         noun = self.nouns[given.noun]
         forms = _FORMS[noun.gender]
         ending = forms[f"adjective a{case}"]
@@ -149,7 +149,7 @@ class German(Speaker):
             after = "dazu"
         return " ".join(filter(None, (forms[f"a{case}"], ", ".join(words), noun.word, after)))
 
-    def _reference(self, given: Given, *, manner: str, case: str = "") -> str:
+    def _reference(self, given: InputSpec, *, manner: str, case: str = "") -> str:
         """The input within a phrase: `es` where that is clear, `das Foto` or `dieses verrauschte Foto`."""
         noun = self.nouns[given.noun]
         forms = _FORMS[noun.gender]
@@ -163,23 +163,23 @@ class German(Speaker):
             return forms[f"it{case}"]
         return f"{forms[f'the{case}']} {noun.word}"
 
-    def _aside(self, given: Given, *, case: str = "") -> str:
+    def _aside(self, given: InputSpec, *, case: str = "") -> str:
         """The input in a sentence of its own, which may be far from where it was named."""
         return self._reference(given, manner="it" if self.in_the_middle else "the", case=case)
 
-    def _state(self, given: Given, *, manner: str) -> str:
+    def _state(self, given: InputSpec, *, manner: str) -> str:
         if given.is_clozed:
             self.said(given)
             return self.rng.choice(_CLOZED_STATES).format(in_the=self._in_the(given))
         subject = self._reference(given, manner=manner, case=":nom")
         return f"{subject} ist {listed(self.adjectives(given), conjunction='und')}."
 
-    def _in_the(self, given: Given) -> str:
+    def _in_the(self, given: InputSpec) -> str:
         noun = self.nouns[given.noun]
         return f"{_FORMS[noun.gender]['in']} {noun.word}"
 
     def _verbs(self, *, form: str, manner: str) -> str:
-        wanted = self.wish.stratum.wanted
+        wanted = self.spec.stratum.wanted
         if self.is_impossible:
             return self._verb(
                 self.rng.choice(_IMPOSSIBLE[wanted[0].base])[0], form=form, manner=manner, wanted=wanted[0]
@@ -192,8 +192,8 @@ class German(Speaker):
             found.append(self._verb(self.rng.choice(possible), form=form, manner=later, wanted=one))
         return _in_sequence(found, form=form)
 
-    def _verb(self, verb: Verb, *, form: str, manner: str, wanted: Wanted) -> str:
-        given = self.wish.input_of(NOUNS[wanted.base][0])
+    def _verb(self, verb: Verb, *, form: str, manner: str, wanted: AnswerSpec) -> str:
+        given = self.spec.input_of(NOUNS[wanted.base][0])
         noun = self.nouns[given.noun]
         template = verb.imperative if form == "do" else verb.final
         is_named = ("{it}" in template or "{of}" in template) and self.is_single
@@ -209,7 +209,7 @@ class German(Speaker):
         }
         return _PART.sub(lambda part: parts[part[1]](), template).strip()
 
-    def _genitive(self, given: Given, *, manner: str) -> str:
+    def _genitive(self, given: InputSpec, *, manner: str) -> str:
         noun = self.nouns[given.noun]
         ending = "" if noun.gender == "f" else {"Bild": "es", "Text": "es"}.get(noun.word, "s")
         if manner != "this" or self.is_said(given):
@@ -217,18 +217,18 @@ class German(Speaker):
         words = ", ".join(f"{word}en" for word in self.adjectives(given))
         return " ".join(filter(None, ("dieser" if noun.gender == "f" else "dieses", words, f"{noun.word}{ending}")))
 
-    def _dative(self, given: Given) -> str:
+    def _dative(self, given: InputSpec) -> str:
         noun = self.nouns[given.noun]
         return f"{'der' if noun.gender == 'f' else 'dem'} {noun.word}"
 
     def _results(self) -> str:
-        wanted = self.wish.stratum.wanted
+        wanted = self.spec.stratum.wanted
         if self.is_impossible:
             return self.rng.choice(_IMPOSSIBLE[wanted[0].base])[1]
         found = [self.rng.choice(_RESULTS[one.base]).format(**{"in": self._in(one)}) for one in wanted]
         return listed(found, conjunction="und")
 
-    def _in(self, wanted: Wanted) -> str:
+    def _in(self, wanted: AnswerSpec) -> str:
         return " auf Deutsch" if wanted.language is Language.GERMAN else " auf Englisch"
 
 

@@ -1,8 +1,8 @@
-"""What a generated request is about, before it is put into words.
+"""Content of generated requests, before wording.
 
-A number has a stratum, and a stratum has requests. The strata are laid out in blocks of 100, so that each block of each
-season has the same compositions. What a stratum leaves open (which degradations, which input is not needed, what the
-image is said not to be) is drawn.
+A request's number determines its stratum. Strata are arranged in blocks of 100, so that each block of each season has
+the same compositions. The rest is drawn: degradations, the unneeded input, and the degradations that the request
+denies.
 """
 
 import random
@@ -17,38 +17,38 @@ from evaluator.openagi.grammar import Base, Degradation
 
 
 class Composition(StrEnum):
-    """How the right plan is put together."""
+    """Structure of the gold plan."""
 
     RESTORATION = "restoration"
     """An image is restored."""
     IMAGE_CHAIN = "image_chain"
-    """An image is restored as far as needed, then put into words."""
+    """An image is restored as needed, then described."""
     TEXT_CHAIN = "text_chain"
-    """A text is completed as far as needed, then used."""
+    """A text is completed as needed, then used."""
     TREE = "tree"
-    """Two inputs, each repaired as far as needed, meet in one tool."""
+    """Two inputs, each repaired as needed, are inputs of one tool."""
     SEVERAL = "several_answers"
     """Several answers from the same inputs; the plan shares their steps."""
     FOREST = "two_inputs_apart"
     """Two inputs with an answer each."""
     NO_TOOL = "no_tool"
-    """No tool can meet the request; the right plan has no steps."""
+    """No tool can meet the request; the gold plan has no steps."""
 
 
 class Trick(StrEnum):
-    """What makes a request harder to read."""
+    """Difficulty in the wording of a request."""
 
     PLAIN = "plain"
     LOOK = "look"
-    """Degradations are named by how the image looks, not by their terms."""
+    """Degradations are described by the look of the image, not by their terms."""
     DETAIL = "unneeded_detail"
-    """A sentence that changes nothing."""
+    """An irrelevant sentence."""
     DISTRACTOR = "distracting_input"
-    """A further input that the request says is not needed."""
+    """An input that the request calls irrelevant."""
     NEGATION = "negation"
-    """The request says what is not the case."""
+    """The request denies degradations."""
     INTACT = "needs_no_repair"
-    """Repairs are mentioned, and the request says that they are not needed."""
+    """The request mentions repairs and says that none is needed."""
     IMPOSSIBLE = "impossible"
     """See `Composition.NO_TOOL`."""
 
@@ -61,33 +61,33 @@ class Language(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class InputSpec:
     """One input."""
 
     name: str
-    """The resource, as plans name it."""
+    """Name of the resource in plans."""
     noun: str
-    """`image`, `text`, `document` or `query`: what it is, and what the samples call it."""
+    """`image`, `text`, `document` or `query`, as in the samples."""
     source: Base | None = None
-    """The domain task whose samples a text is from; None for an image."""
+    """Domain task that provides a text; None for an image."""
     degradations: tuple[Degradation, ...] = ()
-    """In the order in which the gold plan undoes them."""
+    """In the order in which the gold plan repairs them."""
     is_clozed: bool = False
     """Whether a word is masked."""
     is_needed: bool = True
-    """Otherwise it is from another sample than the rest, and the request says that it does not matter."""
+    """If not, it is from another sample, and the request says that it is irrelevant."""
 
     @property
     def kind(self) -> ResourceType:
         return ResourceType.IMAGE if self.noun == "image" else ResourceType.TEXT
 
-    def named(self, name: str) -> "Given":
+    def named(self, name: str) -> "InputSpec":
         """The same input under another name."""
         return replace(self, name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class AnswerSpec:
     """One answer."""
 
     base: Base
@@ -97,14 +97,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
-    """What a request is about as far as its key decides it: equal in every season."""
+    """The content of a request that its key determines, equal in every season."""
 
     composition: Composition
     trick: Trick
     spoken: Language
     """Language of the request itself."""
-    wanted: tuple[Wanted, ...]
-    """The answers in order. Where no tool can meet the request, what it resembles."""
+    wanted: tuple[AnswerSpec, ...]
+    """The answers in order; if no tool can meet the request, those of a similar request."""
     degradations: int
     """How many degradations the image has."""
     clozed: frozenset[str] = frozenset()
@@ -112,27 +112,27 @@ class Stratum:
 
     @property
     def nouns(self) -> tuple[str, ...]:
-        """What the needed inputs are, in order."""
-        found = (noun for wanted in self.wanted for noun in NOUNS[wanted.base])
-        return tuple(dict.fromkeys(found))
+        """Nouns of the needed inputs, in order."""
+        nouns = (noun for answer in self.wanted for noun in NOUNS[answer.base])
+        return tuple(dict.fromkeys(nouns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """All that a request says."""
+class RequestSpec:
+    """The content of a request."""
 
     stratum: Stratum
-    given: tuple[Given, ...]
+    given: tuple[InputSpec, ...]
     """In the order in which the resources are named, unneeded ones included."""
     denied: tuple[Degradation, ...] = ()
     """Degradations that the request says the image does not have."""
 
     @property
-    def needed(self) -> tuple[Given, ...]:
-        """The inputs that the right plan uses."""
+    def needed(self) -> tuple[InputSpec, ...]:
+        """The inputs that the gold plan uses."""
         return tuple(given for given in self.given if given.is_needed)
 
-    def input_of(self, noun: str) -> Given:
+    def input_of(self, noun: str) -> InputSpec:
         """The needed input of this noun."""
         return next(given for given in self.needed if given.noun == noun)
 
@@ -153,7 +153,7 @@ NOUNS: Mapping[Base, tuple[str, ...]] = {
 
 
 BLOCK = 100
-"""Requests in which each composition has its share."""
+"""Requests per block, in which each composition has its share."""
 _LAYOUT = "openagi-season layout/1"
 
 _SHARES: tuple[tuple[Composition, int, tuple[Base, ...]], ...] = (
@@ -181,7 +181,7 @@ _SHARES: tuple[tuple[Composition, int, tuple[Base, ...]], ...] = (
     (Composition.NO_TOOL, 3, (Base.RESTORATION,)),
     (Composition.NO_TOOL, 2, (Base.SUMMARIZATION,)),
 )
-"""How many requests of a block have a composition and its domain tasks; without a tool, what they resemble."""
+"""Number of requests of a block by composition and domain tasks; without a tool, those of similar requests."""
 _TRICKS_OF_IMAGES = {
     Trick.PLAIN: 10, Trick.LOOK: 25, Trick.DETAIL: 15, Trick.DISTRACTOR: 18, Trick.NEGATION: 17, Trick.INTACT: 15,
 }  # fmt: skip
@@ -196,17 +196,17 @@ _SEVERAL_OR_SOFT = frozenset(
     for chosen in combinations(Degradation, count)
     if chosen not in {(Degradation.BLUR,), (Degradation.GRAYSCALE,)}
 )
-_GRAY_AND_NOISY = frozenset(one for one in _SEVERAL_OR_SOFT if one >= {Degradation.GRAYSCALE, Degradation.NOISE})
+_GRAY_AND_NOISY = frozenset(kinds for kinds in _SEVERAL_OR_SOFT if kinds >= {Degradation.GRAYSCALE, Degradation.NOISE})
 UNSOUND: Mapping[Base, frozenset[frozenset[Degradation]]] = {
     Base.RESTORATION: _SEVERAL_OR_SOFT,
     Base.CLASSIFICATION: _GRAY_AND_NOISY,
     Base.DETECTION: _GRAY_AND_NOISY,
 }
-"""Sets of degradations from which the gold restorations are not the best way to an answer: another plan of at most one
-step more scores higher. Found by executing every sequence of restorations in the miniature world, on 40 to 48 samples
-where it was close: what super resolution and denoising leave soft gains from deblurring, also from a second one, and so
-does a blurred image after colorization. By how much: 0.005 to 0.127 for images, 0.064 for the classes of small, gray,
-noisy ones; the rest of `_GRAY_AND_NOISY` is within the noise of the measurement, and left out to be safe."""
+"""Sets of degradations for which another plan of at most one more step scores higher than the gold restorations.
+Determined by executing every sequence of restorations in the miniature world, on 40 to 48 samples for close results:
+deblurring, also twice, improves images after super resolution and denoising, and blurred images after colorization.
+The gain is 0.005 to 0.127 for images and 0.064 for classes of small, gray, noisy images; the rest of `_GRAY_AND_NOISY`
+is within the measurement noise and excluded to be safe."""
 _UNNEEDED_TEXTS = (Base.SUMMARIZATION, Base.SENTIMENT)
 
 
@@ -222,19 +222,19 @@ def stratum_of(number: int) -> Stratum:
         composition=composition,
         trick=trick,
         spoken=Language.GERMAN if rng.random() < _GERMAN_REQUESTS else Language.ENGLISH,
-        wanted=tuple(_wanted(base=base, rng=rng) for base in bases),
+        wanted=tuple(_answer_spec(base=base, rng=rng) for base in bases),
         degradations=_count(trick=trick, bases=bases, rng=rng) if "image" in nouns else 0,
         clozed=frozenset(noun for noun in nouns if noun != "image" and can_be_clozed and rng.random() < _CLOZED),
     )
 
 
-def drawn(*, stratum: Stratum, rng: random.Random) -> Wish:
+def drawn(*, stratum: Stratum, rng: random.Random) -> RequestSpec:
     """A request of a stratum."""
     degradations = _degradations(stratum=stratum, rng=rng)
     given = [
-        Given(name=noun, noun=noun, source=_source(stratum, noun=noun), is_clozed=noun in stratum.clozed)
+        InputSpec(name=noun, noun=noun, source=_source(stratum, noun=noun), is_clozed=noun in stratum.clozed)
         if noun != "image"
-        else Given(name=noun, noun=noun, degradations=degradations)
+        else InputSpec(name=noun, noun=noun, degradations=degradations)
         for noun in stratum.nouns
     ]
     if stratum.trick is Trick.DISTRACTOR:
@@ -243,7 +243,7 @@ def drawn(*, stratum: Stratum, rng: random.Random) -> Wish:
     if stratum.trick is Trick.NEGATION and "image" in stratum.nouns:
         absent = [kind for kind in Degradation if kind not in degradations]
         denied = rng.sample(absent, 1 if degradations else 2)
-    return Wish(stratum=stratum, given=tuple(given), denied=tuple(denied))
+    return RequestSpec(stratum=stratum, given=tuple(given), denied=tuple(denied))
 
 
 @cache
@@ -258,7 +258,7 @@ def _trick(*, composition: Composition, bases: Sequence[Base], nouns: Sequence[s
         return Trick.IMPOSSIBLE
     shares = dict(_TRICKS_OF_IMAGES if "image" in nouns else _TRICKS_OF_TEXTS)
     if Base.RESTORATION in bases:
-        # What is to be restored is not intact.
+        # An image to restore is not intact.
         del shares[Trick.INTACT]
     return rng.choices(list(shares), weights=list(shares.values()))[0]
 
@@ -273,11 +273,11 @@ def _count(*, trick: Trick, bases: Sequence[Base], rng: random.Random) -> int:
     return rng.choice([count for count in range(least, most + 1) if _sound(bases=bases, count=count)])
 
 
-def _wanted(*, base: Base, rng: random.Random) -> Wanted:
+def _answer_spec(*, base: Base, rng: random.Random) -> AnswerSpec:
     if base in (Base.RESTORATION, Base.TEXT_TO_IMAGE):
-        return Wanted(base=base, language=None)
+        return AnswerSpec(base=base, language=None)
     is_german = base is Base.TRANSLATION or rng.random() < _GERMAN_ANSWERS
-    return Wanted(base=base, language=Language.GERMAN if is_german else Language.ENGLISH)
+    return AnswerSpec(base=base, language=Language.GERMAN if is_german else Language.ENGLISH)
 
 
 def _degradations(*, stratum: Stratum, rng: random.Random) -> tuple[Degradation, ...]:
@@ -287,7 +287,7 @@ def _degradations(*, stratum: Stratum, rng: random.Random) -> tuple[Degradation,
 
 
 def _sound(*, bases: Sequence[Base], count: int) -> list[tuple[Degradation, ...]]:
-    """The sets of so many degradations for which the gold plan is the best."""
+    """The sets of `count` degradations for which the gold plan is the best."""
     unsound = {chosen for base in bases for chosen in UNSOUND.get(base, ())}
     return [chosen for chosen in combinations(Degradation, count) if frozenset(chosen) not in unsound]
 
@@ -296,22 +296,22 @@ def _source(stratum: Stratum, *, noun: str) -> Base:
     return next(wanted.base for wanted in stratum.wanted if noun in NOUNS[wanted.base])
 
 
-def _with_distractor(*, given: Sequence[Given], rng: random.Random) -> list[Given]:
-    """The inputs with an image or a text that is not needed. Two of a kind are numbered in the order of mention."""
-    there = {one.noun for one in given}
+def _with_distractor(*, given: Sequence[InputSpec], rng: random.Random) -> list[InputSpec]:
+    """The inputs with an unneeded image or text. Two of a kind are numbered in the order of mention."""
+    nouns = {spec.noun for spec in given}
     noun = rng.choice(
-        [kind for kind in ("image", "text") if not there.issuperset({"image", "text"}) or kind == "image"]
+        [kind for kind in ("image", "text") if not nouns.issuperset({"image", "text"}) or kind == "image"]
     )
-    extra = Given(
+    extra = InputSpec(
         name=noun, noun=noun, source=None if noun == "image" else rng.choice(_UNNEEDED_TEXTS), is_needed=False
     )
-    if noun not in there:
+    if noun not in nouns:
         return [*given, extra] if rng.random() < 0.5 else [extra, *given]
-    place = next(number for number, one in enumerate(given) if one.noun == noun)
+    place = next(number for number, spec in enumerate(given) if spec.noun == noun)
     pair = [given[place], extra] if rng.random() < 0.5 else [extra, given[place]]
-    numbered = [one.named(f"{noun}_{number}") for number, one in enumerate(pair, start=1)]
+    numbered = [spec.named(f"{noun}_{number}") for number, spec in enumerate(pair, start=1)]
     return [*given[:place], *numbered, *given[place + 1 :]]
 
 
 def _rng(seed: str) -> random.Random:
-    return random.Random(seed)  # noqa: S311 - says nothing secret
+    return random.Random(seed)  # noqa: S311 - derives nothing secret

@@ -8,7 +8,7 @@ from evaluator.core.suites.base import Task
 from evaluator.core.values import Value
 from evaluator.miniature.lilliput_samples import LilliputSamples
 from evaluator.openagi.data import SPLITS
-from evaluator.openagi.season.requests import Given
+from evaluator.openagi.season.requests import InputSpec
 from evaluator.openagi.season.tasks import SeasonTask
 
 _ELSEWHERE = 100_000
@@ -47,7 +47,7 @@ class SeasonSamples:
 
     def inputs(self, *, task: Task, index: int) -> Mapping[str, Value]:
         """See `SampleSource`."""
-        return {given.name: self._value(given, index=index) for given in cast(SeasonTask, task).wish.given}
+        return {given.name: self._value(given, index=index) for given in cast(SeasonTask, task).spec.given}
 
     def reference(self, *, task: Task, index: int) -> Value:
         """See `SampleSource`."""
@@ -59,7 +59,7 @@ class SeasonSamples:
         return canonical_json.digest(
             [
                 [given.name, given.noun, given.source, sorted(given.degradations), given.is_clozed, given.is_needed]
-                for given in cast(SeasonTask, task).wish.given
+                for given in cast(SeasonTask, task).spec.given
             ]
         )
 
@@ -68,7 +68,7 @@ class SeasonSamples:
         wanted = cast(SeasonTask, task).wanted
         return canonical_json.digest([wanted.base, wanted.language])
 
-    def _value(self, given: Given, *, index: int) -> Value:
+    def _value(self, given: InputSpec, *, index: int) -> Value:
         if not given.is_needed:
             index += _ELSEWHERE
         if given.source is None:

@@ -1,7 +1,7 @@
-"""What wording is in every language: sentence patterns with slots, and the parts that fill them.
+"""Wording of requests in any language: sentence patterns with slots, and the vocabulary that fills them.
 
-A pattern is text with slots such as `{a}` or `{do:it}`; the languages say what each slot becomes. `|` marks where a
-further sentence may go; without it, further sentences come last.
+A pattern is text with slots such as `{a}` or `{do:it}`, which the languages define. `|` marks the place of further
+sentences; without it, they come last.
 """
 
 import random
@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from evaluator.openagi.grammar import Base, Degradation
-from evaluator.openagi.season.requests import Composition, Given, Trick, Wish
+from evaluator.openagi.season.requests import Composition, InputSpec, RequestSpec, Trick
 
 _SLOT = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _ONE_INPUT = re.compile(r"\{this\}|for \{the\}|um \{the\}|\{a:nom\}")
@@ -38,7 +38,7 @@ class Pattern:
 
     @property
     def is_singular(self) -> bool:
-        """Whether it speaks of one input only."""
+        """Whether it refers to one input only."""
         return "clause" in self.slots or bool(_ONE_INPUT.search(self.text))
 
     @property
@@ -49,7 +49,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The vocabulary that all languages have in common."""
+    """The vocabulary that every language has."""
 
     terms: Mapping[Degradation, Sequence[str]]
     """Adjectives: the terms of image processing."""
@@ -58,13 +58,12 @@ class Words:
     openings: Sequence[str]
     closings: Sequence[str]
     details: Mapping[str, Sequence[str]]
-    """Sentences that change nothing, by the noun of the input that they are about."""
+    """Irrelevant sentences, by noun of their input."""
     intact: Sequence[str]
-    """Sentences on an image that needs no repair."""
+    """Sentences about an image that needs no repair."""
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "Words":
-        """Those of a language's table."""
         return cls(**{field.name: table[field.name] for field in fields(cls)})
 
 
@@ -74,22 +73,22 @@ def vocabulary(language: str) -> dict[str, Any]:
 
 
 class Speaker(ABC):
-    """Words one request. Each choice is made once, so that an input is called the same throughout."""
+    """Words one request. Each choice is made once, so that an input keeps its name throughout."""
 
     words: Words
     patterns: Sequence[Pattern]
 
-    def __init__(self, *, wish: Wish, rng: random.Random) -> None:
-        self.wish = wish
+    def __init__(self, *, spec: RequestSpec, rng: random.Random) -> None:
+        self.spec = spec
         self.rng = rng
-        self.is_single = len(wish.needed) == 1
+        self.is_single = len(spec.needed) == 1
         self._said: set[str] = set()
         self.in_the_middle = False
 
     def request(self, pattern: Pattern) -> str:
         """The request in the form of a pattern."""
         body, mark, rest = pattern.text.partition(ASIDE)
-        self.in_the_middle = bool(mark) and self.wish.stratum.trick in _IN_THE_MIDDLE and self.is_single
+        self.in_the_middle = bool(mark) and self.spec.stratum.trick in _IN_THE_MIDDLE and self.is_single
         words = [self._filled(body)]
         if self.in_the_middle:
             words += [self._filled(sentence) for sentence in self._trick_sentences()]
@@ -105,60 +104,60 @@ class Speaker(ABC):
             return False
         extra = self.unneeded
         if extra is not None and (pattern.is_exclusive or (extra.name != extra.noun and "a" in pattern.slots)):
-            # Neither "all I have", nor "a photo" where there are two.
+            # Not "all I have", and not "a photo" if there are two.
             return False
-        if "get" in pattern.slots and self.wish.stratum.composition is Composition.FOREST:
-            # Noun phrases do not say of which input they are.
+        if "get" in pattern.slots and self.spec.stratum.composition is Composition.FOREST:
+            # Noun phrases do not name their input.
             return False
         return bool(self.defective) or not {"state", "clause"} & pattern.slots
 
     @property
-    def defective(self) -> list[Given]:
+    def defective(self) -> list[InputSpec]:
         """The needed inputs that are degraded or lack a word."""
-        return [given for given in self.wish.needed if given.degradations or given.is_clozed]
+        return [given for given in self.spec.needed if given.degradations or given.is_clozed]
 
     @property
     def is_impossible(self) -> bool:
-        return self.wish.stratum.composition is Composition.NO_TOOL
+        return self.spec.stratum.composition is Composition.NO_TOOL
 
     @property
     def bases(self) -> list[Base]:
         """The domain task of each answer."""
-        return [wanted.base for wanted in self.wish.stratum.wanted]
+        return [wanted.base for wanted in self.spec.stratum.wanted]
 
     @property
-    def unneeded(self) -> Given | None:
-        return next((given for given in self.wish.given if not given.is_needed), None)
+    def unneeded(self) -> InputSpec | None:
+        return next((given for given in self.spec.given if not given.is_needed), None)
 
     @abstractmethod
     def slot(self, name: str, argument: str) -> str:
-        """What a slot becomes."""
+        """The text of a slot."""
 
     @abstractmethod
-    def state(self, given: Given) -> str:
-        """A sentence on the defects of an input, which it names."""
+    def state(self, given: InputSpec) -> str:
+        """A sentence that names the defects of an input."""
 
     @abstractmethod
     def denial(self) -> str:
-        """A sentence on what is not the case."""
+        """A sentence that denies degradations."""
 
     @abstractmethod
-    def distraction(self, extra: Given) -> str:
-        """A sentence on an input that is not needed."""
+    def distraction(self, extra: InputSpec) -> str:
+        """A sentence about an unneeded input."""
 
-    def adjectives(self, given: Given) -> list[str]:
-        """An adjective for each degradation of an input, in any order."""
+    def adjectives(self, given: InputSpec) -> list[str]:
+        """An adjective for each degradation of an input, in random order."""
         if given.degradations:
             self.said(given)
-        found = [self.rng.choice(self._vocabulary()[kind]) for kind in given.degradations]
-        self.rng.shuffle(found)
-        return found
+        adjectives = [self.rng.choice(self._vocabulary()[kind]) for kind in given.degradations]
+        self.rng.shuffle(adjectives)
+        return adjectives
 
-    def is_said(self, given: Given) -> bool:
+    def is_said(self, given: InputSpec) -> bool:
         """Whether the defects of an input have been named."""
         return given.name in self._said
 
-    def said(self, given: Given) -> None:
+    def said(self, given: InputSpec) -> None:
         """Remember that the defects of an input have been named."""
         self._said.add(given.name)
 
@@ -166,7 +165,7 @@ class Speaker(ABC):
         return _SLOT.sub(lambda slot: self.slot(slot[1], slot[2] or ""), text)
 
     def _vocabulary(self) -> Mapping[Degradation, Sequence[str]]:
-        trick = self.wish.stratum.trick
+        trick = self.spec.stratum.trick
         if trick is Trick.LOOK:
             return self.words.looks
         if trick is Trick.PLAIN:
@@ -177,9 +176,9 @@ class Speaker(ABC):
         extra = self.unneeded
         if extra is not None:
             return [self.distraction(extra)]
-        match self.wish.stratum.trick:
+        match self.spec.stratum.trick:
             case Trick.DETAIL:
-                noun = self.rng.choice([given.noun for given in self.wish.needed if given.noun != "query"])
+                noun = self.rng.choice([given.noun for given in self.spec.needed if given.noun != "query"])
                 return [self.rng.choice(self.words.details[noun])]
             case Trick.NEGATION:
                 return [self.denial()]
@@ -188,7 +187,6 @@ class Speaker(ABC):
         return []
 
     def _framed(self, text: str) -> str:
-        """The text, at times with a greeting or thanks."""
         opening = self.rng.choice(self.words.openings) if self.rng.random() < 0.3 else ""
         closing = self.rng.choice(self.words.closings) if self.rng.random() < 0.3 else ""
         return f"{opening} {text} {closing}"
@@ -196,7 +194,7 @@ class Speaker(ABC):
 
 def capitalised(text: str) -> str:
     """The text with a capital at the beginning of each sentence."""
-    return _SENTENCE_START.sub(lambda found: found[1] + found[2].upper(), text)
+    return _SENTENCE_START.sub(lambda match: match[1] + match[2].upper(), text)
 
 
 def listed(items: Sequence[str], *, conjunction: str) -> str:

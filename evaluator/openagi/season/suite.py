@@ -15,7 +15,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.openagi.season.english import English
 from evaluator.openagi.season.german import German
-from evaluator.openagi.season.requests import Language, Wish, drawn, stratum_of
+from evaluator.openagi.season.requests import Language, RequestSpec, drawn, stratum_of
 from evaluator.openagi.season.speaker import Pattern, Speaker
 from evaluator.openagi.season.tasks import SEVERAL, SeasonTask, season_task
 from evaluator.openagi.suite import COLUMNS as RELEASED_COLUMNS
@@ -29,15 +29,15 @@ SPEAKERS: Mapping[Language, type[Speaker]] = {Language.ENGLISH: English, Languag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worded:
-    """A request in words, and the pattern that it has."""
+    """The wording of a request, and its pattern."""
 
     text: str
     pattern: Pattern
 
 
-def worded(*, wish: Wish, rng: random.Random) -> Worded:
-    """The request in one of the forms that suit it."""
-    speaker = SPEAKERS[wish.stratum.spoken](wish=wish, rng=rng)
+def worded(*, spec: RequestSpec, rng: random.Random) -> Worded:
+    """The request in a random suitable pattern."""
+    speaker = SPEAKERS[spec.stratum.spoken](spec=spec, rng=rng)
     pattern = rng.choice([pattern for pattern in speaker.patterns if speaker.suits(pattern)])
     return Worded(text=speaker.request(pattern), pattern=pattern)
 
@@ -50,36 +50,36 @@ def season(*, seed: str, count: int, taken: Set[str] = frozenset()) -> tuple[Sea
 
     Args:
         seed: the same seed always gives the same requests.
-        count: how many; the first ones of a larger season are those of a smaller one.
-        taken: texts that no request may have.
+        count: number of requests; a smaller season is the beginning of a larger one.
+        taken: texts that are not used again.
 
     Raises:
-        RuntimeError: no new words were found for a request.
+        RuntimeError: no new text was found for a request.
     """
-    found: list[SeasonTask] = []
+    tasks: list[SeasonTask] = []
     texts = set(taken)
     for number in range(count):
         task = _request(number=number, seed=seed, taken=texts)
         texts.add(task.text)
-        found.append(task)
-    return tuple(found)
+        tasks.append(task)
+    return tuple(tasks)
 
 
 def _request(*, number: int, seed: str, taken: Set[str]) -> SeasonTask:
     rng = random.Random(f"openagi-season {seed} {number}")  # noqa: S311 - the seed is what is secret
     for _ in range(_TRIES):
-        wish = drawn(stratum=stratum_of(number), rng=rng)
-        text = worded(wish=wish, rng=rng).text
+        spec = drawn(stratum=stratum_of(number), rng=rng)
+        text = worded(spec=spec, rng=rng).text
         if text not in taken:
-            return season_task(key=str(number), text=text, wish=wish)
+            return season_task(key=str(number), text=text, spec=spec)
     raise RuntimeError(f"no new words for request {number} after {_TRIES} tries")
 
 
 VERSION = "1"
 PUBLIC_SEED = "public"
 TASKS_VARIABLE = "PLANARENA_SEASON_TASKS"
-"""How many requests a season has, the same for every process of a site. Other numbers are other suites: they have
-boards of their own."""
+"""Number of requests of a season, which must be the same for all processes of a site. Suites with other numbers have
+separate boards."""
 TASKS = 2000
 
 COLUMNS = (
@@ -136,7 +136,7 @@ FACETS = Facets(
 
 
 def tasks_of_a_season() -> int:
-    """How many requests a season has.
+    """Number of requests of a season.
 
     Raises:
         LookupError: `PLANARENA_SEASON_TASKS` is no positive whole number.
@@ -191,14 +191,14 @@ ENTRY = Entry(
 
 
 def _reworded(task: Task, rng: random.Random) -> str | None:
-    # What no tool can do is drawn with the words: other words would ask for something else.
+    # The impossible part is drawn with the wording, so another wording would be another request.
     if not isinstance(task, SeasonTask) or task.metric == ABSTENTION:
         return None
-    return worded(wish=task.wish, rng=rng).text
+    return worded(spec=task.spec, rng=rng).text
 
 
 def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
-    """Another season: each request has the group of the public one with its key, and says something else. Planners know
-    neither key nor place (`suites.hidden`): the numbers by which they are asked are permuted in each season."""
+    """The requests of another seed: each has the stratum of the public one with its key, and another text. Planners
+    know neither key nor position (`suites.hidden`): both are permuted in each season."""
     public = frozenset(task.text for task in suite.tasks)
     return season(seed=derived("requests", suite.slug, seed=seed), count=len(suite.tasks), taken=public)

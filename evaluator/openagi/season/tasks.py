@@ -1,8 +1,8 @@
-"""A generated request as a task with its gold plan.
+"""Generated requests as tasks with gold plans.
 
-Each needed input is repaired once, in the order of the released list's gold plans (`evaluator.openagi.tasks`). Then
-each answer has its base model, and Machine Translation where it is to be German. Where no tool can meet the request,
-there are neither steps nor answers.
+Each needed input is repaired once, in the order of the released gold plans (`evaluator.openagi.tasks`). Each answer
+then has its base model, and Machine Translation for German. If no tool can meet the request, the plan has no steps and
+no answers.
 """
 
 from dataclasses import dataclass, replace
@@ -12,28 +12,28 @@ from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import ABSTENTION, Task
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.grammar import CLOSED_BASES, Base
-from evaluator.openagi.season.requests import NOUNS, Composition, Given, Language, Wanted, Wish
+from evaluator.openagi.season.requests import NOUNS, AnswerSpec, Composition, InputSpec, Language, RequestSpec
 from evaluator.openagi.tasks import BASE_TOOLS, RESTORERS, answer_kind, call
 
 
-def gold_plan(wish: Wish) -> Plan:
+def gold_plan(spec: RequestSpec) -> Plan:
     """The plan that meets a request."""
-    if wish.stratum.composition is Composition.NO_TOOL:
+    if spec.stratum.composition is Composition.NO_TOOL:
         return Plan(steps=(), answers=())
     steps: list[Step] = []
-    repaired = {given.noun: _repaired(given, steps=steps) for given in wish.needed}
-    answers = [_answered(wanted, repaired=repaired, steps=steps) for wanted in wish.stratum.wanted]
+    repaired = {given.noun: _repaired(given, steps=steps) for given in spec.needed}
+    answers = [_answered(wanted, repaired=repaired, steps=steps) for wanted in spec.stratum.wanted]
     return Plan(steps=tuple(steps), answers=tuple(answers))
 
 
-def _repaired(given: Given, *, steps: list[Step]) -> str:
+def _repaired(given: InputSpec, *, steps: list[Step]) -> str:
     value = f"${given.name}"
     for degradation in given.degradations:
         value = call(tool=RESTORERS[degradation], values=[value], steps=steps)
     return call(tool="Fill Mask", values=[value], steps=steps) if given.is_clozed else value
 
 
-def _answered(wanted: Wanted, *, repaired: dict[str, str], steps: list[Step]) -> str:
+def _answered(wanted: AnswerSpec, *, repaired: dict[str, str], steps: list[Step]) -> str:
     values = [repaired[noun] for noun in NOUNS[wanted.base]]
     tool = BASE_TOOLS.get(wanted.base)
     answer = values[0] if tool is None else call(tool=tool, values=values, steps=steps)
@@ -51,9 +51,9 @@ _METRICS = {Base.RESTORATION: "ViT", Base.TEXT_TO_IMAGE: "CLIP"}
 class SeasonTask(Task):
     """A generated request."""
 
-    wish: Wish
-    wanted: Wanted
-    """The answer; of a request for several, the first."""
+    spec: RequestSpec
+    wanted: AnswerSpec
+    """The answer, or the first of several."""
 
     @property
     def answers(self) -> tuple[Task, ...]:
@@ -62,7 +62,7 @@ class SeasonTask(Task):
             return (self,)
         return tuple(
             replace(self, wanted=wanted, metric=_metric(wanted), expects=_type(wanted))
-            for wanted in self.wish.stratum.wanted
+            for wanted in self.spec.stratum.wanted
         )
 
     @property
@@ -77,11 +77,11 @@ class SeasonTask(Task):
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        """What the key decides, so that it is the same in every season."""
-        stratum = self.wish.stratum
+        """Facts that the key determines, equal in every season."""
+        stratum = self.spec.stratum
         is_possible = stratum.composition is not Composition.NO_TOOL
         languages: list[JsonValue] = []
-        languages += sorted({str(one.language) for one in stratum.wanted if one.language and is_possible})
+        languages += sorted({str(answer.language) for answer in stratum.wanted if answer.language and is_possible})
         return {
             "composition": str(stratum.composition),
             "trick": str(stratum.trick),
@@ -93,9 +93,9 @@ class SeasonTask(Task):
         }
 
 
-def season_task(*, key: str, text: str, wish: Wish) -> SeasonTask:
+def season_task(*, key: str, text: str, spec: RequestSpec) -> SeasonTask:
     """The task of a worded request."""
-    stratum = wish.stratum
+    stratum = spec.stratum
     first = stratum.wanted[0]
     metric, expects = _metric(first), _type(first)
     if stratum.composition is Composition.NO_TOOL:
@@ -104,19 +104,19 @@ def season_task(*, key: str, text: str, wish: Wish) -> SeasonTask:
     return SeasonTask(
         key=key,
         text=text,
-        structure="nonlinear" if is_several or len(wish.needed) > 1 else "linear",
+        structure="nonlinear" if is_several or len(spec.needed) > 1 else "linear",
         metric=SEVERAL if is_several else metric,
-        resources={given.name: given.kind for given in wish.given},
+        resources={given.name: given.kind for given in spec.given},
         expects=None if is_several else expects,
-        gold=gold_plan(wish),
-        wish=wish,
+        gold=gold_plan(spec),
+        spec=spec,
         wanted=first,
     )
 
 
-def _metric(wanted: Wanted) -> str:
+def _metric(wanted: AnswerSpec) -> str:
     return _METRICS.get(wanted.base, "BERT")
 
 
-def _type(wanted: Wanted) -> ResourceType:
+def _type(wanted: AnswerSpec) -> ResourceType:
     return ResourceType.IMAGE if wanted.base in _METRICS else ResourceType.TEXT

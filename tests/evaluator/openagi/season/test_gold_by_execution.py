@@ -26,7 +26,7 @@ def possible():
 
 
 def composition(task):
-    return task.wish.stratum.composition
+    return task.spec.stratum.composition
 
 
 def test_rivals_are_valid_distinct_and_at_most_one_step_longer():

@@ -31,7 +31,7 @@ def task_with(**wanted):
 
 
 def several(*bases):
-    return next(task for task in SUITE.tasks if [one.base for one in task.wish.stratum.wanted] == list(bases)
+    return next(task for task in SUITE.tasks if [one.base for one in task.spec.stratum.wanted] == list(bases)
                 and task.metric == SEVERAL)  # fmt: skip
 
 
@@ -160,16 +160,16 @@ def test_every_gold_plan_of_a_block_runs_with_the_inputs_that_the_request_gives(
 
 def test_inputs_that_are_not_needed_are_from_another_sample():
     task = next(task for task in SUITE.tasks if {"image_1", "image_2"} <= set(task.resources)
-                and not any(given.degradations for given in task.wish.given))  # fmt: skip
+                and not any(given.degradations for given in task.spec.given))  # fmt: skip
     samples = season_samples(profile="lilliput", split="public", hidden_seed=None)
-    needed = task.wish.input_of("image").name
+    needed = task.spec.input_of("image").name
     inputs = samples.inputs(task=task, index=3)
     assert inputs["image_1"] != inputs["image_2"]
     assert inputs[needed] == samples.inputs(task=CLEAN, index=3)["image"]
 
 
 CLEAN = next(task for task in SUITE.tasks if list(task.resources) == ["image"]
-             and not task.wish.input_of("image").degradations)  # fmt: skip
+             and not task.spec.input_of("image").degradations)  # fmt: skip
 
 
 def test_requests_with_equal_inputs_share_them_and_no_others():

@@ -78,20 +78,20 @@ def test_gold_plans_undo_exactly_the_degradations_and_fill_exactly_the_gaps():
         if task.metric == ABSTENTION:
             assert not tools
             continue
-        present = {kind for given in task.wish.needed for kind in given.degradations}
+        present = {kind for given in task.spec.needed for kind in given.degradations}
         assert {kind for kind in Degradation if tools[RESTORERS[kind]]} == present
-        assert tools["Fill Mask"] == sum(given.is_clozed for given in task.wish.needed)
+        assert tools["Fill Mask"] == sum(given.is_clozed for given in task.spec.needed)
         used = {value for step in task.gold.steps for value in step.inputs.values()} | set(task.gold.answers)
-        assert used >= {f"${given.name}" for given in task.wish.needed}
-        assert not used & {f"${given.name}" for given in task.wish.given if not given.is_needed}
+        assert used >= {f"${given.name}" for given in task.spec.needed}
+        assert not used & {f"${given.name}" for given in task.spec.given if not given.is_needed}
 
 
 def test_no_request_has_degradations_that_the_gold_order_does_not_undo_best():
     assert UNSOUND[Base.RESTORATION]
     for task in SUITE.tasks:
-        if task.metric != ABSTENTION and "image" in task.wish.stratum.nouns:
-            chosen = frozenset(task.wish.input_of("image").degradations)
-            assert not [base for base in task.wish.stratum.wanted if chosen in UNSOUND.get(base.base, ())]
+        if task.metric != ABSTENTION and "image" in task.spec.stratum.nouns:
+            chosen = frozenset(task.spec.input_of("image").degradations)
+            assert not [base for base in task.spec.stratum.wanted if chosen in UNSOUND.get(base.base, ())]
 
 
 @pytest.mark.parametrize("said", ["many", "0", "-3", "2.5"])

@@ -52,14 +52,14 @@ def test_no_request_has_a_flaw(tasks):
 
 
 def test_english_articles_agree_with_their_nouns(tasks):
-    english = [task.text for task in tasks if task.wish.stratum.spoken is Language.ENGLISH]
+    english = [task.text for task in tasks if task.spec.stratum.spoken is Language.ENGLISH]
     assert len(english) > 500
     wrong = r"\b[Aa] [aeio]|\b[Aa] u(?!ni|se)|\b[Aa]n [^aeiou]"
     assert not [text for text in english if re.search(wrong, text.replace("a one-", ""))]
 
 
 def test_german_adjectives_and_articles_agree_with_their_nouns(tasks):
-    german = [task.text for task in tasks if task.wish.stratum.spoken is Language.GERMAN]
+    german = [task.text for task in tasks if task.spec.stratum.spoken is Language.GERMAN]
     assert len(german) > 100
     wrong = (
         r"\b(?:ein|das|dieses) (?:\w+e[sn]?, )*\w*(?:e|en|er) (?:Text|Absatz|Textabschnitt|Artikel|Bericht)\b"
@@ -74,7 +74,7 @@ def test_at_least_forty_english_and_twenty_german_patterns_are_all_used():
     for number in range(1500):
         rng = random.Random(f"patterns {number}")
         stratum = stratum_of(number)
-        used[(stratum.spoken, worded(wish=drawn(stratum=stratum, rng=rng), rng=rng).pattern)] += 1
+        used[(stratum.spoken, worded(spec=drawn(stratum=stratum, rng=rng), rng=rng).pattern)] += 1
     assert {pattern for spoken, pattern in used if spoken is Language.ENGLISH} == set(English.patterns)
     assert {pattern for spoken, pattern in used if spoken is Language.GERMAN} == set(German.patterns)
     assert len(set(English.patterns)) >= 40
@@ -83,21 +83,21 @@ def test_at_least_forty_english_and_twenty_german_patterns_are_all_used():
 
 def names(task, kind):
     """Whether a request names a degradation, by a term or by the look."""
-    words = WORDS[task.wish.stratum.spoken]
+    words = WORDS[task.spec.stratum.spoken]
     found = {form for word in (*words.terms[kind], *words.looks[kind]) for form in (word, predicative(word))}
     return any(form in task.text for form in found)
 
 
 def test_every_degradation_of_a_needed_image_is_named_and_no_other(tasks):
     for task in tasks:
-        images = [given for given in task.wish.needed if given.noun == "image"]
+        images = [given for given in task.spec.needed if given.noun == "image"]
         present = {kind for given in images for kind in given.degradations}
         named = {kind for kind in Degradation if names(task, kind)}
-        if task.wish.stratum.composition is Composition.NO_TOOL or task.wish.stratum.trick is Trick.DETAIL:
+        if task.spec.stratum.composition is Composition.NO_TOOL or task.spec.stratum.trick is Trick.DETAIL:
             # "a noisy train", and requests such as "darken it a little", name none of them.
             assert named >= present, task.text
         else:
-            assert named == present | set(task.wish.denied), task.text
+            assert named == present | set(task.spec.denied), task.text
 
 
 GAP = r"missing|blanked out|a gap|lacks a word|fehl\w* ein Wort|fehlenden Wort|Lücke|geschwärzt"
@@ -105,14 +105,14 @@ GAP = r"missing|blanked out|a gap|lacks a word|fehl\w* ein Wort|fehlenden Wort|L
 
 def test_every_missing_word_is_mentioned_once_for_each_input(tasks):
     for task in tasks:
-        if task.wish.stratum.trick is not Trick.NEGATION:
-            gaps = sum(given.is_clozed for given in task.wish.needed)
+        if task.spec.stratum.trick is not Trick.NEGATION:
+            gaps = sum(given.is_clozed for given in task.spec.needed)
             assert len(re.findall(GAP, task.text)) == gaps, task.text
 
 
 def test_the_language_of_the_answer_is_said_unless_it_is_that_of_an_english_request(tasks):
     for task in tasks:
-        stratum = task.wish.stratum
+        stratum = task.spec.stratum
         if stratum.composition is Composition.NO_TOOL:
             continue
         wanted = [one for one in stratum.wanted if one.language is Language.GERMAN]
@@ -125,7 +125,7 @@ def test_every_unneeded_input_is_said_to_be_unneeded(tasks):
     said = (r"no role|ignore|no importance|by mistake|only the (?:first|second) one matters|for comparison|keine Rolle|"
             r"darum geht es nicht|nicht gebraucht|nur um d|zum Vergleich|aus Versehen")  # fmt: skip
     for task in tasks:
-        assert bool(re.search(said, task.text)) == (len(task.wish.given) > len(task.wish.needed)), task.text
+        assert bool(re.search(said, task.text)) == (len(task.spec.given) > len(task.spec.needed)), task.text
 
 
 def rules_plan(*, suite, task):
