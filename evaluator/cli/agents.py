@@ -22,7 +22,7 @@ def mcp(
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     run: Annotated[
-        str, typer.Option(help="Name of the run; an interrupted run continues under its name. Default: a new run.")
+        str, typer.Option(help="Name of the run; an interrupted run continues under its name; default: a new run.")
     ] = "",
     silence: Annotated[float, typer.Option(min=1, help="Seconds that the agent may hold a task without a call.")] = 24
     * 3600.0,

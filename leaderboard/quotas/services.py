@@ -30,11 +30,11 @@ from leaderboard.platform.problems import ProblemError
 from leaderboard.quotas.models import ALL_SUITES, REWARDS, EntryReason, QuotaBalance, QuotaEntry
 
 CHARGES_PER_QUOTA = 3
-"""How many times its quota a user may submit in a day if all of it is refunded."""
+"""Limit of charges per day in quotas, whatever is refunded."""
 
 
 class QuotaExceededError(ProblemError):
-    """The user or team has none left today; nothing was changed. The message is a sentence for the user."""
+    """The user or team has no quota left today; nothing was changed. The message is a sentence for the user."""
 
     status = 429
     code = "quota_exceeded"
@@ -52,7 +52,7 @@ class QuotaExceededError(ProblemError):
         )
 
     def seconds_left(self) -> int:
-        """How long until it is free again, at least 1."""
+        """Seconds until the quota is renewed, at least 1."""
         return max(1, int((self.free_at - timezone.now()).total_seconds()) + 1)
 
     def facts(self) -> dict[str, Any]:
@@ -69,10 +69,10 @@ class QuotaExceededError(ProblemError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """What a user or team has used today of a suite, or of all."""
+    """Today's quota of a user or team, for a suite or for all."""
 
     team: str
-    """Slug; empty: it is the user's own."""
+    """Slug; empty: the quota is the user's."""
     suite: str
     limit: int | None
     """None: unlimited."""
@@ -81,24 +81,23 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        """How many more there may be; None: any number."""
+        """Remaining evaluations; None: unlimited."""
         return None if self.limit is None else max(0, self.limit - self.used)
 
 
 def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> None:
-    """Charge an evaluation to its user, and to the team that it is for, for its suite and for the day.
+    """Charge an evaluation to its user and its team, for its suite and for the day.
 
-    Before: the evaluation is not charged.
-    After: it is, and no limit is exceeded, however many submit at once; or the caller's transaction must be rolled
-    back.
+    Before: within a transaction, which must be rolled back after an error; the evaluation is not charged.
+    After: it is charged, and no limit is exceeded, also with concurrent submissions.
 
     Raises:
         QuotaExceededError: a limit is reached.
     """
     day = today()
     slug = evaluation.suite.slug
-    # One order for all: the user before the team, and of each ALL_SUITES, the least, before the suite. Whoever has the
-    # first row of a user or team has that user's or team's others to themselves, so that no two wait for each other.
+    # Always in this order, against deadlocks: the user before the team, and ALL_SUITES before the suite. Locking the
+    # first row of a user or team protects its other rows.
     payers: list[_Payer] = [{"user": user}] if team is None else [{"user": user}, {"team": team}]
     for whose in payers:
         for suite in (ALL_SUITES, slug):
@@ -109,7 +108,7 @@ def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> N
 
 
 class _Payer(TypedDict, total=False):
-    """Fields of a row that say whose it is: one of them is given."""
+    """The owner of a row: one of the fields is set."""
 
     user: User
     team: Team
@@ -122,17 +121,17 @@ def _charge_balance(*, whose: _Payer, suite: str, day: date) -> None:
     limit = limit_of(suite) if team is None else team_limit_of(suite)
     if limit is not None:
         balance = balance.filter(used__lt=limit, charged__lt=limit * CHARGES_PER_QUOTA)
-    # The database looks at the condition again after it has waited for another submission's row.
+    # PostgreSQL evaluates the condition again after waiting for a concurrent update of the row.
     if not balance.update(used=F("used") + 1, charged=F("charged") + 1):
         assert limit is not None
         raise QuotaExceededError(suite=suite, limit=limit, free_at=next_day(day), team=team)
 
 
 def refund(*, evaluation_id: UUID, reason: EntryReason) -> bool:
-    """Give back what an evaluation was charged with. False if it was not charged, or was refunded already.
+    """Refund an evaluation. False if it was not charged, or was refunded already.
 
-    Before: nothing; several processes may call at once.
-    After: the evaluation has exactly one refund for each charge: its user's, and its team's if it is for one.
+    Before: nothing; concurrent calls are safe.
+    After: the evaluation has exactly one refund for each charge, that of the user and that of the team.
     """
     with transaction.atomic():
         charges = QuotaEntry.objects.select_for_update().filter(evaluation=evaluation_id, amount=1)
@@ -151,7 +150,7 @@ def refund(*, evaluation_id: UUID, reason: EntryReason) -> bool:
 
 
 class RewardQuotaExceededError(ProblemError):
-    """The user has too few seconds of rewards left today; nothing was changed."""
+    """The user has not enough seconds of rewards left today; nothing was changed."""
 
     status = 429
     code = "quota_exceeded"
@@ -168,13 +167,13 @@ class RewardQuotaExceededError(ProblemError):
 
 
 def charge_rewards(*, user: User, seconds: int) -> date:
-    """Charge the seconds that executing plans for rewards may take at most, and return the day that was charged.
+    """Charge the most seconds that executing plans for rewards may take. Returns the day of the charge.
 
-    Before: they are not charged.
-    After: they are, until `settle_rewards`, and the limit is not exceeded, however many calls come at once.
+    Before: nothing.
+    After: they are charged until `settle_rewards`, and the limit is not exceeded, also with concurrent calls.
 
     Raises:
-        RewardQuotaExceededError: there are not so many left.
+        RewardQuotaExceededError: fewer seconds are left.
     """
     day = today()
     QuotaBalance.objects.bulk_create([QuotaBalance(user=user, suite=REWARDS, day=day)], ignore_conflicts=True)
@@ -188,9 +187,9 @@ def charge_rewards(*, user: User, seconds: int) -> date:
 
 
 def settle_rewards(*, user: User, day: date, charged: int, used: int) -> None:
-    """Give back what a call that was charged did not use. Called once for each charge.
+    """Refund the unused seconds of a call. Call it once for each charge.
 
-    A call that used nothing, since it failed for reasons that are not its plans', counts against the bound on refunds.
+    A call that used none, because of a fault of the site, counts towards the limit of refunds.
     """
     rest = charged - used
     balance = QuotaBalance.objects.filter(user=user, suite=REWARDS, day=day)
@@ -198,7 +197,7 @@ def settle_rewards(*, user: User, day: date, charged: int, used: int) -> None:
 
 
 def quotas_of(*, user: User, suites: Sequence[str]) -> list[Quota]:
-    """What the user has used today: first of all suites together, then of each of these."""
+    """The user's quotas of today: first for all suites together, then for each of these."""
     day = today()
     used = dict(QuotaBalance.objects.filter(user=user, day=day).values_list("suite", "used"))
     return [
@@ -226,13 +225,13 @@ def quotas_of_teams(*, teams: Sequence[Team], suites: Sequence[str]) -> list[Quo
 
 
 def limit_of(suite: str) -> int | None:
-    """How many evaluations of a suite, or of all, a user may submit in a day; None: any number."""
+    """Evaluations of a suite, or of all, that a user may submit per day; None: unlimited."""
     limit: int = settings.QUOTA_PER_DAY if suite == ALL_SUITES else settings.QUOTA_PER_SUITE_AND_DAY
     return limit or None
 
 
 def team_limit_of(suite: str) -> int | None:
-    """The same for a team, whoever of its members submits."""
+    """The same for a team, over all its members."""
     limit: int = settings.TEAM_QUOTA_PER_DAY if suite == ALL_SUITES else settings.TEAM_QUOTA_PER_SUITE_AND_DAY
     return limit or None
 
@@ -248,16 +247,16 @@ def next_day(day: date) -> datetime:
 
 
 OWN_FAULT = frozenset({EvaluationReason.CANARY_FAILED, EvaluationReason.CANARY_ENDED_WORKERS})
-"""Reasons for which an evaluation fails through its planner: everything else that fails is refunded."""
+"""Reasons of failures that are the planner's fault; all other failures are refunded."""
 NOT_THE_PLANNERS = frozenset(
     {EvaluationReason.INFRA_FAULTS, EvaluationReason.PLANNER_UNAVAILABLE, EvaluationReason.WORKERS_LOST}
 )
-"""Reasons for which an evaluation waits for its owner, all of them refunded."""
+"""Reasons of waiting for the owner that are refunded."""
 REFUNDING = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED, EvaluationState.CANCELLED})
 
 
 def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything_ran: bool) -> EntryReason | None:
-    """Why an evaluation that enters `target` is refunded, or None if it is not. Pure."""
+    """The reason for a refund when an evaluation enters `target`; None: no refund. Pure."""
     if target == EvaluationState.ON_HOLD and reason in NOT_THE_PLANNERS:
         return EntryReason.NOT_THE_PLANNERS_FAULT
     if target == EvaluationState.FAILED and reason not in OWN_FAULT:
@@ -268,7 +267,7 @@ def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything
 
 
 def refund_if_due(event: Entered) -> None:
-    """Refund an evaluation if the state that it enters calls for it, within the same transaction."""
+    """Refund an evaluation, in the transaction of its transition, if the new state requires it."""
     if event.state not in REFUNDING:
         return
     anything_ran = Attempt.objects.filter(shard__evaluation=event.evaluation_id).exists()
@@ -278,10 +277,10 @@ def refund_if_due(event: Entered) -> None:
 
 
 def check_planner_limit(evaluation: Evaluation) -> None:
-    """Refuse an evaluation that was queued and charged now if its planner has no more left on these hidden data.
+    """Refuse a newly queued and charged evaluation if its planner has reached its limit on these hidden data.
 
-    Before: within the transaction that queued it.
-    After: the limit holds, however many submit at once; or the caller's transaction must be rolled back.
+    Before: within the transaction that queued it, which must be rolled back after an error.
+    After: the limit is not exceeded, also with concurrent submissions.
 
     Raises:
         PlannerLimitError: the limit is reached.
@@ -291,7 +290,7 @@ def check_planner_limit(evaluation: Evaluation) -> None:
         return
     submission = evaluation.submission
     identity = identity_of(submission.planner)
-    # Simultaneous submissions of one planner wait for each other here, and see each other's charges.
+    # Concurrent submissions of one planner wait here, then see each other's charges.
     lock_until_commit(Lock.PLANNER_LIMIT, framed(*identity).hex())
     payer = Q(submission__submitted_by=submission.submitted_by_id)
     if submission.team_id is not None:
@@ -311,7 +310,7 @@ def check_planner_limit(evaluation: Evaluation) -> None:
 
 
 def _same_planners(submission: Submission, *, identity: tuple[str, ...]) -> list[int]:
-    """The planners of the same user or team that are the same, whatever they are called."""
+    """Planners of the user or team with the same identity, under any name."""
     owned = Q(owner=submission.planner.owner_id) | Q(submissions__submitted_by=submission.submitted_by_id)
     if submission.team_id is not None:
         owned |= Q(submissions__team=submission.team_id)

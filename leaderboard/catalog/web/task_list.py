@@ -1,5 +1,5 @@
-"""The tasks of a suite as a list that is searched, filtered and sorted, with their difficulty: how many planners of the
-newest open board solve each.
+"""The list of a suite's tasks, with search, filters and order, and their difficulty: how many planners of the newest
+open board solve each.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,11 +28,11 @@ _BOARDS = 16
 
 
 class Difficulty(NamedTuple):
-    """How many planners solve a task."""
+    """Number of planners that solve a task."""
 
     solved: int = 0
     planners: int = 0
-    """With a score on it; planners that know the gold plans are left out."""
+    """Planners with a score on it, without those that know the gold plans."""
 
     @property
     def share(self) -> float | None:
@@ -47,12 +47,12 @@ _found: SharedCache[tuple[int, str], Mapping[int, Difficulty]] = SharedCache(max
 def difficulties(*, suite: Suite, snapshot: Snapshot) -> Mapping[int, Difficulty]:
     """The difficulty of each task, by primary key.
 
-    Graded scores solve a task from `GOOD` of the mean score of the bundled planner `gold` on; where the board has no
-    such row, from `GOOD` of the best possible value on. Where a task counts 0 or 1, only 1 solves it.
+    A graded score solves a task if it reaches `GOOD` times the mean score of the bundled planner `gold`, or of the best
+    possible value if the board has no such row. A task that counts 0 or 1 is solved by 1.
 
     Args:
         suite: of the snapshot.
-        snapshot: of data that readers may know about.
+        snapshot: of public data.
     """
     return _found.get_or_make((snapshot.pk, snapshot.digest), lambda: _difficulties(suite=suite, snapshot=snapshot))
 
@@ -62,8 +62,8 @@ def _difficulties(*, suite: Suite, snapshot: Snapshot) -> Mapping[int, Difficult
     tasks = list(Task.objects.filter(suite=suite).order_by("position").values_list("pk", "key", "metric"))
     gold = next((row["evaluation"] for row in rows if _strategy(row) == GOLD), None)
     planners = [row["evaluation"] for row in rows if _strategy(row) not in KNOW_GOLD]
-    wanted = planners if gold is None else [*planners, gold]
-    tables = tables_of(column=column, samples=snapshot.samples, evaluations=wanted, tasks=tasks)
+    evaluations = planners if gold is None else [*planners, gold]
+    tables = tables_of(column=column, samples=snapshot.samples, evaluations=evaluations, tasks=tasks)
     means = {pk: task_means(table) for pk, table in tables.items()}
     least = _EXACT if not column.interval.over_scenes else GOOD
     best = np.full(len(tasks), column.high or _EXACT) if gold is None else means[gold]
@@ -83,11 +83,11 @@ def task_means(table: NDArray[np.float32]) -> NDArray[np.float64]:
 def count_solved(
     means: Sequence[NDArray[np.float64]], *, threshold: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many planners solve each task, and how many have a score on it.
+    """Number of planners that solve each task, and number with a score on it.
 
     Args:
         means: (tasks,) for each planner, NaN without a score.
-        threshold: (tasks,) from which mean on a task is solved. A threshold of 0 is reached by positive scores only.
+        threshold: (tasks,) least mean that solves a task; if it is 0, only positive scores do.
     """
     solved, measured = np.zeros(len(threshold), dtype=np.int64), np.zeros(len(threshold), dtype=np.int64)
     for mean in means:
@@ -118,11 +118,11 @@ class SuiteTask(NamedTuple):
     row: TaskRow
     difficulty: Difficulty
     facts: tuple[str, ...]
-    """Its values of the suite's facets, in words."""
+    """Values of the suite's facets, in words."""
 
 
 class TaskSelection(NamedTuple):
-    """The tasks that filters leave, in the form that `evaluations/filter.html` takes."""
+    """The selected tasks, in the form of `evaluations/filter.html`."""
 
     rows: tuple[SuiteTask, ...]
     filters: tuple[Filter, ...]
@@ -131,7 +131,7 @@ class TaskSelection(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """A heading of the table that can be sorted by."""
+    """A heading of a sortable column."""
 
     label: str
     sorted: str
@@ -139,8 +139,8 @@ class Heading(NamedTuple):
 
 
 _SORTS: Mapping[str, Callable[[SuiteTask], Any]] = {
-    "task": lambda one: one.row.position,
-    "difficulty": lambda one: one.difficulty.share,
+    "task": lambda task: task.row.position,
+    "difficulty": lambda task: task.difficulty.share,
 }
 
 
@@ -157,11 +157,11 @@ def level_of(difficulty: Difficulty) -> str:
 def select_tasks(
     *, suite: Suite, rows: Sequence[TaskRow], difficulties: Mapping[int, Difficulty], parameters: Mapping[str, str]
 ) -> TaskSelection:
-    """Apply the search, the filters and the order that a query string asks for; what it does not know is ignored.
+    """Apply search, filters and order of a query string; unknown values are ignored.
 
     Args:
         rows: all tasks of the suite, without results.
-        difficulties: by primary key of the task; empty where none is shown.
+        difficulties: by primary key of the task; empty if none is shown.
         parameters: `q`, `sort` (`task` or `difficulty`, `-` before it: descending) and the names of facets.
     """
     facets = _facets(suite=suite, has_difficulty=bool(difficulties), rows=rows)
@@ -183,10 +183,10 @@ def select_tasks(
     search = parameters.get("q", "").strip()
     places = [place for place, task in enumerate(tasks) if _matches(task=task, search=search)]
     chosen = chosen_of(parameters=parameters, facets=facets)
-    found = select(indexed=indexed, chosen=chosen, within=indexed.at(places))
+    selected = select(indexed=indexed, chosen=chosen, within=indexed.at(places))
     sort = _sort(parameters.get("sort", ""))
-    ordered = sort_by(rows=found.rows, key=_SORTS[sort.key], descending=sort.descending)
-    return TaskSelection(tuple(ordered), found.filters, search, bool(chosen or search))
+    ordered = sort_by(rows=selected.rows, key=_SORTS[sort.key], descending=sort.descending)
+    return TaskSelection(tuple(ordered), selected.filters, search, bool(chosen or search))
 
 
 def heading(*, key: str, label: str, sort: str) -> Heading:
@@ -194,11 +194,11 @@ def heading(*, key: str, label: str, sort: str) -> Heading:
 
     Args:
         key: of `_SORTS`.
-        label: what it says.
-        sort: the parameter of the query string.
+        label: its text.
+        sort: parameter of the query string.
     """
-    asked = _sort(sort)
-    return Heading(label, asked.direction(key), asked.link(key, ascends=True))
+    order = _sort(sort)
+    return Heading(label, order.direction(key), order.link(key, ascends=True))
 
 
 def _sort(text: str) -> Sort:
@@ -215,15 +215,15 @@ def _matches(*, task: SuiteTask, search: str) -> bool:
 def _facets(*, suite: Suite, has_difficulty: bool, rows: Sequence[TaskRow]) -> list[Facet[SuiteTask]]:
     shown = {name for row in rows for name in row.facets}
     of_rows = [task_facet(facet) for facet in suite.facets.filters if facet.name in shown]
-    found = [
+    facets = [
         Facet(facet.name, facet.label, partial(_values, facet=facet), facet.words, sort_key=facet.sort_key)
         for facet in of_rows
     ]
     if len({row.metric for row in rows}) > 1:
-        found.insert(0, Facet("metric", "Metric", lambda one: (one.row.metric,), str))
+        facets.insert(0, Facet("metric", "Metric", lambda task: (task.row.metric,), str))
     if has_difficulty:
-        found.insert(0, _DIFFICULTY)
-    return found
+        facets.insert(0, _DIFFICULTY)
+    return facets
 
 
 def _values(task: SuiteTask, *, facet: Facet[TaskRow]) -> Sequence[str]:
@@ -231,7 +231,7 @@ def _values(task: SuiteTask, *, facet: Facet[TaskRow]) -> Sequence[str]:
 
 
 def _words(*, facet: Facet[SuiteTask], value: str) -> str:
-    """A value in words, with the label of its facet where the value alone would say nothing."""
+    """A value in words, with the label of its facet if the value is not clear without it."""
     words = facet.words(value)
     return f"{facet.label}: {value}" if value in YES_NO.values() or words.isdecimal() else words
 

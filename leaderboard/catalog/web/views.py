@@ -1,6 +1,4 @@
-"""The page of a suite: what it measures, with its tasks, tools, metrics and datasheet, and inputs of a few tasks as a
-published evaluation had them.
-"""
+"""The page of a suite: tasks, tools, metrics, datasheet, and inputs of a few tasks from a published evaluation."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,40 +39,40 @@ MOST_TEXT = 1200
 
 
 class Preview(NamedTuple):
-    """One task with what is given with it."""
+    """A task with its inputs."""
 
     key: str
     text: str
     inputs: tuple[Shown, ...]
-    """Of some of its samples."""
+    """Inputs of some samples."""
     values: str
-    """What is given by value, as JSON; empty where there is nothing or `inputs` show it."""
+    """Inputs given by value, as JSON; empty if there are none or `inputs` has them."""
 
 
 def examples(library: LibrarySuite) -> tuple[LibraryTask, ...]:
-    """A few tasks that are given different things, in the suite's order; then others, until there are enough."""
+    """A few tasks with different types of inputs, in the suite's order, filled up with others."""
     kinds: dict[str, LibraryTask] = {}
     for task in library.tasks:
         kinds.setdefault(" ".join(sorted(map(str, task.resources.values()))), task)
     chosen = list(kinds.values())[:MOST_TASKS]
     if len(chosen) < MOST_TASKS // 2:
-        others = (task for task in library.tasks if all(task.key != one.key for one in chosen))
+        others = (task for task in library.tasks if all(task.key != other.key for other in chosen))
         chosen += [task for task, _ in zip(others, range(MOST_TASKS // 2 - len(chosen)), strict=False)]
     return tuple(chosen)
 
 
 def previews(*, tasks: Sequence[LibraryTask], evaluation: str, split: str) -> tuple[Preview, ...]:
-    """These tasks with the inputs that the records of an evaluation have; none without anything to show.
+    """These tasks with inputs from the records of an evaluation; tasks without any are omitted.
 
     Args:
         tasks: of the suite.
-        evaluation: id of a published evaluation; empty for none.
-        split: that of the evaluation, whose data everybody may see.
+        evaluation: id of a published evaluation; empty: none.
+        split: of the evaluation, whose data are public.
     """
     samples = _samples(keys=[task.key for task in tasks], evaluation=evaluation, split=split) if evaluation else {}
     reading = Reading(store=server_store(split=split), split=split)
-    found = (_preview(task=task, samples=samples.get(task.key, ()), reading=reading) for task in tasks)
-    return tuple(one for one in found if one.inputs or one.values)
+    shown = (_preview(task=task, samples=samples.get(task.key, ()), reading=reading) for task in tasks)
+    return tuple(preview for preview in shown if preview.inputs or preview.values)
 
 
 def _samples(*, keys: Sequence[str], evaluation: str, split: str) -> Mapping[str, Sequence[SampleResult]]:
@@ -127,11 +125,11 @@ class ShownMetric(NamedTuple):
     label: str
     description: str
     notes: tuple[str, ...]
-    """How it is counted, a sentence each."""
+    """Sentences about how it is computed."""
 
 
 class SuitePage(NamedTuple):
-    """Everything on the page besides the suite itself."""
+    """The content of the page."""
 
     selection: TaskSelection
     page: "Page[SuiteTask]"
@@ -146,25 +144,25 @@ class SuitePage(NamedTuple):
     datasheet: str
     """HTML of our own Markdown; empty if there is none."""
     shown_in: Mapping[str, Any] | None
-    """The row of the board whose evaluation tasks link to."""
+    """The row of the board whose evaluation the tasks link to."""
     has_reported: bool
 
     @property
     def first_filters(self) -> list[Filter]:
-        """The filters that are always in view; the others can be folded away."""
-        return [one for one in self.selection.filters if one.section]
+        """The filters that are never folded."""
+        return [choice for choice in self.selection.filters if choice.section]
 
     @property
     def further_filters(self) -> list[Filter]:
-        return [one for one in self.selection.filters if not one.section]
+        return [choice for choice in self.selection.filters if not choice.section]
 
     @property
     def further_are_set(self) -> bool:
-        return any(one.is_set for one in self.further_filters)
+        return any(choice.is_set for choice in self.further_filters)
 
 
 def open_board(*, suite: Suite, snapshot: Snapshot | None) -> Snapshot | None:
-    """The board, unless it is of a hidden split: then the page tells nothing of it."""
+    """The board; None for a hidden split, of which the page shows nothing."""
     if snapshot is None or not sees_gold(reader=None, suite=suite, split=snapshot.split):
         return None
     return snapshot
@@ -180,8 +178,8 @@ def gathered_page(*, suite: Suite, board: Snapshot | None, parameters: Mapping[s
     """
     library = _library(suite)
     rows = facts_of(suite, shows_gold=sees_gold(reader=None, suite=suite))
-    found = difficulties(suite=suite, snapshot=board) if board else {}
-    selection = select_tasks(suite=suite, rows=rows, difficulties=found, parameters=parameters)
+    levels = difficulties(suite=suite, snapshot=board) if board else {}
+    selection = select_tasks(suite=suite, rows=rows, difficulties=levels, parameters=parameters)
     sort = parameters.get("sort", "")
     shown_in = next(iter(content_of(board).rows), None) if board else None
     return SuitePage(
@@ -192,7 +190,7 @@ def gathered_page(*, suite: Suite, board: Snapshot | None, parameters: Mapping[s
             heading(key="difficulty", label="Solved by", sort=sort),
         ),
         total=len(rows),
-        has_difficulty=any(one.planners for one in found.values()),
+        has_difficulty=any(difficulty.planners for difficulty in levels.values()),
         tools=tools_of(library) if library else (),
         metrics=tuple(shown_metric(column) for column in suite.shown_columns),
         previews=_previews(library=library, board=board, shown_in=shown_in) if library else (),
@@ -220,8 +218,8 @@ def signature_of(tool: Tool) -> str:
 
 
 def shown_metric(column: Column) -> ShownMetric:
-    """A column's definition in words, with what is unusual about it: usually a task counts from 0 to 1, a fault of the
-    planner counts 0, and higher is better."""
+    """A column's definition in words. Notes mention deviations from the defaults: tasks count from 0 to 1, faults of
+    the planner count 0, and higher is better."""
     notes = []
     if column.weights:
         parts = ", ".join(f"{weight:.2g} {name}" for name, weight in column.weights.items())
@@ -251,7 +249,7 @@ def _previews(
 
 
 def _library(suite: Suite) -> LibrarySuite | None:
-    """The suite of this release; None where its files are not here, or it has another digest."""
+    """The suite of this release; None if its files are missing or its digest differs."""
     try:
         found = suite_of(suite.slug)
     except LookupError:
@@ -281,8 +279,7 @@ def _datasheet(library: LibrarySuite) -> str:
 
 @require_safe
 def suite_page(request: HttpRequest, suite: str) -> HttpResponse:
-    """What a suite measures, with its tasks, tools, data, metrics and datasheet. The same for every reader: of hidden
-    splits it shows nothing, not even to operators."""
+    """The page of a suite, the same for every reader: it shows nothing of hidden splits, not even to operators."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     board = open_board(suite=found, snapshot=latest_snapshot(suite=found))
 
