@@ -33,7 +33,7 @@ class EvaluationReason(models.TextChoices):
     )
     WAITING_FOR_AGENT = (
         "waiting_for_agent",
-        "Waiting for its agent, which takes the tasks at this site's /mcp/ with a token of its owner's.",
+        "Waiting for its agent, which takes the tasks at this site's /mcp/ with a token of its owner.",
     )
     LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} Retrying."
     PROFILE_MISMATCH = (

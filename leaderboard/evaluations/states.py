@@ -250,13 +250,13 @@ class Notification(NamedTuple):
 
 
 _NOTIFY = """
-(SELECT pg_notify(%(channel)s, jsonb_build_object('evaluation', %(told)s::text, 'event', %(event)s::jsonb
+(SELECT pg_notify(%(channel)s, jsonb_build_object('evaluation', %(evaluation)s::text, 'event', %(event)s::jsonb
         || jsonb_build_object('outcomes', coalesce(jsonb_object_agg(outcome, of_outcome), '{}'),
                               'done', coalesce(sum(of_outcome - left_out), 0)))::text)
  FROM (SELECT outcome, count(*) AS of_outcome,
               count(*) FILTER (WHERE outcome = 'cancelled' OR outcome = 'not_run' AND reason = ANY(%(never)s))
               AS left_out
-       FROM evaluations_taskresult WHERE evaluation_id = %(told)s GROUP BY outcome) counted)
+       FROM evaluations_taskresult WHERE evaluation_id = %(evaluation)s GROUP BY outcome) counted)
 """
 
 
@@ -275,7 +275,12 @@ def notification(*, evaluation: Evaluation, results: Sequence[NewResult]) -> Not
         "total": evaluation.tasks_total,
         "results": list(results),
     }
-    parameters = {"channel": CHANNEL, "told": evaluation.pk, "event": json.dumps(event), "never": sorted(LEFT_OUT)}
+    parameters = {
+        "channel": CHANNEL,
+        "evaluation": evaluation.pk,
+        "event": json.dumps(event),
+        "never": sorted(LEFT_OUT),
+    }
     return Notification(_NOTIFY, parameters)
 
 

@@ -26,7 +26,7 @@ from leaderboard.evaluations.visibility import Withheld
 from leaderboard.queue.reconcile import sweep
 from tests.end_to_end.endpoints import serving
 from tests.evaluator.planners.test_endpoint import endpoint
-from tests.leaderboard.evaluations.web.reading import read
+from tests.leaderboard.evaluations.web.factories import read
 from tests.leaderboard.factories import closed_season, make_submission, make_user
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server

@@ -8,7 +8,7 @@ FINAL_STATES = {
     "shard": "'done'",
 }
 
-# Raised as check_violation, so that Django tells of an IntegrityError as with every other constraint.
+# Raised as check_violation, so that Django raises IntegrityError as for other constraints.
 REFUSE_LEAVING = """
 CREATE FUNCTION planarena_refuse_leaving_a_final_state() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -17,7 +17,7 @@ BEGIN
 END $$;
 """
 
-# Checked at commit, because lease and end of an attempt write the two rows one after the other.
+# Deferred to the commit, because leasing and ending an attempt write the two rows one after the other.
 CHECK_LEASES = """
 CREATE FUNCTION planarena_check_leases() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -66,7 +66,7 @@ def _keep_final(table: str) -> migrations.RunSQL:
     )
 
 
-# Raised as check_violation, so that Django tells of an IntegrityError as with every other constraint.
+# Raised as check_violation, so that Django raises IntegrityError as for other constraints.
 REFUSE_HIDING = """
 CREATE FUNCTION planarena_refuse_hiding_what_was_ranked() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

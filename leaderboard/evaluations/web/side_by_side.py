@@ -1,6 +1,6 @@
 """One task across two to four planners: plans, steps, episodes, grids and scores of samples side by side.
 
-Readers see no more of a plan than on the page of its task.
+Plans are withheld as on the page of their task.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Figures for Prometheus, of the database and of how long requests of this process take; and the public status page."""
+"""Metrics for Prometheus, logs, and the status of the site."""

@@ -82,7 +82,7 @@ def _waiting(*, broker: Connection, queue: str) -> int:
 
 
 def _oldest(*, broker: Connection, queue: str) -> float | None:
-    """Seconds; 0 if no message waits, None if the broker cannot tell."""
+    """Seconds; 0 if no message waits, None if unknown."""
     transport = broker.transport.driver_type
     if transport == "filesystem":
         folder = Path(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_in"])
@@ -98,7 +98,7 @@ def _modified(path: Path) -> float | None:
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
-        # Taken meanwhile.
+        # Received by a process.
         return None
 
 

@@ -244,7 +244,7 @@ def broker_figures() -> Iterator[Metric]:
     up = GaugeMetricFamily("planarena_broker_up", "Whether the broker of the queue answers.")
     count = GaugeMetricFamily("planarena_broker_messages", "Messages that wait at the broker.")
     oldest = GaugeMetricFamily(
-        "planarena_broker_oldest_seconds", "How long the oldest of them has waited, where the broker can tell."
+        "planarena_broker_oldest_seconds", "How long the oldest of them has waited, if the broker knows."
     )
     state = BROKER.result()
     up.add_metric([], 0 if state.problem else 1)

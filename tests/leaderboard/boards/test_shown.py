@@ -8,8 +8,7 @@ from django.test import Client
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
-from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
-from tests.leaderboard.evaluations.web.reading import read
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user, read
 
 pytestmark = pytest.mark.django_db
 BOARD = "/boards/openagi/"

@@ -1,1 +1,1 @@
-"""The API about evaluations, as their pages show them."""
+"""The API of evaluations."""

@@ -1,1 +1,1 @@
-"""Comparing two or more evaluations task by task: a page and an address of the API. Keeps nothing of its own."""
+"""Comparison of evaluations task by task: page and API."""

@@ -15,8 +15,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.catalog.web.task_list import NO_DIFFICULTY, Difficulty, count_solved, difficulties, task_means
 from leaderboard.catalog.web.views import MOST_TASKS, examples
 from leaderboard.evaluations.models import TaskResult
-from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
-from tests.leaderboard.evaluations.web.reading import read
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user, read
 from tests.leaderboard.executed import make_executed_evaluation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]

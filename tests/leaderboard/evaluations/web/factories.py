@@ -1,10 +1,12 @@
 """Rows and records as the site meets them: the real suite, evaluations with results, artefacts in the real store."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
+from django.test import Client
 from django.utils import timezone
 
 from evaluator.core import canonical_json
@@ -237,3 +239,30 @@ def make_board() -> tuple[Suite, Snapshot]:
         planner = make_planner(owner=make_user(name), name=f"planner of {name}")
         newest = publish(make_evaluation(planner=planner, suite=suite, summary=make_summary(overall)))
     return suite, newest
+
+
+def read(client: Client, address: str, **query: str) -> str:
+    """The text of a page."""
+    response = client.get(address, query)
+    assert response.status_code == 200, (address, response.status_code)
+    return response.content.decode()
+
+
+def evaluation_page(client: Client, evaluation: Evaluation, rest: str = "", **query: str) -> str:
+    """The text of an evaluation's page, or of one below it."""
+    return read(client, f"/evaluations/{evaluation.pk}/{rest}", **query)
+
+
+def task_page(client: Client, evaluation: Evaluation, key: str, **query: str) -> str:
+    """The text of the page of one task."""
+    return evaluation_page(client, evaluation, f"tasks/{key}/", **query)
+
+
+def planners(html: str) -> list[str]:
+    """Names of the planners on a board, in its order."""
+    return re.findall(r'class="planner-name"[^>]*>([^<]+)<', html)
+
+
+def tasks(html: str) -> list[str]:
+    """Keys of the tasks on an evaluation's page, in its order."""
+    return re.findall(r"/tasks/([\w/]+)/(?:\?[^\"]*)?\" tabindex", html)

@@ -15,7 +15,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.evaluations.web.reading import evaluation_page, read, task_page
+from tests.leaderboard.evaluations.web.factories import evaluation_page, read, task_page
 from tests.leaderboard.factories import make_submission, make_user
 from tests.leaderboard.planning import REAL, run_evaluation
 from tests.leaderboard.platform.api.helpers import client_of

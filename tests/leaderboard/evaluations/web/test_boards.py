@@ -22,8 +22,9 @@ from tests.leaderboard.evaluations.web.factories import (
     make_suite,
     make_summary,
     make_user,
+    planners,
+    read,
 )
-from tests.leaderboard.evaluations.web.reading import planners, read
 from tests.memory import forget_everything
 
 pytestmark = pytest.mark.django_db

@@ -12,8 +12,8 @@ from tests.leaderboard.evaluations.web.factories import (
     make_results,
     make_suite,
     make_user,
+    tasks,
 )
-from tests.leaderboard.evaluations.web.reading import tasks
 from tests.memory import forget_everything
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user
-from tests.leaderboard.evaluations.web.reading import read
+from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_user, read
 
 pytestmark = pytest.mark.django_db
 THIN = {"mean": 0.908, "low": None, "high": None, "tasks": 2}

@@ -12,7 +12,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.fakes.launcher import reset_launcher
 from tests.fakes.planners import FALSE_FILE, NO_PLAN
-from tests.leaderboard.evaluations.web.reading import evaluation_page, planners, read, task_page, tasks
+from tests.leaderboard.evaluations.web.factories import evaluation_page, planners, read, task_page, tasks
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation
 

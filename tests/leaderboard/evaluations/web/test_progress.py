@@ -8,13 +8,13 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.states import LATEST, snapshot
 from tests.leaderboard.evaluations.web.factories import (
+    evaluation_page,
     make_evaluation,
     make_planner,
     make_result,
     make_suite,
     make_user,
 )
-from tests.leaderboard.evaluations.web.reading import evaluation_page
 
 pytestmark = pytest.mark.django_db
 

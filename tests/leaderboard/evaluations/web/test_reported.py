@@ -19,8 +19,8 @@ from tests.leaderboard.evaluations.web.factories import (
     make_suite,
     make_summary,
     make_user,
+    read,
 )
-from tests.leaderboard.evaluations.web.reading import read
 
 pytestmark = pytest.mark.django_db
 BOARD = "/boards/openagi/"

@@ -17,7 +17,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResu
 from leaderboard.evaluations.results.objects import read_record, server_store
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.boards.signing.boards import mismatches, verified
-from tests.leaderboard.evaluations.web.reading import read
+from tests.leaderboard.evaluations.web.factories import read
 from tests.leaderboard.factories import make_record, make_submission
 from tests.leaderboard.planning import REAL, WANTED, make_clumsy_evaluation, make_questions_undecided, run_evaluation
 from tests.leaderboard.planning import make_toolmini as toolmini

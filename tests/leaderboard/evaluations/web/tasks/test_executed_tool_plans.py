@@ -8,8 +8,7 @@ from django.test import Client
 from evaluator.core.records import Outcome, Reason
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from tests.leaderboard.evaluations.web.factories import make_user
-from tests.leaderboard.evaluations.web.reading import read, task_page
+from tests.leaderboard.evaluations.web.factories import make_user, read, task_page
 from tests.leaderboard.executed import BOXES, COUNT, MASK, MOTION, SLUG, WRONG_SIZE, make_executed_evaluation
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from leaderboard.people.models import Team, User
 from leaderboard.people.profile import ProfileData, TeamProfileData, set_profile, set_team_profile
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.platform.problems import FieldErrors
-from tests.leaderboard.evaluations.web.reading import read
+from tests.leaderboard.evaluations.web.factories import read
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of
 from tests.leaderboard.platform.api.test_reading import finish
