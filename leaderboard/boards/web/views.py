@@ -303,7 +303,7 @@ def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
     """Every published state of a suite's boards, newest first, of all versions and conditions."""
     found = get_object_or_404(Suite, slug=suite, current=True)
     page = Paginator(snapshots_of(suite), SNAPSHOTS_PER_PAGE).get_page(request.GET.get("page"))
-    shown = [[one.pk, signature_of(one) is not None] for one in page.object_list]
+    shown = [[snapshot.pk, signature_of(snapshot) is not None] for snapshot in page.object_list]
     parts = [found.digest, found.title, found.description, page.paginator.count, shown]
     newest = page.object_list[0] if shown else None
     context = {"suite": found, "page": page, "snapshot": newest, "here": "snapshots"}

@@ -70,7 +70,7 @@ def shown_teams_of(user: User, *, reader: Reader) -> QuerySet[Team]:
     return Team.objects.filter(own | Q(shows_members=True), memberships__user=user).order_by("name")
 
 
-def board_results(wanted: Callable[[Mapping[str, Any]], bool]) -> list[BoardResult]:
+def board_results(predicate: Callable[[Mapping[str, Any]], bool]) -> list[BoardResult]:
     """The rows of the newest boards that satisfy a predicate, in the order of the suites, in two queries and one for
     contents that are not cached."""
     suites = current_suites()
@@ -81,7 +81,7 @@ def board_results(wanted: Callable[[Mapping[str, Any]], bool]) -> list[BoardResu
         for suite in suites
         if suite.pk in snapshots
         for row in contents[snapshots[suite.pk].pk].rows
-        if wanted(row)
+        if predicate(row)
     ]
 
 
