@@ -26,13 +26,13 @@ from leaderboard.submissions.releasing import LONGEST_REASON, hide, show_again
 CONFIRMED = "confirmed"
 _MOST_DIGITS = 5
 REFUSALS = (NotPossibleError, FieldErrors, TryLaterError, ValueError)
-"""What services raise with a sentence when they have changed nothing."""
+"""Errors of services whose message is a sentence; nothing was changed."""
 
 
 class ChoosePriorityForm(ActionForm):
-    """Beside the list of actions: what `Set priority` sets."""
+    """The value of the action `Set priority`, beside the list of actions."""
 
-    # A text, read by the action: of a form with an error Django says no more than "No action selected".
+    # A text that the action parses, since for an invalid form Django only says "No action selected".
     priority = forms.CharField(required=False, label="Priority:", widget=forms.NumberInput)
 
 
@@ -49,7 +49,7 @@ class EvaluationInline(ReadOnlyInline):
 
 @admin.register(Submission, site=site)
 class SubmissionAdmin(ReadOnlyAdmin):
-    """Who entered which planner when."""
+    """Submissions; search by id, planner, user or team."""
 
     list_display = (
         "short_id", "planner", "submitted_by", "team", "visibility", "embargo_until", "rerun_of_id", "created",
@@ -79,7 +79,7 @@ class ShardInline(ReadOnlyInline):
     @admin.display(description="attempts")
     def all_attempts(self, shard: Shard) -> str:
         attempts = sorted(shard.attempts.all(), key=lambda attempt: attempt.number)
-        return "; ".join(f"{one.number}: {one.state} ({one.worker})" for one in attempts) or "none"
+        return "; ".join(f"{attempt.number}: {attempt.state} ({attempt.worker})" for attempt in attempts) or "none"
 
 
 @admin.register(Evaluation, site=site)
@@ -133,49 +133,41 @@ class EvaluationAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Cancel ...")
     def cancel(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """End them."""
         return self._act(request=request, chosen=chosen, name="cancel", do=services.cancel, said="cancelled")
 
     @admin.action(description="Resume the tasks with infrastructure faults ...")
     def resume(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Run these tasks again."""
         return self._act(request=request, chosen=chosen, name="resume", do=services.resume, said="resumed")
 
     @admin.action(description="Accept infrastructure faults as the planner's ...")
     def accept(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Let these tasks score 0."""
         return self._act(request=request, chosen=chosen, name="accept", do=services.accept, said="accepted")
 
     @admin.action(description="Re-run for the owner, without quota charge ...")
     def rerun(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Submit them once more on their owners' behalf."""
         return self._act(request=request, chosen=chosen, name="rerun", do=_rerun_for_owner, said="submitted again")
 
     @admin.action(description="Requeue ...")
     def requeue(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Let what is under way be leased again."""
         return self._act(request=request, chosen=chosen, name="requeue", do=requeue, said="queued again")
 
     @admin.action(description="Verify a sample of the tasks ...")
     def verify(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Run a sample again by this site's workers, of what own workers measured."""
         return self._act(request=request, chosen=chosen, name="verify", do=_verify, said="a sample is run again")
 
     @admin.action(description="Hide from the boards, with a reason ...")
     def hide(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Hide them; snapshots that hold them stay."""
         reason = request.POST.get("reason", "")
         do = partial(hide, reason=reason)
         return self._act(request=request, chosen=chosen, name="hide", do=do, said="hidden", asks_reason=True)
 
     @admin.action(description="Unhide ...")
     def show_again(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
-        """Undo hiding."""
         return self._act(request=request, chosen=chosen, name="show_again", do=show_again, said="shown again")
 
     @admin.action(description="Set priority to the number beside")
     def set_priority(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> None:
-        """The higher goes first among what is equally due."""
+        """Higher priorities go first among equally due evaluations."""
         text = request.POST.get("priority", "").strip()
         if not (digits := text.removeprefix("-")).isdecimal() or len(digits) > _MOST_DIGITS:
             messages.error(request, f"Enter a whole number of at most {_MOST_DIGITS} digits in the field Priority.")
@@ -196,7 +188,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
         said: str,
         asks_reason: bool = False,
     ) -> TemplateResponse | None:
-        """Ask whether it is meant, perhaps also why, and do it when it is."""
+        """Ask for confirmation, and for a reason if `asks_reason`, then do it."""
         if CONFIRMED in request.POST:
             _each(request=request, chosen=chosen, do=do, said=said)
             return None
@@ -224,7 +216,7 @@ def _rerun_for_owner(evaluation: Evaluation, *, by: User) -> None:
 
 
 def _each(*, request: HttpRequest, chosen: QuerySet[Evaluation], do: Callable[..., Any], said: str) -> None:
-    """Apply the action to each evaluation separately, with a message for each."""
+    """Apply the action to each evaluation, with a message for each."""
     for evaluation in chosen.select_related("suite", "submission__planner"):
         name = f"{evaluation.in_words()} ({evaluation.pk})"
         try:

@@ -85,7 +85,7 @@ class SubmissionInput(Input):
 
 @example({"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"})
 class VisibilityInput(Input):
-    """Who sees a submission from now on."""
+    """The new visibility of a submission."""
 
     visibility = VISIBILITY.api_field(required=True)
     embargo_until = EMBARGO_UNTIL.api_field()
@@ -116,7 +116,7 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
         read_only_fields = fields
 
 
-_STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
+_STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot contains it: it stays public.")
 
 
 KEY = OpenApiParameter(
@@ -141,7 +141,7 @@ class PendingSubmissionOutput(JobOutput):
         return dict(SubmissionOutput(made, context=self.context).data) if made else None
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        """With errors under the names that the fields have in the body."""
+        """With errors under the names of the fields in the body."""
         shown = super().to_representation(instance)
         if shown["problem"] is not None and "errors" in shown["problem"]:
             errors = dict(by_field(_nested(FieldErrors(shown["problem"]["errors"]))))
@@ -216,7 +216,7 @@ class SubmissionsView(Selected, ListView[Submission]):
 
 
 def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
-    """The planner as it was entered; content that came with it is kept."""
+    """The planner as entered; its content is stored."""
     values = {name: value for name, value in entered.items() if name != "kind"}
     data = PlannerData(kind=entered["kind"], values=values)
     return KINDS[data.kind].received(data=data, owner=user)
@@ -243,7 +243,7 @@ def _made(request: Request, *, submission: Submission, replayed: bool) -> Respon
 
 
 def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
+    """The request, to compare it with repeated ones. Secrets are keyed hashes, since a digest of it is stored."""
     until = asked["embargo_until"]
     planner = {name: _sealed(value) if name in SECRETS else value for name, value in asked["planner"].items()}
     return {**asked, "embargo_until": until and until.isoformat(), "planner": planner}
@@ -257,7 +257,7 @@ _OUTSIDE = frozenset({"suites", "Idempotency-Key", *(field.name for field in BES
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
-    """The errors under the names that the fields have in the body: most are the planner's."""
+    """The errors under the names of the fields in the body, most of them the planner's."""
     outside = {field: texts for field, texts in error.errors.items() if field in _OUTSIDE}
     planner = {field: texts for field, texts in error.errors.items() if field not in outside}
     return {**({"planner": planner} if planner else {}), **outside}
@@ -328,28 +328,28 @@ class _ActionView(ApiView):
 
 
 class ResumeView(_ActionView):
-    """Run the tasks again that failed for reasons that are not the planner's."""
+    """Repeat the tasks that failed for reasons other than the planner."""
 
     def act(self, evaluation: Evaluation) -> None:
         services.resume(evaluation, by=user_of(self.request))
 
 
 class AcceptView(_ActionView):
-    """Let these tasks count as faults of the planner."""
+    """Count these tasks as faults of the planner."""
 
     def act(self, evaluation: Evaluation) -> None:
         services.accept(evaluation, by=user_of(self.request))
 
 
 class CancelView(_ActionView):
-    """End the evaluation."""
+    """Cancel the evaluation."""
 
     def act(self, evaluation: Evaluation) -> None:
         services.cancel(evaluation, by=user_of(self.request))
 
 
 class RerunView(ApiView):
-    """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
+    """Submit the planner of a finished evaluation again, for the same suite under today's conditions."""
 
     permission_classes = [*LOGGED_IN, MayAct]
     scope = Scope.SUBMIT
@@ -360,7 +360,7 @@ class RerunView(ApiView):
         responses={201: SubmissionOutput, 409: CONFLICT, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY},
     )
     def post(self, request: Request, evaluation_id: UUID) -> Response:
-        """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
+        """The new evaluation names this one in `rerun_of`, and counts towards the quota."""
         evaluation = get_object_or_404(runs_for(request.user), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
         return submitted(
@@ -372,15 +372,15 @@ class RerunView(ApiView):
 
 
 class MayActOrIsStaff(MayAct):
-    """The caller may act on the evaluation, or is of the staff."""
+    """The caller may act on the evaluation, or is staff."""
 
     def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:
         return is_operator(request.user) or super().has_object_permission(request, view, obj)
 
 
 class VerifyView(_ActionView):
-    """Have a sample of the tasks run again by a worker of this site: for what one's own worker measured, where this
-    could not be done before. Staff may order it at any time."""
+    """Have a worker of this site repeat a sample of the tasks of a self-hosted evaluation that could not be verified
+    before. Staff may request it at any time."""
 
     permission_classes = [*LOGGED_IN, MayActOrIsStaff]
 

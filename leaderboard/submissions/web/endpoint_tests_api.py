@@ -41,7 +41,7 @@ class EndpointTestInput(Input):
         help_text="A strategy asks a chat endpoint, on a suite of whole plans.",
     )
     endpoint_url = ENDPOINT_URL.api_field(
-        required=True, help_text="Where one JSON POST goes, or the base URL of a chat API."
+        required=True, help_text="Address of the endpoint, or the base URL of a chat API."
     )
     model_id = MODEL_ID.api_field(kinds=_CHAT, help_text="For `chat`: the model name in requests.")
     strategy = STRATEGY.api_field(kinds=_CHAT)
@@ -54,7 +54,7 @@ class EndpointTestInput(Input):
     name = NAME.api_field(
         required=False,
         default=NAME.default,
-        help_text="Of a planner of yours with this address, whose kept header is sent if none is given here.",
+        help_text="Of a planner of yours with this address, whose stored header is sent if none is given.",
     )
 
 
@@ -66,7 +66,7 @@ class EndpointTestInput(Input):
     "alternatives": 0,
 })  # fmt: skip
 class EndpointTestOutput(serializers.Serializer[Any]):
-    """What was sent, what came back, and how it was read."""
+    """The request, the answer, and how it was read."""
 
     passed = serializers.BooleanField(
         read_only=True, help_text="Whether the answer would be executed or judged, and has a plan with steps."

@@ -43,36 +43,36 @@ class VisibilityEntered(TypedDict):
 
 
 class VisibilityFields(forms.Form):
-    """Who sees it, and until when an embargo lasts."""
+    """Visibility, and the end of an embargo."""
 
     visibility = VISIBILITY.form_field()
     embargo_until = EMBARGO_UNTIL.form_field()
 
     def visibility_entered(self) -> VisibilityEntered:
-        """What was entered; the date counts only for an embargo."""
+        """The entered values; the date only for an embargo."""
         chosen = self.cleaned_data.get("visibility") or Visibility.PUBLIC
         until = self.cleaned_data.get("embargo_until") if chosen == Visibility.EMBARGO else None
         return VisibilityEntered(visibility=chosen, embargo_until=until)
 
 
 class ChangeVisibilityForm(VisibilityFields, ServiceForm):
-    """Who sees what was submitted before, from now on."""
+    """The new visibility of a submission."""
 
 
 CHECK_ADDRESS = reverse_lazy("planners:check")
 UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, "checkpoint_file": CHECKPOINT_DIGEST}
-"""Inputs for files, with the field of a kind that their digest becomes."""
+"""Inputs for files, with the field of a kind that gets the digest."""
 _TYPED = frozenset({"text", "url", "number", "password"})
-"""Types of inputs that change with every key; textareas have no type."""
+"""Types of inputs that change with every key; textareas have none."""
 FOLDED: Mapping[str, Sequence[str]] = {
     "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
     "about": ("description", *(field.name for field in DECLARED)),
     "more": ("team", "version", "priority", "own_worker"),
 }
-"""The fields of each part of the page that is folded at first."""
+"""Fields of the parts of the page that are folded at first."""
 _FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE})
 _UNCHECKED = frozenset({"checkpoint_file"})
-"""Fields that are only checked on submission: a checkpoint is too large to be sent twice."""
+"""Fields that are only checked on submission, since a checkpoint is too large to send twice."""
 
 
 class Block(NamedTuple):
@@ -153,7 +153,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self._choice_field(field).choices = choices
 
     def _offer_suites(self) -> None:
-        """Accept all current suites, so that the kind can say why one is refused, and show those that it takes."""
+        """Accept all current suites, so that the kind can explain refusals, and show those that it supports."""
         fitting = [suite for suite in self.current_suites if not self.kind.refusal(suite)]
         self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
         shown: Any = self.fields["suites"].widget
@@ -184,7 +184,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         return [field for field in self if field.errors]
 
     def opened(self) -> dict[str, bool]:
-        """Which parts of `FOLDED` are shown unfolded: those with an error, or with something that was entered."""
+        """Which parts of `FOLDED` are unfolded: those with an error or a value."""
         entered = {*self.errors, *self.changed_data} if self.is_bound else set()
         return {part: not entered.isdisjoint(fields) for part, fields in FOLDED.items()}
 
@@ -247,7 +247,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             self.add_error("checkpoint_file", text)
 
     def remember_plans(self, digest: str) -> None:
-        """Return the digest of the stored file in the hidden field."""
+        """Set the digest of the stored file in the hidden field."""
         self.data = self.data.copy()
         self.data[PLANS_DIGEST.name] = digest
         self.cleaned_data[PLANS_DIGEST.name] = digest
@@ -291,7 +291,7 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
             "hx-trigger": "input changed delay:500ms, change" if typed else "change",
-            # Neither files nor the secret are sent again and again.
+            # Files and secrets are not sent with every check.
             "hx-params": f"not {','.join(left_out)}",
         }
         if isinstance(field.widget, forms.FileInput):

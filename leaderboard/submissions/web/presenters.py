@@ -1,6 +1,6 @@
-"""What the submit form shows besides its fields: the messages while the user types, and the result of a test call.
+"""The messages of the submit form while the user types, and the result of a test call.
 
-Messages follow the rules of submitting, without side effects. An empty field is no error until the user has changed
+Messages follow the rules of submitting, without side effects. An empty field is an error only after the user changed
 it.
 """
 
@@ -40,30 +40,29 @@ class ShownTrial(NamedTuple):
 
     passed: bool
     verdict: str
-    """In a few words."""
+    """A few words."""
     problem: str
-    """What is wrong, or what the plan would score, as a sentence."""
+    """The problem, or what the plan would score, as a sentence."""
     problems: tuple[str, ...]
     suite: str
     task: str
     request_text: str
     """What the task asks for."""
     request: str
-    """The whole body that was sent, as JSON."""
+    """The body that was sent, as JSON."""
     status: str
     seconds: str
     answer: str
     cut: str
-    """How much of the answer is not shown; empty: all is."""
+    """How much of the answer is shown; empty: all of it."""
     steps: tuple[ShownStep, ...]
     tolerated: tuple[str, ...]
     usage: str
     example: str
-    """How a plan looks, as JSON, where the answer held none; empty: it held one."""
+    """An example of a plan, as JSON, if the answer has none; else empty."""
 
 
 def shown_trial(trial: Trial) -> ShownTrial:
-    """The call for the page."""
     request = json.dumps(trial.request.model_dump(mode="json"), ensure_ascii=False, indent=1)
     plan = trial.plan if isinstance(trial.plan, dict) else {}
     steps = plan.get("steps")
@@ -112,7 +111,7 @@ def _usage(trial: Trial) -> str:
 
 
 _READ_AT_MOST = 300
-"""Plans of a file that are parsed while its owner waits."""
+"""Limit of plans of a file that are parsed within the request."""
 _SHOWN_BESIDE_ANOTHER = {PLANS_DIGEST.name: "plans_file"}
 """Hidden fields, and the visible fields that show their errors."""
 
@@ -124,16 +123,16 @@ class Found(NamedTuple):
     errors: Sequence[str] = ()
     good: str = ""
     caution: str = ""
-    """A warning: it may be submitted, but is probably a mistake."""
+    """A warning about a probable mistake, which may be submitted."""
 
 
 def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
-    """The messages of every field of the form; most have none.
+    """The messages of every field of the form.
 
     Args:
         form: bound.
         changed: name of the field that was just changed.
-        content: the plans file that came with it.
+        content: the uploaded plans file.
     """
     form.is_valid()
     data = form.data_entered()
@@ -163,7 +162,7 @@ def _problems(
 ) -> Mapping[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
     if content is not None:
-        # It is stored, and gets its digest, only when it is submitted.
+        # It gets its digest only when it is submitted.
         for name in ("plans_file", PLANS_DIGEST.name):
             found.pop(name, None)
         try:
@@ -177,7 +176,7 @@ def _problems(
 
 
 def _used_up(*, user: User, data: services.SubmissionData) -> Mapping[str, Sequence[str]]:
-    """Quotas that leave no room for this submission."""
+    """Errors for quotas that this submission would exceed."""
     quotas = quotas_of(user=user, suites=data.suites)
     if data.team:
         quotas += quotas_of_teams(teams=list(teams_of(user).filter(slug=data.team)), suites=data.suites)
@@ -220,7 +219,7 @@ def _header_news(planner: PlannerData, *, there: Planner | None) -> Iterator[tup
 
 
 def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
-    """How much of a suite a plans file answers, and whether its plans can be read."""
+    """How many tasks of the suite have a plan in the file."""
     count = len(content.plans)
     if len(suites) != 1 or not Suite.objects.filter(slug=suites[0], current=True, conditions__experts=False).exists():
         return f"{count} plan{'' if count == 1 else 's'}."
@@ -231,7 +230,7 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
 
 
 def _doubts(content: PlansContent, *, data: services.SubmissionData) -> str:
-    """A warning about plans that no parser reads and plans without steps. They may be submitted."""
+    """A warning about unreadable plans and plans without steps, which may be submitted."""
     suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
     if suite is None:
         return ""
