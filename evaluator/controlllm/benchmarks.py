@@ -1,9 +1,7 @@
-"""Benchmarks of ControlLLM's stages: DeAcc of decomposers, and the ablation of search strategies (Table 5) with their
-time.
+"""Benchmarks of ControlLLM's stages: DeAcc of decomposers, and the ablation of search strategies (Table 5) with times.
 
-Decomposers see what a planner sees: a request with its files. The search runs over their decompositions, or over the
-gold ones, so that only the search is measured. Strategies never see the gold decompositions: only this module reads
-them.
+Decomposers get the request with its files, as planners do. The search runs over their decompositions, or over the gold
+ones to measure the search separately. Only this module reads gold decompositions; planners never see them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,49 +23,47 @@ from evaluator.core.planner import PlannerRequest, request_for
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import CONTROLLLM
-from evaluator.core.tools.types import Tool
 from evaluator.episodes.judgement import all_tools
 from evaluator.scoring.metrics.decomposition import FIELDS, judge_decomposition, right_fields
 from evaluator.scoring.metrics.statistics import Interval, wilson
 
 Decompose = Callable[[PlannerRequest], str]
-"""Gives the decomposition of a request by the protocol of Table 1."""
+"""Returns the decomposition of a request in the protocol of Table 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecompositionReport:
-    """What one decomposer reached on one suite."""
+    """The quality of one decomposer on one suite."""
 
     suite: str
     digest: str
     decomposer: str
     deacc: Interval
     fields: dict[str, Interval]
-    """The share of requests in which a field of every subtask is right, for each field."""
+    """For each field the share of requests in which it is right in every subtask."""
     but_description: Interval
-    """The share in which every field but the description is right."""
+    """The share of requests in which all fields except the description are right."""
     wrong: tuple[str, ...]
-    """Keys of the requests whose decomposition is not right."""
+    """Keys of the requests with a wrong decomposition."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """As JSON."""
         return asdict(self)
 
 
+@cache
+def _lexicon() -> Lexicon:
+    return Lexicon(tuple(CONTROLLLM.tools.values()))
+
+
 def decompose_by_rules(request: PlannerRequest) -> str:
     """The decomposition of a request by the offline rules, with all tools of the catalogue."""
-    tools, lexicon = _words()
-    return protocol_text(decompose_offline(request=request, tools=tools, lexicon=lexicon))
-
-
-@cache
-def _words() -> tuple[tuple[Tool, ...], Lexicon]:
     tools = tuple(CONTROLLLM.tools.values())
-    return tools, Lexicon(tools)
+    return protocol_text(decompose_offline(request=request, tools=tools, lexicon=_lexicon()))
 
 
 def measure_decompositions(*, suite: Suite, name: str, decompose: Decompose) -> DecompositionReport:
-    """Decompose every request of a suite that has a gold decomposition, and compare.
+    """Compare a decomposer with the gold decompositions of a suite.
 
     Raises:
         ValueError: the suite has none.
@@ -119,45 +115,45 @@ class Times:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> "Times":
-        milliseconds = [1000 * one for one in seconds]
+        milliseconds = [1000 * value for value in seconds]
         p95 = quantiles(milliseconds, n=20, method="inclusive")[-1] if len(milliseconds) > 1 else milliseconds[0]
         return cls(median=median(milliseconds), p95=p95, most=max(milliseconds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyFigures:
-    """What one strategy reached."""
+    """Quality and time of one strategy."""
 
     tasks: int
     subtasks: int
     threshold: float | None
-    """The least score of a tool that is entered; None: the strategy has none."""
+    """The lowest score of tools to enter; None: the strategy has no threshold."""
     indicators: Mapping[str, float]
-    """Means of the five indicators, and `SE_best` of up to five plans."""
+    """Means of the five indicators, and of `SE_best` for up to five plans."""
     se_by_level: Mapping[str, float]
     search_cpu: Times
-    """Processor time of the search alone."""
+    """Processor time of the search only."""
     search_wall: Times
     planning_cpu: Times
     """Processor time of assessing, searching, ranking and filling, as the mean over a request's subtasks."""
     solutions: float
-    """Median number of solutions found for a subtask."""
+    """Median number of solutions of a subtask."""
     unsolved: tuple[str, ...]
     """Keys of the tasks with SE 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport:
-    """All strategies on the same tasks."""
+    """The figures of several strategies on the same tasks."""
 
     suite: str
     digest: str
     decompositions: str
     scores: str
-    """Whether a tool's score is the same in every step of a subtask."""
+    """`per step` if the score of a tool depends on the step of the search, else `per subtask`."""
     figures: Mapping[str, StrategyFigures] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    """Keys of tasks that no plan can meet, without a goal, or without a gold decomposition that can be typed."""
+    """Keys of tasks that no plan can meet, that have no goal, or whose gold decomposition has no valid types."""
 
     def to_json(self) -> dict[str, JsonValue]:
         """As JSON."""
@@ -186,17 +182,24 @@ def measure_search(
     thresholds: Sequence[float] = (GOOD,),
     per_step: bool = False,
 ) -> SearchReport:
-    """Plan every task that has a goal with each strategy, offline, and judge the plans.
+    """Plan every task with a goal with each strategy, offline, and judge the plans.
 
     Args:
-        suite: one whose plans are judged.
-        gold: whether to take the gold decompositions; else the offline decomposer's.
-        prior_knowledge: whether descriptions stay as they are; else each is the request, as in the paper's Table 4.
+        suite: a suite that judges plans.
+        gold: whether to use the gold decompositions, or the offline decomposer's.
+        prior_knowledge: whether to use the descriptions of subtasks, or the request, as in the paper's Table 4.
         strategies: names of `STRATEGIES`.
-        thresholds: of the adaptive strategy, which has a row for each; the default's row has no number in its name.
+        thresholds: thresholds of the adaptive strategy, which has a row for each; the default's row has no number.
         per_step: whether scores depend on the node of the search (`ranking.assess_step`).
     """
-    rows = [row for name in strategies for row in _rows(name=name, thresholds=thresholds)]
+    rows = [
+        _Row(name=name if least == GOOD else f"{name}@{least:g}", choose=partial(adaptive, least=least),
+             threshold=float(least))
+        if name == ADAPTIVE
+        else _Row(name=name, choose=STRATEGIES[name])
+        for name in strategies
+        for least in (thresholds if name == ADAPTIVE else (GOOD,))
+    ]  # fmt: skip
     toolbox = Toolbox.of(tuple(suite.catalogue.tools.values()))
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask)]
     cases = [
@@ -220,7 +223,7 @@ def measure_search(
 def _subtasks(
     *, task: ToolTask, suite: Suite, toolbox: Toolbox, gold: bool, prior_knowledge: bool
 ) -> tuple[TypedSubtask, ...] | None:
-    """The subtasks to search for; None for a task to leave out."""
+    """The subtasks of a task; None for a task to omit."""
     if task.goal is None or not task.goal.parts:
         return None
     if not gold:
@@ -233,20 +236,7 @@ def _subtasks(
             subtasks = typed_subtasks(task.decomposition)
         except PlanSyntaxError:
             return None
-    return subtasks if prior_knowledge else tuple(replace(one, description=task.text) for one in subtasks)
-
-
-def _rows(*, name: str, thresholds: Sequence[float]) -> list["_Row"]:
-    if name != ADAPTIVE:
-        return [_Row(name=name, choose=STRATEGIES[name])]
-    return [
-        _Row(
-            name=name if least == GOOD else f"{name}@{least:g}",
-            choose=partial(adaptive, least=least),
-            threshold=float(least),
-        )
-        for least in thresholds
-    ]
+    return subtasks if prior_knowledge else tuple(replace(subtask, description=task.text) for subtask in subtasks)
 
 
 def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, row: "_Row", per_step: bool) -> StrategyFigures:
@@ -254,11 +244,18 @@ def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, row: "_R
     seconds: list[float] = []
     rows: list[dict[str, float]] = []
     for case in cases:
-        before = process_time()
+        start = process_time()
         own = plan_offline(subtasks=case.subtasks, toolbox=toolbox, choose=row.choose, per_step=per_step)
-        seconds += [(process_time() - before) / max(1, len(own))] * len(own)
+        seconds += [(process_time() - start) / max(1, len(own))] * len(own)
         planned += own
-        rows.append(_indicators(suite=suite, task=case.task, planned=own))
+        judgements = []
+        for plan in plans_of(own):
+            try:
+                judgements.append(judge(suite=suite, task=case.task, value=plan).judgement)
+            except PlanSyntaxError as error:
+                judgements.append(missing_plan(str(error)))
+        best = max(judgement.SE for judgement in judgements)
+        rows.append({**judgements[0].indicators(), "SE_best": best})
     levels = [case.task.level for case in cases]
     return StrategyFigures(
         tasks=len(cases),
@@ -270,20 +267,9 @@ def _figures(*, suite: Suite, cases: Sequence[_Case], toolbox: Toolbox, row: "_R
             for level in LEVELS
             if level in levels
         },
-        search_cpu=Times.of([one.searching.cpu_seconds for one in planned]),
-        search_wall=Times.of([one.searching.seconds for one in planned]),
+        search_cpu=Times.of([subtask.searching.cpu_seconds for subtask in planned]),
+        search_wall=Times.of([subtask.searching.seconds for subtask in planned]),
         planning_cpu=Times.of(seconds),
-        solutions=median(len(one.searching.result.paths) for one in planned),
+        solutions=median(len(subtask.searching.result.paths) for subtask in planned),
         unsolved=tuple(case.task.key for case, row in zip(cases, rows, strict=True) if not row["SE"]),
     )
-
-
-def _indicators(*, suite: Suite, task: ToolTask, planned: Sequence[Planned]) -> dict[str, float]:
-    judgements = []
-    for plan in plans_of(planned):
-        try:
-            judgements.append(judge(suite=suite, task=task, value=plan).judgement)
-        except PlanSyntaxError as error:
-            judgements.append(missing_plan(str(error)))
-    best = max(judgement.SE for judgement in judgements)
-    return {**{name: float(value) for name, value in judgements[0].indicators().items()}, "SE_best": float(best)}

@@ -1,9 +1,9 @@
-"""The commands of ControlLLM's suites: scores of plans and decompositions, search benchmark, fetching."""
+"""Commands of ControlLLM's suites: scoring plans and decompositions, the search benchmark, fetching."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,7 +39,7 @@ from evaluator.scoring.arbiters.options import (
     ThresholdOption,
     arbiter_opened,
 )
-from evaluator.scoring.metrics.decomposition import Verdict, deacc, judge_decomposition
+from evaluator.scoring.metrics.decomposition import deacc, judge_decomposition
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
 
@@ -62,13 +62,13 @@ def score_plans(
 ) -> None:
     """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
     chosen = _tool_suite(suite)
-    asked = arbiter_opened(arbiter, threshold=arbiter_threshold, key_env=arbiter_key_env)
-    read = plans_of(plans, suite=chosen)
-    report = score_given(suite=chosen, plans=read.plans, active_only=active, arbiter=asked)
+    opened = arbiter_opened(arbiter, threshold=arbiter_threshold, key_env=arbiter_key_env)
+    file = plans_of(plans, suite=chosen)
+    report = score_given(suite=chosen, plans=file.plans, active_only=active, arbiter=opened)
     if explain:
         _explain(suite=chosen, report=report, key=explain)
     elif as_json:
-        identity = {} if asked is None else {"arbiter": dict(asked.identity())}
+        identity = {} if opened is None else {"arbiter": dict(opened.identity())}
         print_json({**identity, **report_to_json(report)})
     else:
         _print_tables(suite=chosen, report=report)
@@ -81,31 +81,25 @@ def score_plans(
 def _print_tables(*, suite: Suite, report: Report) -> None:
     table = Listing("metric", "mean", "95 % interval", "note", title=f"{len(report.rows)} plans for {suite.title}")
     for column in shown_columns(suite.metrics):
-        found = ranged(metrics=report.summary["metrics"], column=column)
-        if found is not None:
-            note = "" if column.higher_is_better else "lower is better"
-            interval = ends_in_words(low=found["low"], high=found["high"])
-            note = undecided_words(found, form=".4f") or note
-            table.add_row(column.label, range_text(found, form=".4f"), interval, note)
-    breakdowns = [
-        _breakdown(title=title, rows=rows)
-        for title, rows in (("level", report.by_level), ("group", report.by_group))
-        if rows and (title == "level" or len(rows) <= 20)
-    ]
-    show_all((table, *breakdowns), console=out)
+        value = ranged(metrics=report.summary["metrics"], column=column)
+        if value is not None:
+            interval = ends_in_words(low=value["low"], high=value["high"])
+            note = undecided_words(value, form=".4f") or ("" if column.higher_is_better else "lower is better")
+            table.add_row(column.label, range_text(value, form=".4f"), interval, note)
+    tables = [table]
+    for title, rows in (("level", report.by_level), ("group", report.by_group)):
+        if rows and (title == "level" or len(rows) <= 20):
+            tables.append(Listing(title, "n", "IR", "NR", "HR", "CR", "SE"))
+            for name, row in rows.items():
+                shares = [f"{row[key]:.2f}" for key in ("IR", "NR", "HR", "CR")]
+                upper = {"upper": row["SE"] + row["undecided"]} if row["undecided"] else {}
+                solved = range_text({"mean": row["SE"], **upper}, form=".2f")
+                tables[-1].add_row(name, str(row["count"]), *shares, solved)
+    show_all(tables, console=out)
     out.print(
         f"{len(report.missing)} tasks without a plan count against the planner; {report.not_covered} have no goal.",
         highlight=False,
     )
-
-
-def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Listing:
-    table = Listing(title, "n", "IR", "NR", "HR", "CR", "SE")
-    for name, row in rows.items():
-        shares = [f"{row[key]:.2f}" for key in ("IR", "NR", "HR", "CR")]
-        upper = {"upper": row["SE"] + row["undecided"]} if row["undecided"] else {}
-        table.add_row(name, str(row["count"]), *shares, range_text({"mean": row["SE"], **upper}, form=".2f"))
-    return table
 
 
 def _explain(*, suite: Suite, report: Report, key: str) -> None:
@@ -146,64 +140,37 @@ def _goal_lines(task: ToolTask) -> list[str]:
     return [f"  {number}. {sentence}" for number, sentence in enumerate(parts, start=1)] or ["  none"]
 
 
-def score_decompositions(
-    file: LinesArgument,
-    suite: SuiteOption,
-    as_json: JsonFlag = False,
-) -> None:
+def score_decompositions(file: LinesArgument, suite: SuiteOption, as_json: JsonFlag = False) -> None:
     """DeAcc: share of correct decompositions in {"task": ..., "decomposition": ...} lines; missing ones are wrong."""
     chosen = _tool_suite(suite)
     predictions = _predictions(file=file, suite=chosen)
-    tasks = {task.key: task for task in chosen.tasks if isinstance(task, ToolTask) and task.decomposition is not None}
-    if not set(predictions) & set(tasks):
+    tasks = [task for task in chosen.tasks if isinstance(task, ToolTask)]
+    gold = {task.key: task.decomposition for task in tasks if task.decomposition is not None}
+    if predictions.keys().isdisjoint(gold):
         raise usage_error(f"no line of {file} names a task of {suite} that has a gold decomposition")
-    verdicts = {key: _verdict(task=task, predicted=predictions.get(key)) for key, task in tasks.items()}
+    verdicts = {}
+    for key, decomposition in gold.items():
+        predicted = predictions.get(key)
+        if predicted is not None and not isinstance(predicted, str):
+            predicted = f"<Solution>{json.dumps(predicted)}</Solution>"
+        verdicts[key] = judge_decomposition(predicted=predicted, gold=decomposition)
     share = deacc(verdicts.values())
     if as_json:
         rows = [{"task": key, "right": verdict.right, "why": list(verdict.why)} for key, verdict in verdicts.items()]
         print_json({"DeAcc": share.mean, "interval": [share.low, share.high], "count": share.count, "tasks": rows})
         return
     out.print(f"DeAcc {share.mean:.4f}, 95 % interval {share.in_words()}, {share.count} requests")
-    out.print(f"{len(set(tasks) - set(predictions))} requests without a decomposition count as wrong", highlight=False)
+    out.print(f"{len(gold.keys() - predictions)} requests without a decomposition count as wrong", highlight=False)
 
 
 def _predictions(*, file: Path, suite: Suite) -> dict[str, object]:
     """Decompositions by task key.
 
     Raises:
-        typer.Exit: the file cannot be read, or a line of it is no decomposition of a task that has none yet.
+        typer.Exit: the file cannot be read, a line is invalid, or two lines have the same task.
     """
     tasks = {task.key for task in suite.tasks}
-    found: dict[str, object] = {}
-    for number, row in _objects(file):
-        key = row["task"]
-        if key not in tasks:
-            raise usage_error(
-                f"{file}: line {number}: {suite.slug} has no task {key!r}.{did_you_mean(str(key), tasks)}"
-            )
-        if key in found:
-            raise usage_error(f"{file}: line {number} has a second decomposition for {key!r}")
-        found[key] = row["decomposition"]
-    if not found:
-        raise usage_error(f"{file} is empty")
-    return found
-
-
-def _verdict(*, task: ToolTask, predicted: object) -> Verdict:
-    assert task.decomposition is not None
-    if predicted is not None and not isinstance(predicted, str):
-        predicted = f"<Solution>{json.dumps(predicted)}</Solution>"
-    return judge_decomposition(predicted=predicted, gold=task.decomposition)
-
-
-def _tool_suite(slug: str) -> Suite:
-    suite = chosen_suite(slug)
-    if not is_tool_suite(suite):
-        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k, toolmini and toolmini-abstain")
-    return suite
-
-
-def _objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    predictions: dict[str, object] = {}
     for number, line in enumerate(lines_text(file).split("\n"), start=1):
         if not line.strip():
             continue
@@ -213,23 +180,38 @@ def _objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise usage_error(f"{file}: line {number} is not valid JSON") from None
         if not isinstance(row, dict) or not isinstance(row.get("task"), str) or "decomposition" not in row:
             raise usage_error(f'{file}: line {number} must be an object with "task" and "decomposition"')
-        yield number, row
+        key = row["task"]
+        if key not in tasks:
+            raise usage_error(f"{file}: line {number}: {suite.slug} has no task {key!r}.{did_you_mean(key, tasks)}")
+        if key in predictions:
+            raise usage_error(f"{file}: line {number} has a second decomposition for {key!r}")
+        predictions[key] = row["decomposition"]
+    if not predictions:
+        raise usage_error(f"{file} is empty")
+    return predictions
+
+
+def _tool_suite(slug: str) -> Suite:
+    suite = chosen_suite(slug)
+    if not is_tool_suite(suite):
+        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k, toolmini and toolmini-abstain")
+    return suite
 
 
 def search(
-    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    suite: Annotated[str, typer.Option(help="Slug of a suite that judges plans.")] = "toolmini",
     gold_decompositions: Annotated[
         bool,
-        typer.Option("--gold-decompositions", help="Search from the gold decompositions, as in Table 5."),
+        typer.Option("--gold-decompositions", help="Use the gold decompositions, as in Table 5."),
     ] = False,
     without_prior_knowledge: Annotated[
         bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as in Table 4.")
     ] = False,
     thresholds: Annotated[
-        str, typer.Option(help="Least scores of a tool that adaptive enters, with a row each, such as 2,2.5,3.")
+        str, typer.Option(help="Thresholds of the adaptive strategy, one row for each, such as 2,2.5,3.")
     ] = "3",
     per_step: Annotated[
-        bool, typer.Option("--per-step", help="Let a tool's score depend on the step of the search.")
+        bool, typer.Option("--per-step", help="Make a tool's score depend on the step of the search.")
     ] = False,
     as_json: JsonFlag = False,
     output: OutputFile = None,
@@ -239,24 +221,20 @@ def search(
     Times are per subtask, in one process on one core. Planners never see the gold decompositions.
     """
     from evaluator.controlllm.benchmarks import measure_search
+    from evaluator.controlllm.strategies.strategy import threshold_of
 
     chosen = _tool_suite(suite)
+    try:
+        least = [threshold_of(part) for part in thresholds.split(",")]
+    except ValueError as error:
+        raise usage_error(f"--thresholds: {error}") from None
     report = measure_search(
-        suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge,
-        thresholds=_thresholds(thresholds), per_step=per_step,
+        suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge, thresholds=least,
+        per_step=per_step,
     )  # fmt: skip
     write_json(report.to_json(), printed=as_json, file=output)
     if not as_json:
         _print_search(report)
-
-
-def _thresholds(text: str) -> list[float]:
-    from evaluator.controlllm.strategies.strategy import threshold_of
-
-    try:
-        return [threshold_of(part) for part in text.split(",")]
-    except ValueError as error:
-        raise usage_error(f"--thresholds: {error}") from None
 
 
 def _print_search(report: "SearchReport") -> None:
@@ -266,26 +244,26 @@ def _print_search(report: "SearchReport") -> None:
     quality = Listing("strategy", "threshold", *names, *levels, title=title)
     title = "SE of the best of 5 plans; milliseconds per subtask: search (median, p95, max), stage 2 (median, p95)"
     times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "max", "stage 2", "p95", title=title)
-    for name, found in report.figures.items():
-        shares = [found.indicators[key] for key in names]
-        by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
-        threshold = "-" if found.threshold is None else f"{found.threshold:g}"
+    tasks = subtasks = 0
+    for name, row in report.figures.items():
+        tasks, subtasks = row.tasks, row.subtasks
+        shares = [row.indicators[key] for key in names]
+        by_level = [f"{row.se_by_level[level]:.3f}" if level in row.se_by_level else "-" for level in levels]
+        threshold = "-" if row.threshold is None else f"{row.threshold:g}"
         quality.add_row(name, threshold, *(f"{share:.3f}" for share in shares), *by_level)
-        cpu, planning = found.search_cpu, found.planning_cpu
-        figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
-        times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
+        cpu, planning = row.search_cpu, row.planning_cpu
+        figures = (row.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
+        times.add_row(name, f"{row.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
     show_all((quality, times), console=out)
-    tasks = next((found.tasks for found in report.figures.values()), 0)
-    subtasks = next((found.subtasks for found in report.figures.values()), 0)
     out.print(f"{tasks} tasks with {subtasks} subtasks; {len(report.left_out)} tasks omitted", highlight=False)
 
 
 def decompositions(
-    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    suite: Annotated[str, typer.Option(help="Slug of a suite that judges plans.")] = "toolmini",
     as_json: JsonFlag = False,
     output: OutputFile = None,
 ) -> None:
-    """DeAcc of the decomposers that need no language model: the rules and the trained network, also by field."""
+    """DeAcc, in total and by field, of the decomposers without a language model: rules and trained network."""
     from evaluator.controlllm.benchmarks import decompose_by_rules, measure_decompositions
     from evaluator.controlllm.strategies.trained.strategy import trained_decomposition
 
@@ -297,44 +275,38 @@ def decompositions(
         ]
     except ValueError as error:
         raise usage_error(error) from None
-    write_json([one.to_json() for one in reports], printed=as_json, file=output)
+    write_json([report.to_json() for report in reports], printed=as_json, file=output)
     if not as_json:
         fields = tuple(reports[0].fields)
         table = Listing("decomposer", "n", "DeAcc", "95 % interval", "but description", *fields, title=chosen.title)
-        for one in reports:
-            shares = (f"{share.mean:.3f}" for share in (one.but_description, *one.fields.values()))
-            ends = one.deacc.in_words(form=".3f")
-            table.add_row(one.decomposer, str(one.deacc.count), f"{one.deacc.mean:.3f}", ends, *shares)
+        for report in reports:
+            shares = (f"{share.mean:.3f}" for share in (report.but_description, *report.fields.values()))
+            ends = report.deacc.in_words(form=".3f")
+            table.add_row(report.decomposer, str(report.deacc.count), f"{report.deacc.mean:.3f}", ends, *shares)
         show_all((table,), console=out)
 
 
 def fetch_released(folder: Path | None) -> Mapping[Path, str]:
-    """Fetch the released files into the data folder: from another folder, or from the network if that is None.
+    """Copy the released files from a folder into the data folder, or download them if the folder is None.
 
     Returns:
         SHA-256 of each file.
 
     Raises:
-        typer.Exit: there is a file that is not the released one; nothing was written.
+        typer.Exit: the download failed, or a file is not the released one; nothing was written.
     """
+    # Imported here: no other command of this module needs a network client.
+    from evaluator.network.downloads import download_released
+
     target = source.suite_folder()
     try:
-        digests = download_released(target) if folder is None else source.take(folder=folder, target=target)
+        if folder is None:
+            digests = source.fetch(download=download_released, target=target)
+        else:
+            digests = source.take(folder=folder, target=target)
     except FetchError as error:
         raise usage_error(error) from None
     return {target / name: digest for name, digest in digests.items()}
-
-
-def download_released(target: Path) -> Mapping[str, str]:
-    """Download the released files into a folder.
-
-    Raises:
-        FetchError: the download failed, or the digests differ from the released ones; nothing was written.
-    """
-    # Imported here: no other command of this module needs a network client.
-    from evaluator.network.downloads import download_released as downloaded
-
-    return source.fetch(download=downloaded, target=target)
 
 
 RELEASED = {"controlllm": fetch_released}
@@ -343,11 +315,11 @@ RELEASED = {"controlllm": fetch_released}
 def inputs(
     suite: Annotated[str, typer.Argument(help=f"{TOOL100} or {TOOL2K}.")],
     folder: Annotated[
-        Path | None, typer.Option("--inputs", help="The folder with the files; default: PLANARENA_TOOL_INPUTS.")
+        Path | None, typer.Option("--inputs", help="Folder with the files; default: PLANARENA_TOOL_INPUTS.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the files of the requests and what is wrong with them. Exit code 1 if some cannot be used."""
+    """List the files of the requests with their problems. Exit code 1 if some cannot be used."""
     if suite not in {TOOL100, TOOL2K}:
         raise usage_error(f"the requests of {suite} name no files of an operator; {TOOL100} and {TOOL2K} do")
     chosen = chosen_suite(suite)

@@ -29,8 +29,8 @@ def _is_fetched() -> bool:
     return fetched_folder() is not None
 
 
+# Functions import numpy only when they need it: tests of endpoints run with too little memory for it.
 def _toolworld() -> "Suite":
-    # The world needs numpy, which tests of endpoints have no memory for.
     from evaluator.controlllm.toolbench.world.suite import toolworld_suite
 
     return toolworld_suite()
@@ -43,22 +43,21 @@ def _samples(setting: Setting) -> "SampleSource":
 
 
 def _released(setting: Setting, *, slug: str) -> "SampleSource":
-    # Loads numpy, which tests of endpoints have no memory for.
     from evaluator.controlllm.toolbench.released.inputs import released_inputs
 
     if setting.split == HIDDEN:
-        raise LookupError(f"the requests of {slug} are published data; there is no hidden split of them")
+        raise LookupError(f"the requests of {slug} are published data without a hidden split")
     return released_inputs(folder=setting.inputs, tasks=suite_of(slug).tasks, slug=slug)
 
 
-def _has_inputs() -> bool:
-    """Whether a folder with the requests' files is named: without one, nothing of these suites can run."""
-    return _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS"))
-
-
-def _on_files(slug: str, build: "Callable[[], Suite]") -> Entry:
-    episode = ExecutedPlans(samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True)
-    return Entry(slug=slug, build=build, episode=episode, catalogue=_CATALOGUE, is_available=_has_inputs)
+def _executed(slug: str, build: "Callable[[], Suite]") -> Entry:
+    return Entry(
+        slug=slug,
+        build=build,
+        episode=ExecutedPlans(samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True),
+        catalogue=_CATALOGUE,
+        is_available=lambda: _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS")),
+    )
 
 
 _EPISODE = JudgedPlans(judge=ToolJudge())
@@ -69,8 +68,8 @@ _WORLD = Entry(
     episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
     catalogue=_CATALOGUE,
 )
-_TOOL100 = _on_files(executed.TOOL100, executed.tool100_executed)
-_TOOL2K = _on_files(executed.TOOL2K, executed.tool2k_executed)
+_TOOL100 = _executed(executed.TOOL100, executed.tool100_executed)
+_TOOL2K = _executed(executed.TOOL2K, executed.tool2k_executed)
 
 PUBLISHED = (2023, 10, 26)
 SUITES = (

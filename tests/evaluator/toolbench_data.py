@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.controlllm.commands import download_released
 from evaluator.controlllm.toolbench.released import source
+from evaluator.network.downloads import download_released
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 BESIDE = _CHECKOUT.parent / "shared" / "data"
@@ -26,7 +26,7 @@ def find_controlllm() -> Path | None:
         return beside
     if source.problem_of(_FETCHED) is not None:
         with suppress(source.FetchError):
-            download_released(_FETCHED)
+            source.fetch(download=download_released, target=_FETCHED)
     return _FETCHED if source.problem_of(_FETCHED) is None else None
 
 

@@ -1,8 +1,7 @@
 """GPT4Tools: one instruction, answered with all calls as `Action` and `Action Input` lines (Yang et al., 2023).
 
-The paper's model was taught to write one call at a time and to be shown what it gave. Plans here are made before
-anything is executed, so all calls are written in one answer, and later ones name the results of earlier ones.
-Observations that a model makes up are recorded and left out.
+The paper's model writes one call at a time and observes its result. Here plans precede execution, so one answer has all
+calls, and later ones name the results of earlier ones. Invented observations are recorded and ignored.
 """
 
 from typing import ClassVar
@@ -51,15 +50,17 @@ class GPT4Tools:
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """Ask once and read all calls."""
-        (answer,) = yield [ask(_prompt(request))]
+        """Ask once and parse all calls."""
+        task = f"### Request\n{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}"
+        text = f"{_INSTRUCTION}{tool_lines(request)}\n\n{task}\n\n### Response\n"
+        (answer,) = yield [ask(Prompt(name=PROMPT, messages=(Message(role="user", content=text),)))]
         assert isinstance(answer, Completion)
         parsed = read_calls(text=answer.text, request=request)
         return read_draft(parsed=parsed, completions=[answer], prompt=PROMPT)
 
 
 def read_calls(*, text: str, request: PlannerRequest) -> ParsedPlan | PlanSyntaxError:
-    """The plan of a completion, or why it is none."""
+    """The plan of a completion, or the error in it."""
     calls = Calls(request=request, context=context_of(request))
     try:
         refuse_too_long(text)
@@ -80,12 +81,6 @@ def read_calls(*, text: str, request: PlannerRequest) -> ParsedPlan | PlanSyntax
         return calls.plan(final=final, form=FORM)
     except PlanSyntaxError as error:
         return error
-
-
-def _prompt(request: PlannerRequest) -> Prompt:
-    task = f"### Request\n{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}"
-    text = f"{_INSTRUCTION}{tool_lines(request)}\n\n{task}\n\n### Response\n"
-    return Prompt(name=PROMPT, messages=(Message(role="user", content=text),))
 
 
 STRATEGIES = (GPT4Tools,)

@@ -1,8 +1,7 @@
 """HuggingGPT's task planning: one prompt, and a list of tasks as JSON (Shen et al., 2023, section 3.1).
 
-The system's other stages have no place here: which model runs a task is the profile's matter, and the plan is what is
-judged. A completion may have prose or a code fence around the list; both are recorded and left out. How the list
-becomes a plan is said in `evaluator.replies.hugginggpt`.
+The system's other stages are not needed: the profile determines the model of a task, and only the plan is judged. Text
+or a code fence around the list is recorded and ignored. `evaluator.replies.hugginggpt` turns the list into a plan.
 """
 
 import json
@@ -53,15 +52,19 @@ class HuggingGPT:
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """Ask once and read the list."""
-        (answer,) = yield [ask(_prompt(request))]
+        """Ask once and parse the list."""
+        given = f"Given:\n{resource_lines(request)}\n{answer_sentence(request)}"
+        user = f"{request.task.request}\n\n{given}\n\nThe list of tasks:"
+        system = Message(role="system", content=_SYSTEM + tool_lines(request))
+        prompt = Prompt(name=PROMPT, messages=(system, Message(role="user", content=user)))
+        (answer,) = yield [ask(prompt)]
         assert isinstance(answer, Completion)
         parsed = read_tasks(text=answer.text, context=context_of(request))
         return read_draft(parsed=parsed, completions=[answer], prompt=PROMPT)
 
 
 def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxError:
-    """The plan of a completion, or why it is none."""
+    """The plan of a completion, or the error in it."""
     try:
         refuse_too_long(text)
         text, left_out = without_reasoning(text)
@@ -73,10 +76,10 @@ def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxErr
 
 
 def find_list(text: str) -> tuple[object, tuple[str, ...]]:
-    """The first JSON list of objects, or empty list, in a text, and what stands around it.
+    """The first JSON list of objects, or empty list, in a text, and a note on the text around it.
 
     Raises:
-        PlanSyntaxError: there is none; the message is about the first bracket that might begin one.
+        PlanSyntaxError: there is none; the message is about the first possible opening bracket.
     """
     start = _LIST.search(text)
     if start is None:
@@ -92,19 +95,6 @@ def find_list(text: str) -> tuple[object, tuple[str, ...]]:
         raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error}") from None
     around = text[: start.start()].strip() + text[end:].strip()
     return value, ((f"left out {len(around)} characters around the list",) if around else ())
-
-
-def _prompt(request: PlannerRequest) -> Prompt:
-    user = (
-        f"{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}\n\nThe list of tasks:"
-    )
-    return Prompt(
-        name=PROMPT,
-        messages=(
-            Message(role="system", content=_SYSTEM + tool_lines(request)),
-            Message(role="user", content=user),
-        ),
-    )
 
 
 _LIST = re.compile(r"\[\s*(?=[\]{])")

@@ -1,10 +1,10 @@
-"""Reading program text: a small part of Python's grammar, read by this module and never run, compiled or evaluated.
+"""Parser for program text: a small part of Python's grammar, which is never run, compiled or evaluated.
 
 Grammar::
 
     program    = function | { statement line-break }
     function   = "def" name "(" [ parameter { "," parameter } [","] ] ")" [ "->" annotation ] ":" line-break
-                 { statement line-break }                         each further in than "def", and all the same
+                 { statement line-break }                         each with the same indentation, deeper than "def"
     parameter  = name [ ":" annotation ]
     annotation = name { "." name }
     statement  = name { "," name } "=" expression | call | "return" expression { "," expression } | "pass" | string
@@ -14,8 +14,8 @@ Grammar::
     list       = "[" [ expression { "," expression } [","] ] "]"
 
 Strings and numbers are Python's, without prefixes, in single or triple quotes. Line breaks inside brackets, empty
-lines and comments (`# ...`) do not count. Nothing may follow a `return`. Everything else is an error that names its
-line and column: imports, loops, conditions, operators, attributes, subscripts and f-strings too.
+lines and comments (`# ...`) are ignored. Nothing may follow a `return`. Everything else, such as imports, loops,
+conditions, operators, attributes, subscripts and f-strings, is an error with line and column.
 """
 
 import keyword
@@ -49,7 +49,7 @@ _MAX_DIGITS = 30
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A symbol of the text."""
+    """A lexical token."""
 
     kind: str
     """`name`, `number`, `string`, `symbol`, `line` or `end`."""
@@ -96,7 +96,7 @@ Expression = Name | Constant | Items | Call
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An assignment, or a call whose result has no name (then without targets)."""
+    """An assignment, or a call without targets."""
 
     targets: tuple[str, ...]
     value: Expression
@@ -105,17 +105,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program as it is written."""
+    """A parsed program."""
 
     parameters: tuple[Name, ...] | None
     """Of the function; None for a program of lines."""
     statements: tuple[Statement, ...]
     returned: tuple[Expression, ...] | None
-    """None where it has no `return`."""
+    """None if it has no `return`."""
 
 
 class Positions:
-    """Line and column of a place in a text, both from 1."""
+    """Line and column of an index in a text, both from 1."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -126,10 +126,10 @@ class Positions:
 
 
 def read_program(text: str, *, start: int = 0, end: int | None = None) -> Program:
-    """Read a program, or the part of a text between `start` and `end`; places count from the text's beginning.
+    """Parse a program, or the part of a text between `start` and `end`; positions are those of the text.
 
     Raises:
-        PlanSyntaxError: it is not of this grammar; `where` is line and column.
+        PlanSyntaxError: it does not follow this grammar; `where` is line and column.
     """
     if len(text) > MAX_CHARACTERS:
         raise PlanSyntaxError(f"the text has {len(text)} characters; at most {MAX_CHARACTERS} are read")
@@ -137,7 +137,7 @@ def read_program(text: str, *, start: int = 0, end: int | None = None) -> Progra
 
 
 class _Reader:
-    """A position among the tokens of a text."""
+    """A recursive-descent parser."""
 
     def __init__(self, text: str, *, start: int, end: int) -> None:
         self._text = text
@@ -178,7 +178,7 @@ class _Reader:
     def _statements(
         self, *, indentation: str, inside: str | None
     ) -> tuple[tuple[Statement, ...], tuple[Expression, ...] | None]:
-        found: list[Statement] = []
+        statements: list[Statement] = []
         returned: tuple[Expression, ...] | None = None
         count = 0
         if inside is not None and (len(indentation) <= len(inside) or self._token.kind == "end"):
@@ -194,21 +194,16 @@ class _Reader:
             if self._at("name", "return"):
                 self._take()
                 returned = self._expressions()
-            elif not self._left_out():
-                found.append(self._statement())
+            elif self._at("name", "pass") or self._token.kind == "string":
+                self._take()
+            else:
+                statements.append(self._statement())
             if self._token.kind not in ("line", "end"):
                 raise self._fail(f"expected the end of the line, found {self._found()}; {_PART}")
             self._skip_lines()
-        if not found and returned is None:
+        if not statements and returned is None:
             raise self._fail("there is no program: neither an assignment nor a call nor a return")
-        return tuple(found), returned
-
-    def _left_out(self) -> bool:
-        """Step over `pass` and a string that stands alone, which say nothing."""
-        alone = self._at("name", "pass") or self._token.kind == "string"
-        if alone:
-            self._take()
-        return alone
+        return tuple(statements), returned
 
     def _statement(self) -> Statement:
         first = self._identifier("a statement")
@@ -222,10 +217,10 @@ class _Reader:
         return Statement(targets=tuple(targets), value=self._expression(depth=0), index=first.index)
 
     def _expressions(self) -> tuple[Expression, ...]:
-        found = [self._expression(depth=0)]
+        expressions = [self._expression(depth=0)]
         while self._skip(","):
-            found.append(self._expression(depth=0))
-        return tuple(found)
+            expressions.append(self._expression(depth=0))
+        return tuple(expressions)
 
     def _expression(self, *, depth: int) -> Expression:
         token = self._token
@@ -235,13 +230,21 @@ class _Reader:
             self._take()
             if self._token.kind == "string":
                 raise self._fail("two texts beside each other; write them as one")
-            return Constant(_unquoted(token.text), token.index)
+            width = 3 if token.text[:3] in ('"""', "'''") and len(token.text) > 5 else 1
+            return Constant(_ESCAPE.sub(_escape, token.text[width:-width]), token.index)
         if token.kind == "number":
             self._take()
-            return Constant(self._number(token), token.index)
+            if len(token.text) > _MAX_DIGITS:
+                raise self._fail("a number with too many digits", index=token.index)
+            return Constant(int(token.text) if token.text.lstrip("-").isdigit() else float(token.text), token.index)
         if self._skip("["):
-            items = self._items(close="]", depth=depth)
-            return Items(items=items, index=token.index)
+            items: list[Expression] = []
+            while not self._at("symbol", "]"):
+                items.append(self._expression(depth=depth + 1))
+                if not self._skip(","):
+                    break
+            self._expect("]")
+            return Items(items=tuple(items), index=token.index)
         if token.kind == "name" and token.text in _CONSTANTS:
             self._take()
             return Constant(_CONSTANTS[token.text], token.index)
@@ -249,15 +252,6 @@ class _Reader:
         if self._token.kind == "string":
             raise self._fail(f"texts have no prefix; {short(name.text)} stands before one", index=name.index)
         return self._call(name, depth=depth) if self._at("symbol", "(") else Name(name.text, name.index)
-
-    def _items(self, *, close: str, depth: int) -> tuple[Expression, ...]:
-        items: list[Expression] = []
-        while not self._at("symbol", close):
-            items.append(self._expression(depth=depth + 1))
-            if not self._skip(","):
-                break
-        self._expect(close)
-        return tuple(items)
 
     def _call(self, function: Token, *, depth: int) -> Call:
         self._expect("(")
@@ -301,11 +295,6 @@ class _Reader:
         if token.text in _KEYWORDS or token.text in _CONSTANTS:
             raise self._fail(f"{token.text!r} cannot stand here; {_PART}")
         return self._take()
-
-    def _number(self, token: Token) -> int | float:
-        if len(token.text) > _MAX_DIGITS:
-            raise self._fail("a number with too many digits", index=token.index)
-        return int(token.text) if token.text.lstrip("-").isdigit() else float(token.text)
 
     @property
     def _token(self) -> Token:
@@ -360,11 +349,6 @@ class _Reader:
                 yield Token(kind=kind, text=match[0], index=index)
             index = match.end()
         yield Token(kind="end", text="", index=end)
-
-
-def _unquoted(text: str) -> str:
-    width = 3 if text[:3] in ('"""', "'''") and len(text) > 5 else 1
-    return _ESCAPE.sub(_escape, text[width:-width])
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -1,15 +1,16 @@
 """Plans as programs: VisProg's lines and ViperGPT's function (Gupta & Kembhavi, 2023; Surís et al., 2023).
 
-Both systems run what the language model writes. Here the text is read by a parser of our own (`program_text.py`) and
-never run: what is no assignment, call or return is an error with line and column, and the task is lost. From the
-program as it is written to a plan:
+Both systems run the program of the language model. Here a parser (`program_text.py`) reads the text, which is never
+run: anything but an assignment, call or return is an error with line and column, and the planner's fault. A program
+becomes a plan by these rules:
 
-1. A name is what was last assigned to it, or what the request gives under that name. Another name is an error.
-2. A called name is a tool: as the prompt spells it, else as the catalogue or one of its other spellings has it, which
-   is recorded. A name that is nowhere is kept, for the checks to report.
-3. Values without names stand in the order of the tool's signature. A call inside a call is a step of its own.
-4. A text that is the name of a resource means that resource; any other text is a literal.
-5. The answers are what is returned. Where nothing is, they are the outputs that no step uses, which is recorded.
+1. The value of a name is the last one assigned to it, or the resource that the request gives under it. Other names are
+   errors.
+2. A called name is a tool in the spelling of the prompt, or in another known spelling, which is recorded. An unknown
+   name is kept, for the checks to report.
+3. Positional arguments follow the order of the tool's signature. A nested call is a separate step.
+4. A text that is the name of a resource refers to it; any other text is a literal.
+5. The answers are the returned values. If there are none, they are the outputs that no step uses, which is recorded.
 """
 
 import re
@@ -49,25 +50,25 @@ from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, to
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """The names that a prompt gives to what is there."""
+    """The names of resources and tools in a prompt."""
 
     given: Mapping[str, str]
-    """Variables with the references that they stand for."""
+    """References by variable."""
     tools: Mapping[str, str]
-    """Spellings of the tools' names with the names themselves."""
+    """Names of tools by spelling."""
     answer: str | None = None
-    """A call of this name returns its arguments, as VisProg's RESULT does."""
+    """Name of the function that returns its arguments, such as VisProg's RESULT."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The value of a name that stands for a resource or a result."""
+    """A resource or result, as the value of a name."""
 
     text: str
 
 
 class _Builder:
-    """The steps of a program, in the order in which it would make them."""
+    """Builder of the steps of a program, in the order of its calls."""
 
     def __init__(self, *, text: str, vocabulary: Vocabulary, request: PlannerRequest, context: PlanContext) -> None:
         self.actions: list[Action] = []
@@ -80,13 +81,13 @@ class _Builder:
         self._values: dict[str, object] = {name: Reference(to) for name, to in vocabulary.given.items()}
 
     def parameters(self, parameters: Sequence[Name]) -> None:
-        """Check the parameters of a function: each stands for what the request gives under its name."""
+        """Check that each parameter of a function is a name of the vocabulary."""
         for parameter in parameters:
             if parameter.name not in self._vocabulary.given:
                 raise self._fail(f"{parameter.name} is not given; given are {self._listed()}", parameter.index)
 
     def statement(self, statement: Statement) -> None:
-        """Take an assignment or a call."""
+        """Add an assignment or a call."""
         value = statement.value
         if not isinstance(value, Call):
             if len(statement.targets) != 1:
@@ -102,7 +103,7 @@ class _Builder:
             self._values |= dict(zip(statement.targets, results, strict=False))
 
     def returned(self, values: Sequence[Expression]) -> None:
-        """Take values as the answers, after those before."""
+        """Add values to the answers."""
         for expression in values:
             for value in _flat(self._value(expression)):
                 if isinstance(value, Reference):
@@ -112,21 +113,16 @@ class _Builder:
 
     def _value(self, expression: Expression) -> object:
         if isinstance(expression, Call):
-            results = self._call(expression)
-            return results[0]
+            return self._call(expression)[0]
         if isinstance(expression, Items):
             return [self._value(item) for item in expression.items]
         if isinstance(expression, Constant):
-            return self._constant(expression.value)
+            value = expression.value
+            name = resource_named(written=value, request=self._request) if isinstance(value, str) else None
+            return value if name is None else Reference(name)
         if expression.name not in self._values:
             raise self._fail(f"{expression.name} was not assigned; given are {self._listed()}", expression.index)
         return self._values[expression.name]
-
-    def _constant(self, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        named = resource_named(written=value, request=self._request)
-        return value if named is None else Reference(named)
 
     def _call(self, call: Call) -> tuple[Reference, ...]:
         if len(self.actions) >= MAX_STEPS:
@@ -172,18 +168,18 @@ def plan_of_program(
     context: PlanContext,
     form: str,
 ) -> ParsedPlan:
-    """The plan that a program says, by the rules of this module.
+    """The plan of a program, by the rules of this module.
 
     Args:
         program: the program.
-        text: the text that it was read from, for the places in errors.
-        vocabulary: what its names mean.
+        text: its text, for positions in errors.
+        vocabulary: the names of resources and tools.
         request: the request.
-        context: the request's facts, as plans are read against.
-        form: what the parsed plan says of its form.
+        context: the context for parsing plans.
+        form: the form of the parsed plan.
 
     Raises:
-        PlanSyntaxError: a name means nothing, or there are more calls than a plan may have.
+        PlanSyntaxError: a name is unknown, or there are too many calls.
     """
     builder = _Builder(text=text, vocabulary=vocabulary, request=request, context=context)
     builder.parameters(program.parameters or ())
@@ -241,7 +237,7 @@ class VisProg:
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """Ask once and read the lines."""
+        """Ask once and parse the lines."""
         words = vocabulary(request, spelled=str.upper, answer="RESULT")
         task = f"Request: {request.task.request}\n{answer_sentence(request)}\n\nProgram:\n"
         text = f"{_VISPROG}\nGiven:\n{_given(request, words)}\n\nModules:\n{_modules(request, words)}\n\n{task}"
@@ -260,35 +256,31 @@ class ViperGPT:
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """Ask once and read the function."""
+        """Ask once and parse the function."""
         words = vocabulary(request, spelled=str.lower)
         head = f"def execute_command({', '.join(words.given)}):"
-        task = f"# {_one_line(request.task.request)}\n# {answer_sentence(request)}\n{head}\n"
+        task = f"# {' '.join(request.task.request.split())}\n# {answer_sentence(request)}\n{head}\n"
         text = f"{_VIPERGPT}\nGiven:\n{_given(request, words)}\n\nFunctions:\n{_modules(request, words)}\n\n{task}"
         prompt = Prompt(name="vipergpt/2", messages=(Message(role="user", content=text),))
         return (yield from _converse(prompt=prompt, words=words, request=request, form="program of one function"))
 
 
 def vocabulary(request: PlannerRequest, *, spelled: Callable[[str], str], answer: str | None = None) -> Vocabulary:
-    """The names that a program may use for what a request gives and offers.
+    """The names that a program may use for the resources and tools of a request.
 
-    A resource whose name is an identifier keeps it; a file is called by its type and a number, as in `image1`.
+    A resource whose name is an identifier keeps it; other names consist of type and number, such as `image1`.
     """
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     given: dict[str, str] = {}
     for name, kind in request.task.resources.items():
-        if name.isidentifier():
-            variable = name
-        else:
-            counted[kind] += 1
-            variable = f"{kind}{counted[kind]}"
-        given[spelled(variable)] = reference_to(name)
+        counts[kind] += not name.isidentifier()
+        given[spelled(name if name.isidentifier() else f"{kind}{counts[kind]}")] = reference_to(name)
     tools = {spelled(_NO_NAME.sub("_", tool.name).strip("_")): tool.name for tool in request.tools}
     return Vocabulary(given=given, tools=tools, answer=answer)
 
 
 def read_text(*, text: str, words: Vocabulary, request: PlannerRequest, form: str) -> ParsedPlan | PlanSyntaxError:
-    """The plan of a completion, or why it is none. A program in a code fence is read without what stands around it."""
+    """The plan of a completion, or the error in it. Text around a code fence is ignored."""
     try:
         text, left_out = without_reasoning(text)
         unfenced(text)
@@ -333,10 +325,6 @@ def _modules(request: PlannerRequest, words: Vocabulary) -> str:
         takes = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
         lines.append(f"- {spelling}({takes}) -> {', '.join(tool.outputs.values())}: {tool.description}")
     return "\n".join(lines)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 STRATEGIES = (VisProg, ViperGPT)

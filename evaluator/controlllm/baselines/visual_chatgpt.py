@@ -1,9 +1,9 @@
-"""Visual ChatGPT: thought, action, observation, again and again until a final answer (Wu et al., 2023).
+"""Visual ChatGPT: a loop of thought, action and observation until a final answer (Wu et al., 2023).
 
-The system executes each action and observes the new file's name. In suites whose plans are made before anything is
-executed the observation is symbolic: name and type of what the call would give, and nothing of what is in it. Faults
-that only execution would show, such as a file that nobody gave, are not observed and stay in the plan. A call of a
-tool that does not exist, or whose input cannot be read, gives an observation that says so and is no part of the plan.
+The system executes each action and observes the name of the new file. Here plans precede execution, so the observation
+is symbolic: the name and type of the result, without its content. Errors that only execution would reveal, such as a
+missing file, are not observed and remain in the plan. A call of an unknown tool, or with an input that cannot be
+parsed, results in an observation with the error and is not part of the plan.
 """
 
 from collections.abc import Generator, Sequence
@@ -42,7 +42,7 @@ from evaluator.replies.actions import tool_name
 PROMPT = "visual_chatgpt/2"
 FORM = "thought and action"
 MAX_TURNS = 12
-"""Completions of one conversation: more than the longest gold plan of any suite has steps."""
+"""Completions of one conversation; no gold plan has as many steps."""
 _STOP = ("\nObservation:",)
 _SYSTEM = """You help with pictures, sounds, videos and texts. You cannot look at them yourself: you work with tools,
 one call at a time, and after each call you are told what it gave.
@@ -74,7 +74,7 @@ class VisualChatGPT:
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
-        """Ask until there is a final answer, or as often as is allowed."""
+        """Ask until there is a final answer, at most `MAX_TURNS` times."""
         loop = _Loop(request=request, context=context_of(request))
         yield from loop.run()
         notes: dict[str, JsonValue] = {"observations": list(loop.observations)}
@@ -83,7 +83,7 @@ class VisualChatGPT:
 
 @dataclass(slots=True)
 class _Loop:
-    """One conversation as far as it has come."""
+    """The state of one conversation."""
 
     request: PlannerRequest
     context: PlanContext
@@ -91,15 +91,19 @@ class _Loop:
     observations: list[str] = field(default_factory=list)
     final: str | None = None
     read_to: int = 0
-    """Where in the last completion its call ends; a model must not see what it made up behind that."""
+    """The end of the call in the last completion. The model must not see the text that it invented after it."""
     calls: Calls = field(init=False)
 
     def __post_init__(self) -> None:
         self.calls = Calls(request=self.request, context=self.context)
 
     def run(self) -> Generator[Sequence[Call], Sequence[Answer], None]:
-        """Turn after turn, until there is a final answer."""
-        messages = [*_opening(self.request)]
+        """Take turns until there is a final answer."""
+        task = f"{self.request.task.request}\n\nGiven:\n{resource_lines(self.request)}\n{answer_sentence(self.request)}"
+        messages = [
+            Message(role="system", content=_SYSTEM + tool_lines(self.request)),
+            Message(role="user", content=task),
+        ]
         for turn in range(1, MAX_TURNS + 1):
             (answer,) = yield [GenerateCall(messages=tuple(messages), stop=_STOP)]
             assert isinstance(answer, Completion)
@@ -115,14 +119,14 @@ class _Loop:
         self.calls.tolerated.append(f"stopped after {MAX_TURNS} turns without a final answer")
 
     def parsed(self) -> ParsedPlan | PlanSyntaxError:
-        """The plan of all calls, or why there is none."""
+        """The plan of all calls, or the error in them."""
         try:
             return self.calls.plan(final=self.final or "", form=FORM)
         except PlanSyntaxError as error:
             return error
 
     def _turn(self, *, text: str, turn: int) -> str | None:
-        """Take a completion and give the observation, or None where it was the last."""
+        """Parse a completion and return the observation, or None for the last one."""
         sections, left_out = _first_call(sections_of(text[:MAX_COMPLETION]))
         self.read_to = sections[-1].end if sections else 0
         if left_out:
@@ -149,11 +153,6 @@ class _Loop:
         except PlanSyntaxError as error:
             return f"the Action Input cannot be read: {error}."
         return names_of_results(results)
-
-
-def _opening(request: PlannerRequest) -> tuple[Message, ...]:
-    user = f"{request.task.request}\n\nGiven:\n{resource_lines(request)}\n{answer_sentence(request)}"
-    return Message(role="system", content=_SYSTEM + tool_lines(request)), Message(role="user", content=user)
 
 
 def _first_call(sections: tuple[Section, ...]) -> tuple[tuple[Section, ...], bool]:

@@ -1,6 +1,4 @@
-"""`planarena train controlllm`: train one of the networks, measure both on held-out pairs, or ship them with a card
-each.
-"""
+"""`planarena train controlllm`: train one of the networks, measure both on held-out pairs, or ship them with cards."""
 
 import json
 import math
@@ -36,21 +34,21 @@ from evaluator.training.runs import ChoiceError
 HELD_OUT_PAIRS = 500
 HELD_OUT_LESSONS = 2000
 Measured = dict[str, Interval]
-"""Shares by what they are of."""
+"""Shares by name."""
 
 
 def held_out_pairs(size: int, *, trained: int = SIZE) -> list[Pair]:
-    """Pairs of another seed whose wording is none of those that were learnt from."""
+    """Pairs of another seed without the wordings of the training pairs."""
     learnt = frozenset(wording(pair) for pair in distinct_pairs(size=trained))
     return list(distinct_pairs(size=size, seed=HELD_OUT, without=learnt))
 
 
 def measure_decomposer(folder: Path, *, pairs: list[Pair] | None = None) -> Measured:
-    """DeAcc, and the share of requests with each field right.
+    """DeAcc, and for each field the share of requests in which it is right.
 
     Args:
-        folder: of the decomposer.
-        pairs: what to measure on; by default `HELD_OUT_PAIRS` of those that are held out.
+        folder: folder of the decomposer.
+        pairs: test pairs; None: `HELD_OUT_PAIRS` held-out pairs.
     """
     decomposer = Decomposer.from_folder(folder)
     right: list[bool] = []
@@ -65,12 +63,12 @@ def measure_decomposer(folder: Path, *, pairs: list[Pair] | None = None) -> Meas
 
 
 def measure_scorer(folder: Path) -> Measured:
-    """The share of held-out lessons whose score, rounded, is the one that the recipe gives."""
+    """The share of held-out lessons whose rounded score is right."""
     scorer, rng = Scorer.from_folder(folder), np.random.default_rng(HELD_OUT)
     subtasks = by_kind(list(distinct_pairs(size=HELD_OUT_PAIRS, seed=HELD_OUT)))
     lessons = [draw_lesson(subtasks=subtasks, rng=rng) for _ in range(HELD_OUT_LESSONS)]
     scores = scorer.scores([text for text, _ in lessons])
-    return {"scores right": _share(round(found) == wanted for found, (_, wanted) in zip(scores, lessons, strict=True))}
+    return {"scores right": _share(round(score) == gold for score, (_, gold) in zip(scores, lessons, strict=True))}
 
 
 def _share(right: Iterable[bool]) -> Interval:
@@ -95,14 +93,14 @@ _MEASURED_ON = {
 
 
 def ship(*, work: Path, weights: Path = WEIGHTS) -> list[Path]:
-    """Copy both networks to where they are shipped from, with their cards, and lock their digests.
+    """Copy both networks to the shipped weights, with their cards, and lock their digests.
 
     Args:
         work: the folder of `decomposer` and `scorer`.
-        weights: the folder of both shipped networks and of the lock file with their digests.
+        weights: the folder of the shipped networks and the lock file with their digests.
 
     Raises:
-        ChoiceError: one of them is not there.
+        ChoiceError: a network is missing.
     """
     missing = [name for name in ("decomposer", "scorer") if not (work / name / "model.safetensors").is_file()]
     if missing:
@@ -121,13 +119,15 @@ def ship(*, work: Path, weights: Path = WEIGHTS) -> list[Path]:
 
 
 def card(*, folder: Path, name: str, measured: Measured) -> str:
-    """The card of a network: what it is, how it was made, and how good it is on what was held out."""
+    """The card of a network: architecture, data, training, and quality on held-out data."""
     record: Mapping[str, Any] = json.loads((folder / "training.json").read_text())
     kind = record["kind"]
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        parameters = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - not a dict
     lines = [
         f"# {name}: {_ABOUT[kind]}",
         "",
-        f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
+        f"- Parameters: {parameters:,}, stored as float16, computed with as float32",
         f"- Data: {_DATA[kind].format(pairs=record['pairs'])}",
         f"- Trained by: {_commands(record)} (torch {record['torch']}, CPU)",
         "- Licence: Apache-2.0; trained here from random weights on procedural data",
@@ -140,7 +140,7 @@ def card(*, folder: Path, name: str, measured: Measured) -> str:
 
 
 def _commands(record: Mapping[str, Any]) -> str:
-    """What to type to train the network again, one command for each run."""
+    """The commands of the training runs."""
     commands = []
     for number, run in enumerate(record["runs"]):
         command = f"planarena train controlllm {record['kind']} --steps {run['steps']} --seed {record['seed']}"
@@ -149,49 +149,37 @@ def _commands(record: Mapping[str, Any]) -> str:
     return ", then ".join(commands)
 
 
-def _parameters(folder: Path) -> int:
-    with safe_open(folder / "model.safetensors", framework="pt") as file:
-        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - not a dict
-
-
 CHOICES = ("decomposer", "scorer", "measure", "ship")
 
 
 def run(*, what: str, work: Path, settings: Mapping[str, Any], report: Callable[[Progress], None]) -> str:
-    """Do one of `CHOICES` and say what came of it.
+    """Do one of `CHOICES` and return a message.
 
     Args:
-        what: which.
-        work: folder of the networks, `work/decomposer` and `work/scorer`; of what is measured, the shipped ones if
-            there is no such folder.
-        settings: of the training: `steps`, `seed`, `resume`, `stop_after`.
-        report: is told about the progress.
+        what: the choice.
+        work: folder of the networks, `work/decomposer` and `work/scorer`. Shipped networks are measured if it has none.
+        settings: settings of the training: `steps`, `seed`, `resume`, `stop_after`.
+        report: receives the progress.
 
     Raises:
         ChoiceError: there is no such choice, or nothing to ship.
         SettingsError: the checkpoint is of another run.
     """
     torch.set_num_threads(1)
-    if what == "decomposer":
-        return _said(train_decomposer(Order(out=work / "decomposer", **settings), report=report))
-    if what == "scorer":
-        return _said(train_scorer(ScorerOrder(out=work / "scorer", **settings), report=report))
     if what == "measure":
-        return "\n".join(_figures(work))
+        folders = {
+            name: work / own if (work / own).is_dir() else shipped_folder(name)
+            for name, own in ((DECOMPOSER, "decomposer"), (SCORER, "scorer"))
+        }
+        measured: Measured = {**measure_decomposer(folders[DECOMPOSER]), **measure_scorer(folders[SCORER])}
+        lines = [f"{name}: {share.mean:.4f}, 95 % interval {share.in_words()}" for name, share in measured.items()]
+        return "\n".join([f"{HELD_OUT_PAIRS} held-out pairs of the corpus:", *lines])
     if what == "ship":
         return "\n".join(f"written to {folder}" for folder in ship(work=work))
-    raise ChoiceError(f"there is nothing to do called {what!r}; there are: {', '.join(CHOICES)}")
-
-
-def _said(folder: Path | None) -> str:
+    if what not in CHOICES:
+        raise ChoiceError(f"there is nothing to do called {what!r}; there are: {', '.join(CHOICES)}")
+    if what == "decomposer":
+        folder = train_decomposer(Order(out=work / "decomposer", **settings), report=report)
+    else:
+        folder = train_scorer(ScorerOrder(out=work / "scorer", **settings), report=report)
     return "stopped early; --resume continues" if folder is None else f"written to {folder}"
-
-
-def _figures(work: Path) -> list[str]:
-    folders = {
-        name: work / own if (work / own).is_dir() else shipped_folder(name)
-        for name, own in ((DECOMPOSER, "decomposer"), (SCORER, "scorer"))
-    }
-    measured: Measured = {**measure_decomposer(folders[DECOMPOSER]), **measure_scorer(folders[SCORER])}
-    lines = [f"{name}: {share.mean:.4f}, 95 % interval {share.in_words()}" for name, share in measured.items()]
-    return [f"{HELD_OUT_PAIRS} held-out pairs of the corpus:", *lines]

@@ -1,7 +1,7 @@
-"""The corpus of the decomposer: worded requests with their decompositions, one for each number, always the same.
+"""The corpus of the decomposer: requests with their decompositions, deterministic for seed and number.
 
-A request is one to four clauses. A clause asks for one thing (an act of `corpus.toml`), of an image or a video of its
-own, of the one before, of several at once, or of what an earlier clause made.
+A request has one to four clauses. A clause asks for one act of `corpus.toml` on its own image or video, that of the
+previous clause, several files, or the result of an earlier clause.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,28 +26,26 @@ from evaluator.core.tools.types import ResourceType
 
 _MENTIONS: Mapping[str, Sequence[str]] = TABLE["mentions"]
 SIZE = 100_000
-"""Pairs that are learnt from: the numbers below it. Those from it on are held out."""
+"""Number of training pairs."""
 _STREAM = 41
 _OPENED = 0.25
 """Share of clauses whose files are named before them."""
 _SHARES = (0.52, 0.13, 0.25, 0.07, 0.03)
-"""Of requests with one clause, one about several files, several clauses, a result that is used, and a comparison."""
+"""Of requests with one clause, one clause about several files, several clauses, a used result, and a comparison."""
 _INVENTED = 0.12
-"""Share of texts that hold a word that no language has."""
-
-
+"""Share of texts with an invented word."""
 _LEFT_OUT = 0.3
 
 
 @dataclass(slots=True)
 class Words:
-    """What fills the slots of one clause, each drawn when it is first asked for."""
+    """The texts for the slots of one clause, each drawn on first use."""
 
     draft: Draft
     where: str
-    """The image or video, as the clause calls it."""
+    """The words of the clause for its image or video."""
     is_mentioned: bool = False
-    """Whether it is named before the clause, which then need not say where."""
+    """Whether it is named before the clause, so that the clause may omit it."""
     map: str = ""
     guide: str = ""
     mask: str = ""
@@ -55,7 +53,7 @@ class Words:
     _drawn: dict[str, str] = field(default_factory=dict)
 
     def fill(self, slot: str) -> str:
-        """The text of a slot; the same each time."""
+        """The text of a slot."""
         if slot not in self._drawn:
             self._drawn[slot] = self._draw(slot)
         return self._drawn[slot]
@@ -99,12 +97,14 @@ def _action(draft: Draft) -> str:
 
 
 def _scene(draft: Draft) -> tuple[str, Form]:
-    """A scene in words: mostly what a picture "shows", else a sentence of its own."""
+    """A scene in words: usually the object of "shows", else a sentence."""
     rng = draft.rng
-    who = pick(rng, (*WORDS["beings"], *WORDS["nouns"], invented(rng)))
-    named = f"{pick(rng, WORDS['adjectives'])} {who}" if rng.random() < 0.5 else who
+    noun = pick(rng, (*WORDS["beings"], *WORDS["nouns"], invented(rng)))
+    phrase = f"{pick(rng, WORDS['adjectives'])} {noun}" if rng.random() < 0.5 else noun
     number = rng.random()
-    subject = with_article(named) if number < 0.7 else f"{pick(rng, ('two', 'three', 'many', 'some'))} {plural(named)}"
+    subject = (
+        with_article(phrase) if number < 0.7 else f"{pick(rng, ('two', 'three', 'many', 'some'))} {plural(phrase)}"
+    )
     place = pick(rng, WORDS["places"])
     if rng.random() < 0.15:
         subject = subject[0].upper() + subject[1:]
@@ -124,7 +124,7 @@ def _scene(draft: Draft) -> tuple[str, Form]:
 _MARKED: dict[str, Callable[[Draft], tuple[str, Form]]] = {
     "thing": lambda draft: (_object(draft), Form.SAY),
     "things": lambda draft: (plural(_object(draft)), Form.ONE),
-    # Only these names tell a question for a detector from one for a classifier.
+    # Only these names distinguish a question for a detector from one for a classifier.
     "coco": lambda draft: (pick(draft.rng, WORDS["objects"]), Form.SAY),
     "cocos": lambda draft: (plural(pick(draft.rng, WORDS["objects"])), Form.ONE),
     "category": lambda draft: (_category(draft), Form.SAY),
@@ -134,7 +134,7 @@ _MARKED: dict[str, Callable[[Draft], tuple[str, Form]]] = {
 
 
 def _unmarked(draft: Draft, slot: str) -> str:
-    """Words that no subtask takes by themselves."""
+    """Words that are no argument of a subtask."""
     rng = draft.rng
     if slot.startswith("number"):
         return str(int(rng.integers(2, 1000)))
@@ -152,15 +152,16 @@ def _unmarked(draft: Draft, slot: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """Something that may be asked of an image, a video, or nothing."""
+    """A kind of clause."""
 
     name: str
     patterns: Sequence[str]
     subtasks: Sequence[Sequence[str]]
     """Kinds of subtasks with their arguments."""
     medium: ResourceType | None
+    """Image, video, or none."""
     is_question: bool
-    """Whether the sentence itself is what a subtask takes, as the mark `sentence`."""
+    """Whether the sentence itself is an argument of a subtask, with the mark `sentence`."""
     weight: float
     gives_image: bool
 
@@ -199,7 +200,7 @@ ACTS = tuple(_read_act(name, row) for name, row in TABLE["acts"].items())
 
 
 def pair_of(number: int, *, seed: int = 0) -> Pair:
-    """The pair with this number. Two numbers may give the same request, which `distinct` leaves out."""
+    """The pair with this number. Two numbers may give the same request (`decomposer.distinct_pairs`)."""
     rng = np.random.default_rng([_STREAM, seed, number])
     while True:
         draft = Draft(rng=rng)
@@ -225,33 +226,33 @@ def _of_several(draft: Draft) -> str:
 
 
 def _together(draft: Draft) -> str:
-    """Several clauses, about files of their own or about the same one."""
-    said = ""
-    before: str | None = None
+    """Several clauses, each about its own file or about the previous one."""
+    text = ""
+    previous: str | None = None
     for number in range(int(draft.rng.choice((2, 3, 4), p=(0.55, 0.33, 0.12)))):
         act = _act(draft)
-        same = before is not None and draft.files[before] is act.medium and draft.rng.random() < 0.5
-        source = before if same else _new(draft, act)
+        same = previous is not None and draft.files[previous] is act.medium and draft.rng.random() < 0.5
+        source = previous if same else _new(draft, act)
         clause = _clause(draft, act=act, sources=[source], spoken=same and draft.rng.random() < 0.85)
-        said = _joined(draft, said, clause) if number else clause
-        before = source if isinstance(source, str) else before
-    return said
+        text = _joined(draft, text, clause) if number else clause
+        previous = source if isinstance(source, str) else previous
+    return text
 
 
 def _made_then(draft: Draft) -> str:
-    """An image is made, and something is asked of it."""
+    """A clause that makes an image, and clauses about it."""
     first = pick(draft.rng, [act for act in ACTS if act.gives_image])
-    said = _clause(draft, act=first, sources=[_new(draft, first)])
+    text = _clause(draft, act=first, sources=[_new(draft, first)])
     made = len(draft.subtasks) - 1
     for _ in range(1 + (draft.rng.random() < 0.15)):
-        act = pick(draft.rng, [one for one in ACTS if one.medium is ResourceType.IMAGE])
+        act = pick(draft.rng, [act for act in ACTS if act.medium is ResourceType.IMAGE])
         clause = _clause(draft, act=act, sources=[made], name=pick(draft.rng, _MENTIONS["results"]))
-        said = _joined(draft, said, clause)
-    return said
+        text = _joined(draft, text, clause)
+    return text
 
 
 def _which(draft: Draft) -> str:
-    """Which of several images holds a thing: a question about each."""
+    """Which of several images shows an object: a question about each image."""
     files = [draft.file(ResourceType.IMAGE) for _ in range(int(draft.rng.choice((2, 3))))]
     text, mark = draft.marked(pick(draft.rng, WORDS["objects"]))
     for name in files:
@@ -282,12 +283,17 @@ def _clause(
     draft: Draft, *, act: Act, sources: Sequence[Source | None],
     spoken: bool = False, name: str = "",
 ) -> str:  # fmt: skip
-    """One clause about its sources, whose subtasks are added for each of them in turn."""
+    """The text of a clause; adds its subtasks for each source."""
     rng = draft.rng
     opener, where = "", name
     if not name and sources[0] is not None:
-        opener, where = _mentioned(draft, files=[str(one) for one in sources], spoken=spoken)
-    words = _words(draft, act=act, where=where)
+        opener, where = _mentioned(draft, files=[str(source) for source in sources], spoken=spoken)
+    kind = pick(rng, MAPS if act.name == "make_map" else GUIDES)
+    words = Words(draft=draft, where=where, map=str(kind))
+    if act.name == "follow_given":
+        words.guide = draft.file(kind)
+    if act.name == "erase_masked":
+        words.mask = draft.file(ResourceType.MASK)
     words.is_mentioned = bool(opener) or spoken
     pattern = pick(rng, act.patterns)
     body = expand(pattern[1:], rng=rng, fill=words.fill)
@@ -304,7 +310,7 @@ def _clause(
 
 
 def _mentioned(draft: Draft, *, files: list[str], spoken: bool) -> tuple[str, str]:
-    """An opener that names the files, mostly none, and how the clause itself calls them."""
+    """An optional opener that names the files, and the words of the clause for them."""
     rng, medium = draft.rng, pick(draft.rng, TABLE["media"][draft.files[files[0]]])
     several = len(files) > 1
     listed = _listed(draft, files) if several else files[0]
@@ -318,19 +324,8 @@ def _mentioned(draft: Draft, *, files: list[str], spoken: bool) -> tuple[str, st
     return "", named.format(file=listed, medium=medium)
 
 
-def _words(draft: Draft, *, act: Act, where: str) -> Words:
-    kinds = MAPS if act.name == "make_map" else GUIDES
-    kind = pick(draft.rng, kinds)
-    words = Words(draft=draft, where=where, map=str(kind))
-    if act.name == "follow_given":
-        words.guide = draft.file(kind)
-    if act.name == "erase_masked":
-        words.mask = draft.file(ResourceType.MASK)
-    return words
-
-
 def _framed(draft: Draft, *, act: Act, sign: str, body: str, words: Words, opener: str, marks: bool) -> str:
-    """The clause as a sentence; where it is itself a question for a tool it is marked as one."""
+    """The clause as a sentence, marked if it is a question for a tool."""
     rng = draft.rng
     frame = pick(rng, TABLE["frames"][sign])
     if opener and not opener.endswith(". "):
@@ -360,7 +355,7 @@ def _joined(draft: Draft, said: str, clause: str) -> str:
 
 
 def _capital(text: str, *, keep: bool = False) -> str:
-    """The text with a capital letter first, behind its marks."""
+    """The text with its first letter, after any marks, capitalised."""
     if keep:
         return text
     for place, character in enumerate(text):

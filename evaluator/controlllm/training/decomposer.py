@@ -1,4 +1,4 @@
-"""Training the decomposer: the corpus as numbers of tokens, and the network from random weights to a folder."""
+"""Trains the decomposer: encodes the corpus, and trains a network from random weights."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -22,45 +22,45 @@ from evaluator.training.runs import begin, begin_run
 
 _IGNORED = -100
 TOKENS = 1200
-"""Of the requests of a batch, padded."""
+"""Tokens of the requests of a batch, with padding."""
 HELD_OUT = 1
-"""Seed of the pairs that are only for measuring."""
+"""Seed of the held-out pairs."""
 
 
 def distinct_pairs(*, size: int, seed: int = 0, without: frozenset[str] = frozenset()) -> Iterator[Pair]:
-    """Pairs whose requests all differ in more than the names of files.
+    """Pairs whose requests differ in more than file names.
 
     Args:
-        size: how many.
-        seed: of the corpus.
-        without: `wording` of requests to leave out.
+        size: number of pairs.
+        seed: seed of the corpus.
+        without: `wording` of requests to exclude.
     """
     seen = set(without)
     numbers = count()
     while size:
         pair = pair_of(next(numbers), seed=seed)
-        said = wording(pair)
-        if said not in seen:
-            seen.add(said)
+        text = wording(pair)
+        if text not in seen:
+            seen.add(text)
             size -= 1
             yield pair
 
 
 def wording(pair: Pair) -> str:
-    """A request as it is read, with slots in the place of files."""
+    """The words of a request with slots for files."""
     return " ".join(piece.text for piece in pair.reading.pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A request and its decomposition as numbers of tokens."""
+    """A request and its decomposition as token ids."""
 
     read: Sequence[int]
     written: Sequence[int]
 
 
 def lessons_of(pairs: Sequence[Pair], *, encoding: Encoding) -> list[Lesson]:
-    """The pairs as numbers."""
+    """The pairs as token ids."""
     return [
         Lesson(read=encoding.read(pair.reading), written=encoding.written(linear_tokens(pair.subtasks)))
         for pair in pairs
@@ -68,13 +68,13 @@ def lessons_of(pairs: Sequence[Pair], *, encoding: Encoding) -> list[Lesson]:
 
 
 def batches_of(lessons: Sequence[Lesson], *, tokens: int = TOKENS) -> list[list[Lesson]]:
-    """Lessons of similar length together, as many as have `tokens` when padded.
+    """Batches of lessons with similar length and at most `tokens` tokens with padding.
 
-    Nothing but the length of the request decides: in batches of equal beginnings or answers, gradients point to what is
-    common to a batch, and the network learns hardly anything (600 steps taught it no kind of subtask).
+    Lessons are sorted only by the length of the request: in batches with equal beginnings or answers gradients follow
+    the common part, and the network learns almost nothing (no kind of subtask in 600 steps).
     """
     batches: list[list[Lesson]] = []
-    for lesson in sorted(lessons, key=lambda one: len(one.read)):
+    for lesson in sorted(lessons, key=lambda lesson: len(lesson.read)):
         if not batches or (len(batches[-1]) + 1) * len(lesson.read) > tokens:
             batches.append([])
         batches[-1].append(lesson)
@@ -83,35 +83,35 @@ def batches_of(lessons: Sequence[Lesson], *, tokens: int = TOKENS) -> list[list[
 
 @dataclass(frozen=True, slots=True)
 class DecompositionObjective:
-    """Write the decompositions of a batch: mean cross-entropy of their tokens."""
+    """Mean cross-entropy of the tokens of the decompositions in a batch."""
 
     batches: Sequence[Sequence[Lesson]]
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        """The loss on one batch, a scalar, computed in bfloat16 where that is exact enough."""
+        """The loss on one batch, a scalar, in mixed precision (bfloat16)."""
         assert isinstance(model, T5ForConditionalGeneration)
         batch = self.batches[int(rng.integers(len(self.batches)))]
         read = padded([lesson.read for lesson in batch], value=model.config.pad_token_id)
         written = padded([lesson.written for lesson in batch], value=_IGNORED)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             out = model(input_ids=read, attention_mask=(read != model.config.pad_token_id).long(), labels=written)
-        found: Tensor = out.loss
-        return found.float()
+        loss: Tensor = out.loss
+        return loss.float()
 
 
 def padded(rows: Sequence[Sequence[int]], *, value: int) -> Tensor:
-    """Rows of one length, [rows, longest]."""
+    """Rows padded to the longest, of shape (rows, longest)."""
     longest = max(len(row) for row in rows)
     return torch.tensor([[*row, *[value] * (longest - len(row))] for row in rows])
 
 
 PAD = "<pad>"
 PIECES = 2600
-"""Pieces of words, beside the tokens of the linear form. Every byte is one of them, so every word can be read."""
+"""Pieces of words, in addition to the tokens of the linear form. Every byte is a piece, so no word is unknown."""
 
 
 def decomposer_tokenizer(words: Iterable[str]) -> Tokenizer:
-    """A tokenizer of single words, the same for the same words."""
+    """A tokenizer of single words, deterministic for the words."""
     special = [PAD, END, *tokens()]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -134,7 +134,7 @@ _TOKENIZER_READS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The size of a network."""
+    """Dimensions of a network."""
 
     width: int = 256
     feed_forward: int = 768
@@ -144,23 +144,23 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """How to train, and where to."""
+    """Settings of a training run."""
 
     out: Path
     steps: int = STEPS
     seed: int = 0
     size: int = SIZE
-    """Pairs of the corpus."""
+    """Number of pairs of the corpus."""
     shape: Shape = Shape()
     resume: bool = False
     stop_after: int | None = None
 
 
 def train_decomposer(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
-    """Train the decomposer and return its folder, or None if it stopped before the end.
+    """Train the decomposer and return its folder, or None if it stopped early.
 
-    The checkpoint lies beside the folder. A run that ended can be resumed with more steps, and then follows the
-    schedule of all of them; the record names every such run.
+    The checkpoint is next to the folder. A completed run can be resumed with more steps, and then follows the schedule
+    of all steps; the record lists every run.
 
     Raises:
         SettingsError: the checkpoint is of another run.
@@ -196,15 +196,15 @@ def train_decomposer(order: Order, *, report: Callable[[Progress], None] | None 
 
 
 _EMBEDDED = 0.1
-"""Deviation of the embeddings at the beginning."""
+"""Initial standard deviation of the embeddings."""
 
 
-def calm(model: T5ForConditionalGeneration) -> None:
-    """Fit T5's first weights to AdamW, whose steps are not in proportion to what they change as Adafactor's are.
+def scale_initial_weights(model: T5ForConditionalGeneration) -> None:
+    """Adapt T5's initial weights to AdamW, whose steps, unlike Adafactor's, are not relative to the weights.
 
-    The embeddings begin smaller, and the last norm keeps the size of the logits. T5 does not divide attention scores by
-    the root of the heads' width; the norms before attention do that here, and the values make up for it. Without either
-    attention saturates early, and the network hardly learns which kinds of subtasks a request asks for.
+    The embeddings are smaller, and the last norm preserves the size of the logits. T5 does not divide attention scores
+    by the root of the heads' width; here the norms before attention do that, and the values compensate for it. Without
+    both, attention saturates early, and the network hardly learns the kinds of subtasks.
     """
     config = model.config
     scale = config.d_kv**-0.25
@@ -237,12 +237,12 @@ def new_decomposer(*, encoding: Encoding, shape: Shape, seed: int) -> T5ForCondi
             decoder_start_token_id=0,
         )
     )
-    calm(model)
+    scale_initial_weights(model)
     return model
 
 
 def _settings(order: Order) -> dict[str, JsonValue]:
-    """What a run has in common with those that it goes on from; they may have had fewer steps."""
+    """The settings that a resumed run must share with earlier ones; the number of steps may differ."""
     return {
         "kind": "decomposer",
         "seed": order.seed,

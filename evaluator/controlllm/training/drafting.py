@@ -1,4 +1,4 @@
-"""A request while it is written: its files, its subtasks, and which of its words the subtasks take."""
+"""Builder of a request with its files and subtasks, and marks on the words that subtasks take."""
 
 from dataclasses import dataclass, field
 
@@ -17,24 +17,24 @@ _PICTURES = ("png", "jpg", "jpeg", "png")
 
 
 class UnreadableError(ValueError):
-    """A draft that is longer than what is read; another one is to be drawn."""
+    """A draft is longer than the input of the network; draw another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text argument before positions are known: a form and the marked words, None if it takes none."""
+    """A text argument before positions are known: a form, and the mark of its words if it has any."""
 
     form: Form
     mark: int | None = None
 
 
 Source = str | int
-"""A file by its name, or a subtask by its number, whose result is meant."""
+"""A file name, or the number of the subtask that makes the source."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A request so far."""
+    """An unfinished request."""
 
     rng: np.random.Generator
     files: dict[str, ResourceType] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Draft:
                 return name
 
     def marked(self, words: str) -> tuple[str, int]:
-        """Words that a subtask takes, with their mark and its number."""
+        """Words with a mark, and the mark's number."""
         number = self.marks
         self.marks += 1
         return f"{_OPEN}{chr(_FIRST_NAME + number)}{words}{_CLOSE}", number
@@ -81,7 +81,7 @@ def finished(*, draft: Draft, text: str) -> Pair:
     """The pair of a draft and its text with marks.
 
     Raises:
-        UnreadableError: the text is too long, or a mark is not where words begin and end.
+        UnreadableError: the text is too long, or a mark does not match word boundaries.
     """
     plain, spans = _without_marks(text)
     reading = read_request(text=plain, files=draft.files)

@@ -1,16 +1,16 @@
-"""Training the scorer: lessons with the scores that they deserve, and the network from random weights to a folder.
+"""Trains the scorer: draws lessons with scores, and trains a network from random weights.
 
-A lesson is a subtask of the corpus beside a tool or a solution. A tool has 5 if it is in the preferred chain of the
-subtask's kind, 4 if in another one, 3 if what it gives is what a tool of a chain takes, and so could be a step, 2 if
-only its types fit (it gives what is returned, or takes only what is there), else 1. A solution has 5 if it is the
-preferred chain, 4 if another one, 3 if it is a chain with further tools, 2 if it lacks one tool of a chain or ends like
-one, else 1.
+A lesson is a subtask of the corpus with a tool or a solution. The score of a tool is 5 if it is in the preferred chain
+of the subtask's kind, 4 if it is in another chain, 3 if a tool of a chain takes its output, 2 if only its types fit (it
+makes a returned type, or takes only types of the arguments), else 1. The score of a solution is 5 if it is the
+preferred chain, 4 if it is another one, 3 if it is a chain with additional tools, 2 if it lacks one tool of a chain or
+has its last tool, else 1.
 
-Four in five subtasks are described as decompositions do, the others by a request that asks for nothing else.
+Four in five subtasks have their descriptions, the others the text of a request with no other subtask.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -42,28 +42,28 @@ _BY_REQUEST = 0.2
 _SOLUTIONS = 0.4
 """Share of lessons about solutions."""
 _RIGHT = 0.4
-"""Share of lessons with a score of 4 or 5, where there is one."""
+"""Share of lessons with a score of 4 or 5, if possible."""
 _MOST_PATHS = 400
 _TOOLBOX = Toolbox.of(tuple(CONTROLLLM.tools.values()))
 
 
 def by_kind(pairs: Sequence[Pair]) -> dict[str, list[tuple[Pair, int]]]:
-    """The subtasks of pairs by their kinds, each as a pair and a place in it."""
-    found: dict[str, list[tuple[Pair, int]]] = {}
+    """The subtasks of pairs by kind, each as a pair and an index."""
+    subtasks: dict[str, list[tuple[Pair, int]]] = {}
     for pair in pairs:
         for place, subtask in enumerate(pair.subtasks):
-            found.setdefault(subtask.kind, []).append((pair, place))
-    return found
+            subtasks.setdefault(subtask.kind, []).append((pair, place))
+    return subtasks
 
 
 def draw_lesson(
     *, subtasks: Mapping[str, Sequence[tuple[Pair, int]]], rng: np.random.Generator
 ) -> tuple[list[str], int]:
-    """A text as the scorer reads it, and its score. All kinds of subtasks are equally likely.
+    """An input of the scorer with its score. All kinds of subtasks are equally likely.
 
     Args:
-        subtasks: by kind, as `by_kind` gives them.
-        rng: chooses all.
+        subtasks: the result of `by_kind`.
+        rng: source of all random choices.
     """
     name = pick(rng, sorted(subtasks))
     pair, place = pick(rng, subtasks[name])
@@ -76,30 +76,24 @@ def draw_lesson(
 
 
 def _drawn(scored: Sequence[tuple[Item, int]], *, rng: np.random.Generator) -> tuple[Item, int]:
-    right = [one for one in scored if one[1] >= 4]
+    right = [(item, score) for item, score in scored if score >= 4]
     return pick(rng, right if right and rng.random() < _RIGHT else scored)
 
 
 def _subtask(*, pair: Pair, place: int, by_request: bool) -> TypedSubtask:
     subtasks = typed_subtasks(parse_decomposition(written(subtasks=pair.subtasks, reading=pair.reading)))
-    found = subtasks[place]
-    if not (by_request and _asks_for_one(pair)):
-        return found
-    return TypedSubtask(
-        id=found.id, description=pair.reading.request, domains=found.domains, args=found.args, returns=found.returns
-    )
-
-
-def _asks_for_one(pair: Pair) -> bool:
-    """Whether all subtasks serve one result: there is one, or the second is one that only follows from a wording."""
-    return len(pair.subtasks) == 1 or (
+    # A mask or boxes that the second subtask takes are a step towards its result.
+    has_one_result = len(pair.subtasks) == 1 or (
         len(pair.subtasks) == 2 and pair.subtasks[0].kind in {"mask", "find-boxes"} and 1 in pair.subtasks[1].arguments
     )
+    if by_request and has_one_result:
+        return replace(subtasks[place], description=pair.reading.request)
+    return subtasks[place]
 
 
 @cache
 def scored_tools(name: str) -> tuple[tuple[Tool, int], ...]:
-    """The tools that a subtask of a kind could use, with their scores."""
+    """The usable tools of a kind of subtask, with their scores."""
     kind = KINDS[name]
     chains = [chain.split() for chain in kind.chains]
     return tuple(
@@ -121,20 +115,20 @@ def _score_of_tool(tool: Tool, *, kind: Kind, chains: Sequence[Sequence[str]]) -
 
 @cache
 def scored_paths(name: str) -> tuple[tuple[Chain, int], ...]:
-    """The solutions that an exhaustive search finds for a kind, with their scores; at most 400, the shortest."""
+    """The 400 shortest solutions of an exhaustive search for a kind, with their scores."""
     kind = KINDS[name]
-    found = search(
+    result = search(
         tools=tools_in_domains(tools=_TOOLBOX.tools, domains=kind.domains), args=kind.takes, returns=(kind.gives,),
         choose=exhaustive, scores={},
     )  # fmt: skip
-    paths = sorted(found.paths, key=len)[:_MOST_PATHS]
+    paths = sorted(result.paths, key=len)[:_MOST_PATHS]
     chains = [chain.split() for chain in kind.chains]
     return tuple((path, _score_of_path([tool.name for tool in path], chains=chains)) for path in paths)
 
 
-def _score_of_path(path: Sequence[str], *, chains: Sequence[Sequence[str]]) -> int:
-    if list(path) in [list(chain) for chain in chains]:
-        return 5 if list(path) == list(chains[0]) else 4
+def _score_of_path(path: list[str], *, chains: Sequence[list[str]]) -> int:
+    if path in chains:
+        return 5 if path == chains[0] else 4
     if any(_follows(chain, path) for chain in chains):
         return 3
     near = any(path[-1] == chain[-1] or len(set(chain) - set(path)) == 1 < len(chain) for chain in chains)
@@ -148,8 +142,8 @@ def _follows(chain: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def _bare(kind: Kind) -> TypedSubtask:
-    """A subtask of a kind as far as its types go."""
-    args = tuple(Resource(type=one, value="") for one in kind.takes)
+    """A subtask with the types of a kind."""
+    args = tuple(Resource(type=taken, value="") for taken in kind.takes)
     returns = (Resource(type=kind.gives, value="<GENERATED>-0"),)
     return TypedSubtask(id=0, description="", domains=kind.domains, args=args, returns=returns)
 
@@ -164,13 +158,13 @@ _TOKENIZER_STREAM = 43
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerOrder:
-    """How to train, and where to."""
+    """Settings of a training run."""
 
     out: Path
     steps: int = STEPS
     seed: int = 0
     size: int = PAIRS
-    """Pairs of the corpus whose subtasks are scored."""
+    """Number of pairs of the corpus."""
     width: int = 192
     layers: int = 3
     resume: bool = False
@@ -179,7 +173,7 @@ class ScorerOrder:
 
 @dataclass(frozen=True, slots=True)
 class ScoringObjective:
-    """Give the scores of a batch of lessons: mean cross-entropy over the five scores."""
+    """Mean cross-entropy over the five scores of the lessons in a batch."""
 
     subtasks: Mapping[str, Sequence[tuple[Pair, int]]]
     """By kind."""
@@ -196,9 +190,9 @@ class ScoringObjective:
 
 
 def train_scorer(order: ScorerOrder, *, report: Callable[[Progress], None] | None = None) -> Path | None:
-    """Train the scorer and return its folder, or None if it stopped before the end.
+    """Train the scorer and return its folder, or None if it stopped early.
 
-    The checkpoint lies beside the folder.
+    The checkpoint is next to the folder.
 
     Raises:
         SettingsError: the checkpoint is of another run.
@@ -232,7 +226,7 @@ def train_scorer(order: ScorerOrder, *, report: Callable[[Progress], None] | Non
 
 
 def scorer_tokenizer(subtasks: Mapping[str, Sequence[tuple[Pair, int]]]) -> Tokenizer:
-    """A tokenizer of single words, learnt from what the scorer reads; every letter is one of its pieces."""
+    """A tokenizer of single words, trained on inputs of the scorer; every byte is a piece."""
     rng = np.random.default_rng(_TOKENIZER_STREAM)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

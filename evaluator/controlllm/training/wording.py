@@ -1,6 +1,6 @@
-"""Wordings of the corpus (`corpus.toml`): its words, and patterns of sentences.
+"""Words and sentence patterns of the corpus (`corpus.toml`).
 
-In a pattern `(a|b)` is one of several, `[a]` is there or not, `{slot}` is filled in.
+In a pattern `(a|b)` is a choice, `[a]` is optional, and `{slot}` is filled in.
 """
 
 import re
@@ -24,25 +24,25 @@ _MACRO = re.compile(r"<(\w+)>")
 
 
 def patterns(rows: Sequence[str]) -> tuple[str, ...]:
-    """Patterns without macros."""
+    """Patterns with expanded macros."""
     return tuple(_MACRO.sub(lambda macro: TABLE["macros"][macro[1]], row) for row in rows)
 
 
 def expand(pattern: str, *, rng: np.random.Generator, fill: Callable[[str], str]) -> str:
-    """A sentence of a pattern.
+    """A random sentence of a pattern.
 
     Args:
-        pattern: brackets may be nested.
-        rng: chooses among what is possible.
-        fill: gives the text of a slot by its name, which is not expanded again.
+        pattern: the pattern, possibly with nested brackets.
+        rng: makes the choices.
+        fill: returns the text of a slot, which is not expanded again.
     """
-    chosen = _choose(_tree(pattern), rng)
-    return re.sub(r" +", " ", _SLOT.sub(lambda found: fill(found[1]), chosen)).strip()
+    sentence = _choose(_tree(pattern), rng)
+    return re.sub(r" +", " ", _SLOT.sub(lambda slot: fill(slot[1]), sentence)).strip()
 
 
 @cache
 def _tree(pattern: str) -> tuple[object, ...]:
-    """The pattern as alternatives of sequences of texts and further alternatives."""
+    """The parsed pattern: alternatives, each a sequence of texts and further alternatives."""
     node, rest = _alternatives(pattern, 0, "")
     if rest != len(pattern):
         raise ValueError(f"there is a bracket too many at {rest} in {pattern!r}")
@@ -71,41 +71,41 @@ def _alternatives(pattern: str, place: int, closing: str) -> tuple[tuple[object,
             else:
                 own.append(character)
         place += 1
-    return tuple(tuple(one) for one in alternatives), place
+    return tuple(map(tuple, alternatives)), place
 
 
 def _choose(alternatives: tuple[object, ...], rng: np.random.Generator) -> str:
-    chosen = alternatives[int(rng.integers(len(alternatives)))]
-    assert isinstance(chosen, tuple)
-    return "".join(part if isinstance(part, str) else _choose(part, rng) for part in chosen)
+    parts = alternatives[int(rng.integers(len(alternatives)))]
+    assert isinstance(parts, tuple)
+    return "".join(part if isinstance(part, str) else _choose(part, rng) for part in parts)
 
 
 def pick(rng: np.random.Generator, items: Sequence[Item]) -> Item:
-    """One of them, all equally likely."""
+    """A random item, all equally likely."""
     return items[int(rng.integers(len(items)))]
 
 
 def invented(rng: np.random.Generator) -> str:
-    """A word that no language has."""
+    """A random invented word."""
     return "".join(pick(rng, WORDS["syllables"]) for _ in range(int(rng.integers(2, 4))))
 
 
 def plural(noun: str) -> str:
-    """Several of what a noun names."""
+    """The plural of a noun phrase."""
     irregular = {"person": "people", "mouse": "mice", "knife": "knives", "sheep": "sheep", "skis": "skis",
                  "scissors": "scissors", "leaf": "leaves", "broccoli": "broccoli", "stairs": "stairs",
                  "binoculars": "binoculars", "goldfish": "goldfish", "trout": "trout", "jellyfish": "jellyfish",
                  "starfish": "starfish", "corn": "corn"}  # fmt: skip
-    before, _, last = noun.rpartition(" ")
+    modifiers, _, last = noun.rpartition(" ")
     if last in irregular:
-        several = irregular[last]
+        inflected = irregular[last]
     elif last.endswith("y") and last[-2:-1] not in set("aeiou"):
-        several = f"{last[:-1]}ies"
+        inflected = f"{last[:-1]}ies"
     else:
-        several = f"{last}es" if last.endswith(("s", "x", "ch", "sh", "z")) else f"{last}s"
-    return f"{before} {several}" if before else several
+        inflected = f"{last}es" if last.endswith(("s", "x", "ch", "sh", "z")) else f"{last}s"
+    return f"{modifiers} {inflected}" if modifiers else inflected
 
 
 def with_article(noun: str) -> str:
-    """A noun behind its indefinite article."""
+    """A noun with its indefinite article."""
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

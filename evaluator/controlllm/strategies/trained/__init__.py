@@ -1,12 +1,12 @@
-"""ControlLLM with networks of its own: a decomposer and a scorer that ship with PlanArena.
+"""ControlLLM with trained networks: a decomposer and a scorer that ship with PlanArena.
 
-- `kinds`: the kinds of subtasks that the decomposer knows, and how each is written out
+- `kinds`: the kinds of subtasks of the decomposer, with their forms in the protocol
 - `reading`: a request as words, slots and positions
-- `linear`: decompositions as short sequences, and what may follow in one
+- `linear`: decompositions as short sequences, and their grammar
 - `networks`: decomposer and scorer
 - `strategy`: the planner
 
-Nothing is imported here: the networks need torch, which is loaded when the planner is first asked.
+This package imports nothing: the networks need torch, which is loaded with the first request.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""The kinds of subtasks that the trained decomposer knows, and how each is written in the protocol of Table 1.
+"""The kinds of subtasks of the trained decomposer, and their forms in the protocol of Table 1.
 
-A kind fixes everything of a subtask but its arguments: domains, types, and the wording of its description. So the
-network has to choose a kind and its arguments, and cannot write a subtask that the protocol does not allow.
+A kind determines domains, types and description of a subtask. The network only chooses a kind and its arguments, so
+every subtask that it writes is valid.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ ANSWERING = "question-answering"
 
 
 class Form(StrEnum):
-    """How a text that a subtask takes follows from words of the request."""
+    """How the text argument of a subtask follows from words of the request."""
 
     SAY = "say"
-    """The words as they are."""
+    """The unchanged words."""
     ONE = "one"
     """The words in the singular."""
     HOW_MANY = "how-many"
@@ -48,11 +48,11 @@ class Kind:
     takes: tuple[Type, ...]
     gives: Type
     description: str
-    """With the slots {image}, {text} and so on by type, and {guide} for a map."""
+    """With a slot for each type, such as {image} and {text}."""
     forms: tuple[Form, ...] = ()
-    """Of its text, if it takes one."""
+    """Forms of its text argument, if it has one."""
     chains: tuple[str, ...] = ()
-    """Chains of tools that do it, the preferred one first, tools separated by blanks: what the scorer learns from."""
+    """Chains of tools for it, preferred one first, tools separated by blanks. The scorer learns from them."""
 
 
 _FIND = (
@@ -170,4 +170,4 @@ _KINDS = (
     ),
 )  # fmt: skip
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
-"""All of them by name."""
+"""The kinds by name."""

@@ -1,4 +1,4 @@
-"""Decompositions as short sequences of tokens, and the grammar of these sequences.
+"""The linear form of decompositions, a sequence of tokens, and its grammar.
 
     decomposition = subtask {subtask} end
     subtask       = kind argument ...                 one argument for each type that the kind takes, in order
@@ -6,10 +6,10 @@
                   | form [first last]                 a text: words of the request from one position to another
     result        = "<back1>" | "<back2>" ...         of the subtask before, of the one before that ...
 
-`Grammar.allowed` says which tokens may follow, for one request: only files that are there, only earlier results of the
-right type, only positions of the request, and for names of things and actions only words that can be one. A sequence
-that follows it ends after `MOST_SUBTASKS` subtasks at the latest, and can be written out (`written`). A question whose
-words go to the end of what was read of a longer request goes to the end of the request.
+`Grammar.allowed` gives the tokens that may follow in one request: existing files, earlier results of the right type,
+positions of the request, and for names of objects and actions only words that can be names. A sequence that follows it
+ends after at most `MOST_SUBTASKS` subtasks and has a text form (`written`). If a request was cut, a question up to its
+last word that was read extends to the end of the request.
 """
 
 import json
@@ -35,10 +35,9 @@ _LEAST = 3
 
 
 def singular(words: str) -> str:
-    """A noun with what stands before it, in the singular; words that are no plural stay as they are."""
-    before, _, last = words.rpartition(" ")
-    single = _single(last)
-    return f"{before} {single}" if before else single
+    """A noun phrase in the singular; words that are no plural are unchanged."""
+    modifiers, _, noun = words.rpartition(" ")
+    return f"{modifiers} {_single(noun)}" if modifiers else _single(noun)
 
 
 def _single(word: str) -> str:
@@ -58,7 +57,7 @@ END = "</s>"
 MOST_SUBTASKS = 16
 _TEXT = ResourceType.TEXT
 _SENTENCES = frozenset({"ask", "answer", "generate", *(name for name in KINDS if name.startswith("follow-"))})
-"""Kinds whose texts may be sentences, to which the mark at the end belongs."""
+"""Kinds whose texts may be sentences, with their final mark."""
 
 
 def marker(position: int) -> str:
@@ -77,12 +76,12 @@ def form_token(form: Form) -> str:
 
 
 def back(distance: int) -> str:
-    """The result of the subtask this many before."""
+    """The result of the subtask at this distance before."""
     return f"<back{distance}>"
 
 
 def tokens() -> tuple[str, ...]:
-    """All tokens with a meaning of their own, in a fixed order, beside `END`."""
+    """All special tokens except `END`, in a fixed order."""
     return (
         *(kind_token(name) for name in KINDS),
         *(form_token(form) for form in Form),
@@ -100,7 +99,7 @@ _POSITION_OF = {marker(position): position for position in range(MOST_WORDS)}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text argument: a form with the positions of its words, both None if it takes none."""
+    """A text argument: a form with the positions of its first and last word, if it has words."""
 
     form: Form
     first: int | None = None
@@ -151,21 +150,21 @@ def _argument(wanted: ResourceType, *, rest: Iterator[str]) -> str | int | Text:
 
 
 _NAMES = frozenset({"action", *(name for name, kind in KINDS.items() if kind.forms == THINGS)})
-"""Kinds whose texts are names: of things, or of actions."""
+"""Kinds whose texts are names of objects or actions."""
 _LONGEST_NAME = 8
 _WITHIN_NAMES = frozenset("'/&-")
-"""Marks that do not end a name."""
+"""Marks that may occur within a name."""
 _NO_NAME = frozenset({
     "a", "an", "the", "this", "that", "these", "those", "any", "all", "some", "every", "each", "of", "in", "on", "at",
     "from", "to", "with", "for", "within", "and", "or", "is", "are", "was", "were", "there", "please", "me", "my",
     "you", "it", "its", "them", "they", "image", "images", "picture", "pictures", "photo", "photos", "photograph",
     "photographs", "video", "videos", "clip", "clips", "film", "films", "file", "files",
 })  # fmt: skip
-"""Words that a name neither begins nor ends with."""
+"""Words with which a name neither begins nor ends."""
 
 
 class Grammar:
-    """What may follow in the sequence of one request's decomposition."""
+    """The tokens that may follow in the decomposition of one request."""
 
     def __init__(self, reading: Reading) -> None:
         self._names = _name_ends(reading)
@@ -175,7 +174,7 @@ class Grammar:
         self._positions = len(reading.positions)
 
     def allowed(self, sequence: Sequence[str]) -> list[str]:
-        """The tokens that may follow a sequence that followed the grammar so far; never none."""
+        """The tokens that may follow a valid prefix; never empty."""
         made: list[ResourceType] = []
         place = 0
         while place < len(sequence):
@@ -187,12 +186,15 @@ class Grammar:
                     return step
                 place += step
             made.append(kind.gives)
-        return self._next_kinds(made)
+        if len(made) == MOST_SUBTASKS:
+            return [END]
+        possible = [kind_token(kind.name) for kind in KINDS.values() if self._is_possible(kind, made=made)]
+        return [*possible, END] if made or not possible else possible
 
     def _within(
         self, *, wanted: ResourceType, kind: Kind, rest: Sequence[str], made: Sequence[ResourceType]
     ) -> list[str] | int:
-        """What may come next within an argument, or the number of tokens of one that is complete."""
+        """The tokens that may follow in an incomplete argument, or the number of tokens of a complete one."""
         if wanted is not _TEXT:
             return 1 if rest else self._sources(wanted, made=made)
         if not rest:
@@ -212,12 +214,6 @@ class Grammar:
         results = [back(len(made) - index) for index, kind in enumerate(made) if kind is wanted]
         return [*self._slots.get(wanted, ()), *results]
 
-    def _next_kinds(self, made: Sequence[ResourceType]) -> list[str]:
-        if len(made) == MOST_SUBTASKS:
-            return [END]
-        possible = [kind_token(kind.name) for kind in KINDS.values() if self._is_possible(kind, made=made)]
-        return [*possible, END] if made or not possible else possible
-
     def _is_possible(self, kind: Kind, *, made: Sequence[ResourceType]) -> bool:
         for wanted in kind.takes:
             if wanted is _TEXT:
@@ -229,63 +225,56 @@ class Grammar:
 
 
 def _name_ends(reading: Reading) -> dict[int, list[int]]:
-    """For each position at which a name may begin, those at which it may end.
+    """For each possible first position of a name its possible last positions.
 
-    A name holds no file and no mark of punctuation, and neither begins nor ends with a function word.
+    A name has no file and no punctuation, and neither begins nor ends with a function word.
     """
     ends: dict[int, list[int]] = {}
-    begun: list[int] = []
+    firsts: list[int] = []
     for piece in reading.pieces:
         position = piece.position
         if position is None or piece.text.startswith("<"):
-            begun = begun if piece.text in _WITHIN_NAMES else []
+            firsts = firsts if piece.text in _WITHIN_NAMES else []
             continue
-        begun = [first for first in begun if position - first < _LONGEST_NAME]
+        firsts = [first for first in firsts if position - first < _LONGEST_NAME]
         if piece.text not in _NO_NAME:
-            begun.append(position)
-            for first in begun:
+            firsts.append(position)
+            for first in firsts:
                 ends.setdefault(first, []).append(position)
     return ends
 
 
 def written(*, subtasks: Sequence[LinearSubtask], reading: Reading) -> str:
     """A decomposition in the protocol of Table 1, `<Solution>[...]</Solution>`."""
+    by_token = {slot.token: name for slot, name in reading.files.items()}
     rows: list[JsonValue] = []
     for number, subtask in enumerate(subtasks):
         kind = KINDS[subtask.kind]
-        values = _values(subtask=subtask, number=number, reading=reading)
-        needed: list[JsonValue] = [number - one for one in subtask.arguments if isinstance(one, int)]
-        said = {str(wanted): value for wanted, value in zip(kind.takes, values, strict=True)}
+        args: dict[str, str] = {}
+        makers: list[JsonValue] = []
+        for taken, argument in zip(kind.takes, subtask.arguments, strict=True):
+            if isinstance(argument, Text):
+                image = next(iter(args.values()), "")
+                args[str(taken)] = _text_value(argument, kind=subtask.kind, reading=reading, image=image)
+            elif isinstance(argument, int):
+                makers.append(number - argument)
+                args[str(taken)] = f"<GENERATED>-{number - argument}"
+            else:
+                args[str(taken)] = by_token[argument]
         rows.append(
             {
-                "description": kind.description.format(**said),
+                "description": kind.description.format(**args),
                 "task": list(kind.domains),
                 "id": number,
-                "dep": needed or [-1],
-                "args": [{"type": name, "value": value} for name, value in said.items()],
-                "returns": [{"type": str(kind.gives), "value": _result(number)}],
+                "dep": makers or [-1],
+                "args": [{"type": name, "value": value} for name, value in args.items()],
+                "returns": [{"type": str(kind.gives), "value": f"<GENERATED>-{number}"}],
             }
         )
     return f"<Solution>{json.dumps(rows, ensure_ascii=False)}</Solution>"
 
 
-def _result(number: int) -> str:
-    return f"<GENERATED>-{number}"
-
-
-def _values(*, subtask: LinearSubtask, number: int, reading: Reading) -> list[str]:
-    by_token = {slot.token: name for slot, name in reading.files.items()}
-    values: list[str] = []
-    for argument in subtask.arguments:
-        if isinstance(argument, Text):
-            image = next((value for value in values), "")
-            values.append(_said(argument, kind=subtask.kind, reading=reading, image=image))
-        else:
-            values.append(_result(number - argument) if isinstance(argument, int) else by_token[argument])
-    return values
-
-
-def _said(text: Text, *, kind: str, reading: Reading, image: str) -> str:
+def _text_value(text: Text, *, kind: str, reading: Reading, image: str) -> str:
     if text.first is None or text.last is None:
         return "Describe this image in detail."
     is_sentence = kind in _SENTENCES and text.form is Form.SAY

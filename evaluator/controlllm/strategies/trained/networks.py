@@ -1,11 +1,10 @@
 """The networks of `controlllm/trained`: a decomposer and a scorer. Torch is imported when they are loaded.
 
-The decomposer is a small T5 that writes the linear form of a request's decomposition, greedily. At each step it can
-only choose tokens that the grammar allows, so whatever it has learnt, it writes a decomposition by the protocol whose
-files and texts are those of the request.
+The decomposer is a small T5 that generates the linear form of a decomposition by greedy decoding. The grammar restricts
+each step, so every output is a valid decomposition with files and texts of the request.
 
-The scorer is a small cross-encoder that reads a subtask beside a tool or a solution, as a language model that is asked
-for a score does. It gives a distribution over the scores from 1 to 5; its score is the mean of that.
+The scorer is a small cross-encoder for pairs of a subtask and a tool or solution. It replaces the scores of a language
+model: its score is the mean of a distribution over 1 to 5.
 """
 
 import re
@@ -38,53 +37,50 @@ def shipped_folder(name: str) -> Path:
 
 
 MOST_TOKENS = 768
-"""Tokens of a request that are read: 160 words have far fewer unless they are spelt byte by byte."""
+"""Tokens of a request that are read. 160 words have far fewer, except rare words that are split into bytes."""
 
 
 class Encoding:
-    """The tokens of a tokenizer with their numbers."""
+    """Converts between tokens and their ids."""
 
     def __init__(self, tokenizer: "Tokenizer") -> None:
         self.tokenizer = tokenizer
-        self._pieces = lru_cache(maxsize=65536)(self._spelt)
+        self._ids = lru_cache(maxsize=65536)(lambda word: tuple(tokenizer.encode(word, add_special_tokens=False).ids))
 
     @classmethod
     def load(cls, folder: Path) -> "Encoding":
-        """That of a folder with `tokenizer.json`."""
+        """The encoding of a folder with `tokenizer.json`."""
         from tokenizers import Tokenizer
 
         return cls(Tokenizer.from_file(str(folder / "tokenizer.json")))
 
     def number(self, token: str) -> int:
-        """The number of a token of the linear form.
+        """The id of a token of the linear form.
 
         Raises:
             KeyError: there is no such token.
         """
-        found: int | None = self.tokenizer.token_to_id(token)
-        if found is None:
+        number: int | None = self.tokenizer.token_to_id(token)
+        if number is None:
             raise KeyError(token)
-        return found
+        return number
 
     def token(self, number: int) -> str:
-        """The token of a number."""
+        """The token of an id."""
         return str(self.tokenizer.id_to_token(number))
 
     def read(self, reading: Reading) -> list[int]:
-        """A request: each word behind the marker of its position."""
+        """The ids of a request: each word after the marker of its position."""
         numbers: list[int] = []
         for piece in reading.pieces:
             if piece.position is not None:
                 numbers.append(self.number(marker(piece.position)))
-            numbers += self._pieces(piece.text)
+            numbers += self._ids(piece.text)
         return numbers[:MOST_TOKENS]
 
     def written(self, sequence: Sequence[str]) -> list[int]:
-        """A linear decomposition."""
+        """The ids of a linear decomposition."""
         return [self.number(token) for token in sequence]
-
-    def _spelt(self, word: str) -> tuple[int, ...]:
-        return tuple(self.tokenizer.encode(word, add_special_tokens=False).ids)
 
 
 _LOADING = Lock()
@@ -92,7 +88,7 @@ _LOADING = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Decomposer:
-    """A T5 with its tokens."""
+    """A T5 with its encoding."""
 
     module: "T5ForConditionalGeneration"
     encoding: Encoding
@@ -102,7 +98,7 @@ class Decomposer:
         """The decomposer of a folder with `config.json`, `model.safetensors` and `tokenizer.json`.
 
         Raises:
-            OSError: there is none.
+            OSError: a file is missing.
         """
         from transformers import T5ForConditionalGeneration
 
@@ -112,7 +108,7 @@ class Decomposer:
         return cls(module=module, encoding=Encoding.load(folder))
 
     def decompose(self, reading: Reading) -> tuple[LinearSubtask, ...]:
-        """The subtasks of a request; none only where it holds neither words nor files."""
+        """The subtasks of a request; empty only if it has neither words nor files."""
         import torch
 
         grammar = Grammar(reading)
@@ -129,27 +125,16 @@ class Decomposer:
                     use_cache=True,
                 )  # fmt: skip
                 cache_ = out.past_key_values
-                allowed = [self.encoding.number(one) for one in grammar.allowed(sequence)]
+                allowed = [self.encoding.number(choice) for choice in grammar.allowed(sequence)]
                 token = allowed[int(out.logits[0, -1, allowed].argmax())]
                 sequence.append(self.encoding.token(token))
         return parsed(sequence)
 
 
-def shipped_decomposer() -> Decomposer:
-    """The decomposer that comes with PlanArena, loaded once."""
-    with _LOADING:
-        return _cached_decomposer()
-
-
-@cache
-def _cached_decomposer() -> Decomposer:
-    return Decomposer.from_folder(shipped_folder(DECOMPOSER))
-
-
 PAD, BEGIN, BREAK, TOOL, SOLUTION = "<pad>", "<begin>", "<break>", "<tool>", "<solution>"
 SPECIAL = (PAD, BEGIN, BREAK, TOOL, SOLUTION)
 LONGEST = 128
-"""Tokens that are read at most: what is longer loses words of its description."""
+"""Most tokens of a text; longer texts are cut off."""
 _MOST_WORDS = 48
 _ROWS = 64
 _WORD = re.compile(r"[a-z]+")
@@ -157,31 +142,27 @@ _UNSPOKEN = re.compile(r"<[A-Z-]+>-[\w-]+|[\w\-./]+\.\w{2,4}\b")
 
 
 def about_subtask(subtask: TypedSubtask) -> list[str]:
-    """A subtask as it is read: words of its description without files, and its types."""
-    said = _WORD.findall(_UNSPOKEN.sub(" ", subtask.description).lower())[:_MOST_WORDS]
-    return [*said, BREAK, *map(str, subtask.arg_types), BREAK, *map(str, subtask.return_types)]
-
-
-def about_tool(tool: Tool) -> list[str]:
-    """A tool as it is read: words of its name and description, and its types."""
-    said = _WORD.findall(f"{tool.name} {tool.description}".lower())
-    return [*said, *map(str, tool.input_types), BREAK, *map(str, tool.output_types)]
+    """The words of a subtask's description without files, and its types."""
+    words = _WORD.findall(_UNSPOKEN.sub(" ", subtask.description).lower())[:_MOST_WORDS]
+    return [*words, BREAK, *map(str, subtask.arg_types), BREAK, *map(str, subtask.return_types)]
 
 
 def tool_text(*, subtask: TypedSubtask, tool: Tool) -> list[str]:
-    """What is read to assess a tool."""
-    return [BEGIN, TOOL, *about_subtask(subtask), BREAK, *about_tool(tool)]
+    """The scorer's input for a tool: the words of its name and description, and its types."""
+    words = _WORD.findall(f"{tool.name} {tool.description}".lower())
+    types = [*map(str, tool.input_types), BREAK, *map(str, tool.output_types)]
+    return [BEGIN, TOOL, *about_subtask(subtask), BREAK, *words, *types]
 
 
 def solution_text(*, subtask: TypedSubtask, path: Chain) -> list[str]:
-    """What is read to judge a solution: the names of its tools in order, which say what they do."""
-    named = [word for tool in path for word in (*_WORD.findall(tool.name), BREAK)]
-    return [BEGIN, SOLUTION, *about_subtask(subtask), BREAK, *named]
+    """The scorer's input for a solution: the names of its tools in order."""
+    words = [word for tool in path for word in (*_WORD.findall(tool.name), BREAK)]
+    return [BEGIN, SOLUTION, *about_subtask(subtask), BREAK, *words]
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A BERT with its words."""
+    """A BERT with its tokenizer."""
 
     module: "BertForSequenceClassification"
     tokenizer: "Tokenizer"
@@ -191,7 +172,7 @@ class Scorer:
         """The scorer of a folder with `config.json`, `model.safetensors` and `tokenizer.json`.
 
         Raises:
-            OSError: there is none.
+            OSError: a file is missing.
         """
         from tokenizers import Tokenizer
         from transformers import BertForSequenceClassification
@@ -213,7 +194,7 @@ class Scorer:
         """The mean score of each text, in [1, 5]."""
         import torch
 
-        found: list[float] = []
+        scores: list[float] = []
         rows = [token_ids(text, tokenizer=self.tokenizer) for text in texts]
         with torch.inference_mode():
             for start in range(0, len(rows), _ROWS):
@@ -221,21 +202,26 @@ class Scorer:
                 longest = max(map(len, batch))
                 ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in batch])
                 logits = self.module(input_ids=ids, attention_mask=(ids != 0).long()).logits
-                found += (logits.softmax(-1) @ torch.arange(1.0, 6.0)).tolist()
-        return found
+                scores += (logits.softmax(-1) @ torch.arange(1.0, 6.0)).tolist()
+        return scores
 
 
 def token_ids(text: Sequence[str], *, tokenizer: "Tokenizer") -> list[int]:
-    """The numbers of a text's words, spelt in pieces where they are rare."""
+    """The ids of a text's words; rare words are split into pieces."""
     return [number for word in text for number in tokenizer.encode(word, add_special_tokens=False).ids][:LONGEST]
 
 
-def shipped_scorer() -> Scorer:
-    """The scorer that comes with PlanArena, loaded once."""
+_load_decomposer = cache(Decomposer.from_folder)
+_load_scorer = cache(Scorer.from_folder)
+
+
+def shipped_decomposer() -> Decomposer:
+    """The decomposer that ships with PlanArena, loaded once."""
     with _LOADING:
-        return _cached_scorer()
+        return _load_decomposer(shipped_folder(DECOMPOSER))
 
 
-@cache
-def _cached_scorer() -> Scorer:
-    return Scorer.from_folder(shipped_folder(SCORER))
+def shipped_scorer() -> Scorer:
+    """The scorer that ships with PlanArena, loaded once."""
+    with _LOADING:
+        return _load_scorer(shipped_folder(SCORER))

@@ -1,7 +1,7 @@
-"""A request as the decomposer reads it: lower-case words, each behind a marker of its position, and slots for files.
+"""The input of the decomposer: a request as lower-case words, each after the marker of its position, and file slots.
 
-The network points at words by their markers and at files by their slots, so it never spells a text or a name, and a
-word that it has never seen is as easy to copy as any other.
+The network refers to words by their markers and to files by their slots. It never spells a text or a name, so unknown
+words are as easy to copy as any other.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from evaluator.core.tools.types import ResourceType
 
 MOST_WORDS = 160
-"""Words of a request that are read. Whatever follows them is left out."""
+"""Most words of a request that are read; the rest is cut off."""
 _SLOTS = {
     ResourceType.IMAGE: 12, ResourceType.VIDEO: 12, ResourceType.MASK: 3, ResourceType.BBOX: 2, ResourceType.AUDIO: 2,
     ResourceType.EDGE: 2, ResourceType.LINE: 2, ResourceType.HED: 2, ResourceType.SCRIBBLE: 2, ResourceType.POSE: 2,
@@ -24,19 +24,19 @@ _LONGEST_WORD = 40
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The place of a file: the nth of its type in the request."""
+    """A file of the request: its type and its number within the type."""
 
     type: ResourceType
     number: int
 
     @property
     def token(self) -> str:
-        """As the network reads and writes it."""
+        """Its token in the network's input and output."""
         return f"<{self.type}{self.number}>"
 
 
 def all_slots() -> tuple[Slot, ...]:
-    """Every slot that a request can have, by type and number."""
+    """All possible slots, by type and number."""
     return tuple(Slot(kind, number) for kind, count in _SLOTS.items() for number in range(count))
 
 
@@ -45,28 +45,28 @@ class Piece:
     """A word, a mark of punctuation or a file."""
 
     text: str
-    """As it is read: in lower case, or a slot."""
+    """In lower case; or a slot."""
     start: int
     end: int
-    """Its position in the request."""
+    """Its span in the request."""
     position: int | None = None
-    """Its number if it can be pointed at; marks of punctuation cannot."""
+    """Its number; None for marks of punctuation, which have no marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A request, read."""
+    """A tokenised request."""
 
     request: str
     pieces: tuple[Piece, ...]
     files: Mapping[Slot, str]
-    """File names by slot, those that the text names first, in its order."""
+    """File names by slot, in the order of the text; files that it does not name come last."""
     is_cut: bool = False
-    """Whether there was more than `MOST_WORDS`, or more files than slots."""
+    """Whether it had more than `MOST_WORDS` words, or more files than slots."""
 
     @property
     def positions(self) -> tuple[Piece, ...]:
-        """The pieces that can be pointed at, by their numbers."""
+        """The pieces with a position, in order."""
         return tuple(piece for piece in self.pieces if piece.position is not None)
 
     def words(self, *, first: int, last: int, sentence: bool = False) -> str:
@@ -75,7 +75,7 @@ class Reading:
         Args:
             first: position of the first word.
             last: position of the last one, not before `first`.
-            sentence: whether the mark that ends a sentence belongs to it.
+            sentence: whether to include the mark that ends the sentence.
         """
         pieces = self.positions
         end = pieces[last].end
@@ -85,37 +85,34 @@ class Reading:
 
 
 def read_request(*, text: str, files: Mapping[str, ResourceType]) -> Reading:
-    """Read a request.
+    """Tokenise a request.
 
     Args:
         text: its words.
-        files: type by name; those that the text does not name are put behind it.
+        files: type by name; files that the text does not name are appended to it.
     """
-    named = _named(text=text, files=files)
-    slots = _slots(names=[*dict.fromkeys(name for _, name in named), *files], files=files)
+    mentions: list[tuple[int, str]] = []
+    if files:
+        # Of overlapping names the longest matches.
+        names = "|".join(re.escape(name) for name in sorted(files, key=len, reverse=True))
+        matches = re.finditer(rf"(?<![\w/.-])(?:{names})(?![\w-])", text)
+        mentions = [(match.start(), match[0]) for match in matches]
+    slots = _slots(names=[*dict.fromkeys(name for _, name in mentions), *files], files=files)
     by_name = {name: slot for slot, name in slots.items()}
     pieces: list[Piece] = []
     end = 0
-    for start, name in named:
+    for start, name in mentions:
         pieces += _plain(text, start=end, end=start)
         end = start + len(name)
         word = by_name[name].token if name in by_name else "file"
         pieces.append(Piece(text=word, start=start, end=end))
     pieces += _plain(text, start=end, end=len(text))
-    spoken = {name for _, name in named}
-    unsaid = [Piece(text=slot.token, start=len(text), end=len(text)) for slot, name in slots.items()
-              if name not in spoken]  # fmt: skip
+    unmentioned = by_name.keys() - {name for _, name in mentions}
+    appended = [Piece(text=slot.token, start=len(text), end=len(text)) for slot, name in slots.items()
+                if name in unmentioned]  # fmt: skip
     numbered = _numbered(pieces)
     is_cut = len(numbered) < len(pieces) or len(slots) < len(files)
-    return Reading(request=text, pieces=(*numbered, *unsaid), files=slots, is_cut=is_cut)
-
-
-def _named(*, text: str, files: Mapping[str, ResourceType]) -> list[tuple[int, str]]:
-    """Where the text names files; of two names that overlap the longer."""
-    if not files:
-        return []
-    listed = "|".join(re.escape(name) for name in sorted(files, key=len, reverse=True))
-    return [(found.start(), found[0]) for found in re.finditer(rf"(?<![\w/.-])(?:{listed})(?![\w-])", text)]
+    return Reading(request=text, pieces=(*numbered, *appended), files=slots, is_cut=is_cut)
 
 
 def _slots(*, names: Sequence[str], files: Mapping[str, ResourceType]) -> dict[Slot, str]:
@@ -130,13 +127,13 @@ def _slots(*, names: Sequence[str], files: Mapping[str, ResourceType]) -> dict[S
 
 def _plain(text: str, *, start: int, end: int) -> list[Piece]:
     return [
-        Piece(text=found[0].lower()[:_LONGEST_WORD], start=found.start(), end=found.end())
-        for found in _PIECE.finditer(text, start, end)
+        Piece(text=match[0].lower()[:_LONGEST_WORD], start=match.start(), end=match.end())
+        for match in _PIECE.finditer(text, start, end)
     ]
 
 
 def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces up to the last word that is read, with numbers for what can be pointed at."""
+    """The pieces up to the last word that is read, with positions for words and files."""
     numbered: list[Piece] = []
     position = 0
     for piece in pieces:
