@@ -1,5 +1,7 @@
-"""The table of a board's snapshot: the columns and lines of its CSV and Parquet files. The site writes it, and
-`planarena verify` compares it with what was signed."""
+"""The columns and lines of the CSV and Parquet files of a board's snapshot.
+
+The site writes them, and `planarena verify` compares them with the signed snapshot.
+"""
 
 import csv
 import io
@@ -11,9 +13,9 @@ from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.undecided import ranged
 
 Kind = type[str | int | float | bool | datetime]
-"""What a column holds."""
+"""The type of a column."""
 Row = Mapping[str, Any]
-"""Of a snapshot, as `leaderboard/boards/ranking.py` documents it."""
+"""A row of a snapshot; see `leaderboard/boards/ranking.py`."""
 RELIABILITY = ("success", "consistency", "robustness", "predictability")
 """Dimensions of reliability, in the order of their columns."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -29,7 +31,7 @@ _RUNS = {
 
 
 class BoardFacts(NamedTuple):
-    """What every line of the table says of its snapshot."""
+    """The facts of a snapshot that every line has."""
 
     columns: Sequence[Column]
     """Of the suite."""
@@ -45,8 +47,10 @@ class BoardFacts(NamedTuple):
 
 
 def as_csv(*, facts: BoardFacts, rows: Iterable[Row]) -> str:
-    """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
-    file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
+    """One line for each row, in RFC 4180. Every line has suite, conditions and snapshot, so that it can stand alone.
+
+    See `safe_cell` for texts that are formulas in spreadsheets.
+    """
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(columns(facts))
@@ -56,7 +60,7 @@ def as_csv(*, facts: BoardFacts, rows: Iterable[Row]) -> str:
 
 
 def columns(facts: BoardFacts) -> dict[str, Kind]:
-    """The columns in order, with what they hold."""
+    """The columns in order, with their types."""
     groups: list[tuple[Kind, Iterable[str]]] = [
         (int, ("rank", "rank_low", "rank_high", "rank_tests")),
         (str, ("planner", "version", "owner", "team", "kind", "strategy", "model_name")),
@@ -82,12 +86,12 @@ def columns(facts: BoardFacts) -> dict[str, Kind]:
 
 
 def lines(*, facts: BoardFacts, rows: Iterable[Row]) -> Iterator[list[Any]]:
-    """The values of each row in the order of `columns`; None or an empty text where there is none."""
+    """The values of each row in the order of `columns`; None or an empty text for missing values."""
     return (_line(row=row, facts=facts) for row in rows)
 
 
 def safe_cell(value: Any) -> Any:
-    """A value for CSV: a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """A value for CSV. A text that a spreadsheet would evaluate as a formula gets a leading apostrophe."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value
@@ -122,5 +126,5 @@ def _line(*, row: Row, facts: BoardFacts) -> list[Any]:
 
 
 def _ranged_columns(facts: BoardFacts) -> list[Column]:
-    """The columns whose means have an upper end, since tasks may be undecided."""
+    """The columns with an upper end of the mean for undecided tasks."""
     return [column for column in facts.columns if column.undecided]

@@ -1,4 +1,4 @@
-"""Arbiters settle, once per pair, whether two texts mean the same where a judge's rules do not know.
+"""Arbiters decide whether two texts have the same meaning if a judge's rules are undecided.
 
-An arbiter never sees a pair that the rules decide. Whatever goes wrong with it leaves the pair undecided and is said.
+An arbiter never sees a pair that the rules decide. If it fails, the pair stays undecided and has the reason.
 """

@@ -1,7 +1,7 @@
-"""What an arbiter is, its names as operators write them, and its identity. No torch, no network.
+"""The protocol of arbiters, their names in settings, and their identity. No torch, no network.
 
-dir:PATH                     a cross-encoder in a folder as transformers saves it, with safetensors
-hub:OWNER/NAME@COMMIT        the same on a model hub at a full commit hash
+dir:PATH                     a cross-encoder in a folder in the format of transformers, with safetensors
+hub:OWNER/NAME@COMMIT        a cross-encoder on a model hub at a full commit hash
 chat:URL#MODEL               an OpenAI-compatible endpoint, without `/chat/completions`, and its exact model
 """
 
@@ -20,7 +20,7 @@ Outcome = Literal["same", "different", "undecided"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an arbiter sees of a pair."""
+    """A pair of texts, as an arbiter sees it."""
 
     kind: str
     wanted: str
@@ -29,7 +29,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What an arbiter says of a pair."""
+    """An arbiter's verdict on a pair."""
 
     verdict: Outcome
     answers: tuple[str, ...] = ()
@@ -37,18 +37,18 @@ class Settled:
     problem: str = ""
     """Why it is undecided, as a sentence."""
     is_final: bool = True
-    """Whether asking again gives the same; False after failures, which are not kept."""
+    """Whether the verdict can be cached; False after failures."""
 
 
 class ArbiterError(ValueError):
-    """An arbiter is named wrongly; the message says what would be right."""
+    """The name of an arbiter is invalid; the message has the valid form."""
 
 
 class Arbiter(Protocol):
     """Settles pairs of texts that the rules leave undecided."""
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """Everything that its verdicts depend on; no address, no path and no key."""
+        """Everything on which its verdicts depend, without addresses, paths and keys."""
         ...
 
     def settle(self, questions: Sequence[Question]) -> Sequence[Settled]:
@@ -63,7 +63,7 @@ VARIABLE, THRESHOLD_VARIABLE, KEY_VARIABLE = (
 )
 THRESHOLD = 0.9
 CROSS_ENCODER_VERSION = "cross-encoder/1"
-"""Raise it whenever the same weights may settle the same pair otherwise."""
+"""Increment it whenever verdicts may change for the same weights."""
 VOTES = 3
 SEED = 20240229
 MOST_TOKENS = 16
@@ -90,7 +90,7 @@ _CHAT = re.compile(r"(?P<url>https?://[^#\s]+)#(?P<model>\S+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArbiterName:
-    """An arbiter that was named rightly. Nothing of it is loaded or asked yet."""
+    """The parsed name of an arbiter, which is not loaded yet."""
 
     kind: str
     """`dir`, `hub` or `chat`."""
@@ -100,11 +100,10 @@ class ArbiterName:
     url: str = ""
     model: str = ""
     threshold: float = THRESHOLD
-    """Of cross-encoders, in [0.5, 1]: texts are the same from this probability on, and different from 1 less it
-    downwards; they stay undecided in between."""
+    """Of cross-encoders, in [0.5, 1]: `same` from this probability, `different` up to 1 minus it, else `undecided`."""
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """What evaluations on one board must share of it.
+        """The facts that evaluations on one board must share.
 
         Raises:
             ArbiterError: a folder has no weights.
@@ -121,8 +120,7 @@ class ArbiterName:
 
 @cache
 def _weights_of(folder: str) -> str:
-    """Read once per process: an arbiter does not change while it is in use."""
-    # Loads numpy, which processes with little memory do without.
+    # Imports numpy, for which some processes have too little memory.
     from evaluator.execution.experts.weights import WeightsError, weights_digest
 
     try:
@@ -132,10 +130,10 @@ def _weights_of(folder: str) -> str:
 
 
 def parse_arbiter(text: str, *, threshold: float = THRESHOLD) -> ArbiterName:
-    """Read the name of an arbiter.
+    """Parse the name of an arbiter.
 
     Raises:
-        ArbiterError: it has none of the three forms, or the threshold is out of range.
+        ArbiterError: the name has none of the three forms, or the threshold is out of range.
     """
     if not 0.5 <= threshold <= 1:
         raise ArbiterError(f"the arbiter's threshold is {threshold:g}; it is from 0.5 to 1")
@@ -152,10 +150,10 @@ def parse_arbiter(text: str, *, threshold: float = THRESHOLD) -> ArbiterName:
 
 
 def arbiter_from(environment: Mapping[str, str]) -> ArbiterName | None:
-    """The arbiter that an operator's environment names; None if it names none.
+    """The arbiter in an operator's environment; None if there is none.
 
     Raises:
-        ArbiterError: it is named wrongly.
+        ArbiterError: its name or threshold is invalid.
     """
     text, threshold = environment.get(VARIABLE, "").strip(), environment.get(THRESHOLD_VARIABLE, "").strip()
     if not text:

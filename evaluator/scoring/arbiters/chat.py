@@ -1,24 +1,23 @@
-"""An arbiter behind an OpenAI-compatible chat endpoint: three votes at temperature 0, of which two must agree."""
+"""An arbiter behind an OpenAI-compatible chat endpoint: a majority of three votes at temperature 0."""
 
 import json
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.network.guarded_connections import EgressRefusedError
-from evaluator.scoring.arbiters.base import MOST_TOKENS, PROMPT, SEED, VOTES, ArbiterName, Question, Settled
+from evaluator.scoring.arbiters.base import MOST_TOKENS, PROMPT, SEED, VOTES, ArbiterName, Outcome, Question, Settled
 from evaluator.scoring.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
 
 MOST_BYTES = 16 * 1024
-"""Of an answer: a line of text, with what an endpoint says around it."""
+"""Of a response with one line of text."""
 TIMEOUT_SECONDS = 20.0
 TRIES = 2
 MOST_FAILURES = 3
 REST_SECONDS = 60.0
-"""How long an endpoint that failed `MOST_FAILURES` times in a row is not asked: it must not hold up an evaluation."""
+"""Pause after `MOST_FAILURES` failures in a row, so that a broken endpoint does not delay an evaluation."""
 _VERDICT = re.compile(r"Verdict: (same|different|unsure)")
 _MAJORITY = VOTES // 2 + 1
 
@@ -71,24 +70,22 @@ class ChatArbiter:
 
 
 def conversation(question: Question) -> list[dict[str, str]]:
-    """The messages that ask for one vote. The pair goes in as JSON, so that no text can end its own quote."""
+    """The messages that ask for one vote. The pair is JSON, so that no text can escape its quotation marks."""
     material = {"kind": question.kind, "wanted": question.wanted, "given": question.given}
     return [{"role": "system", "content": PROMPT}, {"role": "user", "content": json.dumps(material, indent=1)}]
 
 
 def vote_in(answer: str) -> str:
-    """`same`, `different` or `unsure`; `malformed` unless the answer is exactly the one line that was asked for."""
+    """`same`, `different` or `unsure`; `malformed` unless the answer is exactly one verdict line."""
     verdict = _VERDICT.fullmatch(answer.strip())
     return verdict[1] if verdict else "malformed"
 
 
 def decided(votes: Sequence[str]) -> Settled:
     """The verdict on which most votes agree."""
-    counted = Counter(votes)
-    for verdict in _DECISIONS:
-        if counted[verdict] >= _MAJORITY:
+    counts = Counter(votes)
+    decisions: tuple[Outcome, ...] = ("same", "different")
+    for verdict in decisions:
+        if counts[verdict] >= _MAJORITY:
             return Settled(verdict=verdict, answers=tuple(votes))
     return Settled(verdict="undecided", answers=tuple(votes), problem="The arbiter's votes have no majority.")
-
-
-_DECISIONS: tuple[Literal["same"], Literal["different"]] = ("same", "different")

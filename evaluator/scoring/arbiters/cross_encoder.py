@@ -1,8 +1,8 @@
-"""An arbiter that is a cross-encoder: a `transformers` model for the classification of two texts.
+"""Cross-encoder arbiters: `transformers` models that classify pairs of texts.
 
-Its labels are found by their names. A model with one label gives the probability that the texts mean the same as the
-sigmoid of its output; one with several, as the softmax of the label that says so. Entailment is asked in both
-directions, and the smaller probability counts, so that a text is not the same as one that says more.
+The probability that two texts have the same meaning is the sigmoid of the output if the model has one label, else the
+softmax of the label with such a name. Each pair is classified in both directions, and the lower probability counts, so
+that entailment of a more specific text is not enough.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from evaluator.execution.experts.checkpoints import Checkpoint, weights_folder
 from evaluator.scoring.arbiters.base import ArbiterError, ArbiterName, Question, Settled
 
 _SAME = frozenset({"same", "duplicate", "paraphrase", "equivalent", "entailment", "is_duplicate", "label_1"})
-"""Names of the label that says that two texts mean the same, as published models have them."""
+"""Names of the label for texts with the same meaning in published models."""
 _MOST_TOKENS = 512
 _LARGEST = 2_000_000_000
 """Parameters."""
@@ -22,7 +22,7 @@ _FOLDER = "arbiters"
 
 
 class CrossEncoder:
-    """Settles pairs by the probability that they mean the same. The model is loaded for the first pair."""
+    """Settles pairs by the probability of the same meaning. The model is loaded for the first pair."""
 
     def __init__(self, *, name: ArbiterName, device: str = "cpu") -> None:
         self._name = name
@@ -48,7 +48,7 @@ class CrossEncoder:
             both = [self._probability(question.wanted, question.given)]
             both.append(self._probability(question.given, question.wanted))
         except Exception as error:  # noqa: BLE001 - a model of the operator's choice must not stop an evaluation
-            # Loading it again for each pair would hold up the evaluation.
+            # Loading it again for each pair would delay the evaluation.
             reason = str(error).partition("\n")[0] or type(error).__name__
             self._problem = f"The arbiter cannot be used: {reason}."
             return Settled(verdict="undecided", problem=self._problem, is_final=False)
@@ -60,7 +60,7 @@ class CrossEncoder:
         assert self._loaded is not None
         tokenizer, model, place = self._loaded
         limit = min(_MOST_TOKENS, tokenizer.model_max_length)
-        # One pair at a time: no other one changes its rounding.
+        # One pair at a time, so that rounding does not depend on other pairs.
         encoded = tokenizer(first, second, truncation=True, max_length=limit, return_tensors="pt").to(model.device)
         with torch.inference_mode():
             output = model(**encoded).logits[0].double()
@@ -69,7 +69,7 @@ class CrossEncoder:
 
 
 def decided(*, probability: float, threshold: float) -> Settled:
-    """The verdict that follows from the probability, in [0, 1], that two texts mean the same."""
+    """The verdict for a probability, in [0, 1], that two texts have the same meaning."""
     answers = (f"{probability:.4f}",)
     least = round(1 - threshold, 9)
     if probability >= threshold:
@@ -81,7 +81,7 @@ def decided(*, probability: float, threshold: float) -> Settled:
 
 
 def _load(*, name: ArbiterName, device: str) -> tuple[Any, Any, int | None]:
-    """Tokenizer, model, and the place of the label that says "same"; None where there is one label."""
+    """Tokenizer, model, and the index of the label for the same meaning; None if there is only one label."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     from evaluator.execution.experts.pretrained import load_pretrained
@@ -89,21 +89,16 @@ def _load(*, name: ArbiterName, device: str) -> tuple[Any, Any, int | None]:
     folder = Path(name.folder) if name.kind == "dir" else _fetched(name)
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     model = load_pretrained(AutoModelForSequenceClassification, folder=folder, device=device)
-    return tokenizer, model, _place_of_same(dict(model.config.id2label))
-
-
-def _place_of_same(labels: Mapping[int, str]) -> int | None:
-    if len(labels) == 1:
-        return None
+    labels = dict(model.config.id2label)
     places = [place for place, label in labels.items() if str(label).lower() in _SAME]
-    if len(places) != 1:
+    if len(labels) != 1 and len(places) != 1:
         known = ", ".join(str(label) for label in labels.values())
         raise ArbiterError(f"none of its labels says that two texts mean the same: {known}")
-    return places[0]
+    return tokenizer, model, None if len(labels) == 1 else places[0]
 
 
 def _fetched(name: ArbiterName) -> Path:
-    """The folder with a model of the hub, fetched before the first pair and verified each time."""
+    """The folder with a model of the hub, which is fetched if necessary, and verified."""
     from evaluator.execution.experts.fetching import Fetcher
 
     item = Checkpoint(

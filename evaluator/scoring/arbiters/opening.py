@@ -1,11 +1,9 @@
-"""Opening an arbiter by its name, with its verdicts cached for all planners and shards that share a store.
-
-Loaded when an evaluation begins: torch or a network client follows.
-"""
+"""Opens an arbiter by its name, and caches its verdicts for all planners and shards that share a store."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,10 +18,10 @@ if TYPE_CHECKING:
     from evaluator.execution.engine.store import Store
 
 
-_MOST_KEPT = 50_000
+_CACHE_SIZE = 50_000
 _OUTPUT = "settled"
 LONGEST_TEXT = 2000
-"""Characters of a text that an arbiter sees: what a plan says is a stranger's."""
+"""Most characters of a text for an arbiter, since texts of plans are untrusted."""
 
 
 class CachingArbiter:
@@ -35,11 +33,11 @@ class CachingArbiter:
     def __init__(self, *, arbiter: Arbiter, open_store: "Callable[[], Store] | None" = None) -> None:
         self._arbiter = arbiter
         self._open_store = None if open_store is None else cache(open_store)
-        self._kept: LRUCache[str, Settled] = LRUCache(maxsize=_MOST_KEPT)
+        self._cache: LRUCache[str, Settled] = LRUCache(maxsize=_CACHE_SIZE)
         self._identity = arbiter.identity()
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `Arbiter`: that of the arbiter itself."""
+        """The identity of the cached arbiter."""
         return self._identity
 
     def settle(self, questions: Sequence[Question]) -> Sequence[Settled]:
@@ -49,20 +47,16 @@ class CachingArbiter:
     def _settle(self, question: Question) -> Settled:
         if max(len(question.wanted), len(question.given)) > LONGEST_TEXT:
             return Settled(verdict="undecided", problem=f"A text has more than {LONGEST_TEXT} characters.")
-        key = self._key(question)
-        if (settled := self._kept.get(key) or self._stored(key)) is None:
+        # JSON may have lone surrogates, which UTF-8 cannot encode.
+        pair = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in asdict(question).items()}
+        key = digest({"arbiter": dict(self._identity), "pair": pair})
+        if (settled := self._cache.get(key) or self._stored(key)) is None:
             (settled,) = self._arbiter.settle([question])
             if settled.is_final:
                 self._store(key=key, settled=settled)
         if settled.is_final:
-            self._kept[key] = settled
+            self._cache[key] = settled
         return settled
-
-    def _key(self, question: Question) -> str:
-        texts = {"kind": question.kind, "wanted": question.wanted, "given": question.given}
-        # Lone surrogates, which JSON can carry in, have no bytes.
-        safe = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in texts.items()}
-        return digest({"arbiter": dict(self._identity), "pair": safe})
 
     def _stored(self, key: str) -> Settled | None:
         if self._open_store is None:
@@ -81,7 +75,7 @@ class CachingArbiter:
             return
         fields = {"verdict": settled.verdict, "answers": list(settled.answers), "problem": settled.problem}
         artefact = Artefact(data=json.dumps(fields).encode(), media_type=MediaType.TEXT)
-        # What cannot be kept is asked for once more.
+        # A verdict that cannot be stored is computed again.
         with suppress(OSError):
             store = self._open_store()
             reference = ArtefactReference(digest=store.put(artefact), media_type=MediaType.TEXT)
@@ -89,7 +83,7 @@ class CachingArbiter:
 
 
 def _read(data: bytes) -> Settled | None:
-    """A stored verdict; None where the store has something else."""
+    """A stored verdict; None if the data is invalid."""
     try:
         fields = json.loads(data)
         if fields["verdict"] not in {"same", "different", "undecided"}:
@@ -103,13 +97,13 @@ def _read(data: bytes) -> Settled | None:
 def open_arbiter(
     name: ArbiterName, *, api_key: str = "", device: str = "cpu", open_store: "Callable[[], Store] | None" = None
 ) -> Arbiter:
-    """The arbiter with this name. Its model is loaded, and its endpoint asked, only when there is a pair to settle.
+    """The arbiter with this name. Its model is loaded with the first pair.
 
     Args:
-        name: of the arbiter.
-        api_key: of a chat endpoint.
+        name: name of the arbiter.
+        api_key: API key of a chat endpoint.
         device: torch device of a cross-encoder.
-        open_store: opens what verdicts are kept in; None: they are kept in memory.
+        open_store: opens the store for verdicts; None: only in memory.
 
     Raises:
         ArbiterError: a folder has no weights.

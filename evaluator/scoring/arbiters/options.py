@@ -1,4 +1,4 @@
-"""Options of the commands that let an arbiter settle what the rules of a judge leave undecided."""
+"""Options of commands with an arbiter."""
 
 import os
 from functools import partial
@@ -14,21 +14,19 @@ ArbiterOption = Annotated[
     str,
     typer.Option(
         help="Settles pairs of texts that the rules leave undecided: dir:PATH or hub:OWNER/NAME@COMMIT, a "
-        "cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint; default: nobody does."
+        "cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint; default: none."
     ),
 ]
-ThresholdOption = Annotated[
-    float, typer.Option(help="Probability, from 0.5 to 1, from which a cross-encoder's verdict counts.")
-]
-KeyEnvOption = Annotated[str, typer.Option(help="Environment variable that holds the API key of a chat arbiter.")]
+ThresholdOption = Annotated[float, typer.Option(help="Lowest probability of a cross-encoder's verdict, from 0.5 to 1.")]
+KeyEnvOption = Annotated[str, typer.Option(help="Environment variable with the API key of a chat arbiter.")]
 DEFAULT_THRESHOLD, DEFAULT_KEY_ENV = THRESHOLD, KEY_VARIABLE
 
 
 def arbiter_named(text: str, *, threshold: float) -> ArbiterName | None:
-    """The arbiter that an option names; None if it is empty.
+    """The arbiter of an option; None if it is empty.
 
     Raises:
-        typer.Exit: it is named wrongly, or its folder has no weights; standard error says so.
+        typer.Exit: the name is invalid, or its folder has no weights; standard error has the reason.
     """
     if not text:
         return None
@@ -46,7 +44,7 @@ def key_in(variable: str) -> str:
 
 
 def arbiter_opened(text: str, *, threshold: float, key_env: str) -> Arbiter | None:
-    """The arbiter that an option names, with its verdicts kept in the store of the data folder; None if it is empty.
+    """The arbiter of an option, which caches its verdicts in the data folder; None if the option is empty.
 
     Raises:
         typer.Exit: as for `arbiter_named`.

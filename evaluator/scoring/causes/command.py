@@ -1,4 +1,4 @@
-"""What `planarena evaluate` says of the causes of tasks below the gold score."""
+"""The causes of tasks below the gold score in the output of `planarena evaluate`."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def tasks_by_cause(tasks: Iterable[Sequence[Finding]]) -> Mapping[Cause, int]:
-    """How many tasks have each cause, the most frequent first, ties in the order of the taxonomy.
+    """The number of tasks with each cause, most frequent first, ties in the order of the taxonomy.
 
-    A task with several causes counts for each, so that the counts may be more than the tasks.
+    A task with several causes counts for each of them.
     """
     counts = Counter(cause for findings in tasks for cause in {finding.cause for finding in findings})
     order = list(Cause)
@@ -25,7 +25,7 @@ def tasks_by_cause(tasks: Iterable[Sequence[Finding]]) -> Mapping[Cause, int]:
 
 
 def tasks_by_first_cause(tasks: Iterable[Sequence[Finding]]) -> Mapping[Cause, int]:
-    """How many tasks have each cause as their weightiest, in the order of `tasks_by_cause`; each task counts once."""
+    """The number of tasks with each cause as their main cause, in the order of `tasks_by_cause`."""
     return tasks_by_cause(findings[:1] for findings in tasks)
 
 
@@ -33,8 +33,8 @@ def causes_document(*, suite: Suite, records: "Iterable[ResultRecord]") -> dict[
     """The causes of an evaluation as a JSON object: counts of tasks by cause, and the findings of each task.
 
     Args:
-        suite: as planners were asked.
-        records: of its tasks.
+        suite: the evaluated suite.
+        records: records of its tasks.
     """
     context = CauseContext(suite=suite)
     by_task = {record.task: causes_of(record, context=context) for record in records}
@@ -49,11 +49,11 @@ def causes_document(*, suite: Suite, records: "Iterable[ResultRecord]") -> dict[
 
 
 def print_causes(document: Mapping[str, Any], *, tasks: int) -> None:
-    """Print the counts of `causes_document`; nothing where every task is at the gold score.
+    """Print the counts of `causes_document`, unless every task is at the gold score.
 
     Args:
-        document: as `causes_document` made it.
-        tasks: how many tasks were evaluated.
+        document: the result of `causes_document`.
+        tasks: number of evaluated tasks.
     """
     if not document["below"]:
         return

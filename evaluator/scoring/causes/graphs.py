@@ -1,4 +1,4 @@
-"""A plan as a graph that can be compared: names of steps and values resolved, repeated calls made once. Pure."""
+"""Plans as comparable graphs, with resolved names of steps and values and merged repeated calls. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of the plan, or the name of something that does not exist."""
+    """A text of the plan, or an unknown reference."""
 
     text: str
 
     @property
     def words(self) -> str:
-        """What two texts that say the same have in common: case and white space do not count."""
+        """The normalised text, for comparisons that ignore case, white space and final marks."""
         return " ".join(self.text.casefold().split()).rstrip(".?!")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A result of a step, by the step's place."""
+    """A result of a step, by the step's index."""
 
     step: int
 
@@ -45,11 +45,11 @@ class Graph:
     """Of each step."""
     answers: tuple[Value, ...]
     repeated: frozenset[int]
-    """Steps that call what an earlier step calls with the same inputs; nothing takes their results."""
+    """Steps that repeat the call of an earlier step. Their results are replaced by that step's."""
 
     @classmethod
     def of(cls, plan: Plan, *, resources: Collection[str]) -> "Graph":
-        """Read a plan, which may have cycles and anything else that is wrong.
+        """The graph of a plan, which may have cycles and other errors.
 
         Args:
             plan: the plan.
@@ -80,7 +80,7 @@ class Graph:
 
     @cached_property
     def signatures(self) -> tuple[frozenset[str], ...]:
-        """For each step what its results come from: tools, inputs of the request and texts."""
+        """For each step the sources of its results: tools, inputs of the request and texts."""
         return tuple(
             frozenset(
                 origin
@@ -95,7 +95,7 @@ class Graph:
         )
 
     def origins(self, value: Value, *, through: Collection[int]) -> frozenset[Value]:
-        """Where a value comes from, looking through some steps as if they were not there."""
+        """The sources of a value if the steps `through` are skipped."""
         origins: set[Value] = set()
         queue, visited = [value], set[int]()
         while queue:

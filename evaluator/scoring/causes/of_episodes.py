@@ -1,4 +1,4 @@
-"""From the transcripts of a task in turns to findings: how its episodes ended, and what led to a wrong answer. Pure."""
+"""Findings from the transcripts of a task in turns: how episodes ended, and causes of wrong answers. Pure."""
 
 import re
 from collections import Counter
@@ -10,8 +10,8 @@ from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Tra
 from evaluator.scoring.causes.taxonomy import Cause, Finding, shortened
 
 MISLED, ERRORS = "misled", "errors"
-"""Indicators of suites whose answers are programs: one that passes everything that could be tried is wrong; the first
-ends in an error."""
+"""Indicators of suites whose answers are programs: a program that passes all public examples is wrong; the first
+program ends in an error."""
 _ENDS: Mapping[StopReason, Cause] = MappingProxyType(
     {
         StopReason.TURN_LIMIT: Cause.OUT_OF_TURNS,
@@ -27,7 +27,7 @@ _REFERENCE = re.compile(r"\bR\d+\b")
 
 
 def of_endings(transcripts: Sequence[Transcript]) -> tuple[Finding, ...]:
-    """Why episodes ended without the planner's doing, and those that it ended without an answer."""
+    """Findings for episodes that the planner did not end itself, or ended without an answer."""
     return tuple(dict.fromkeys(finding for transcript in transcripts for finding in _of_ending(transcript)))
 
 
@@ -40,18 +40,18 @@ def _of_ending(transcript: Transcript) -> Iterator[Finding]:
     elif cause is not None:
         yield Finding(cause=cause, given=count)
     elif not (transcript.answer or "").strip():
-        # Every action worked, or none was tried.
+        # Every action succeeded, or there was none.
         is_empty = transcript.stop is StopReason.COMPLETED and not any(turn.actions for turn in turns)
         cause = Cause.EMPTY_PLAN if is_empty else Cause.STOPPED_EARLY
         yield _unresolved(transcript, needed=None) or Finding(cause=cause, given=count)
 
 
 def of_failures(transcripts: Sequence[Transcript], *, gold: Plan | None) -> tuple[Finding, ...]:
-    """Actions that failed and were not put right, one for each episode at most.
+    """Failed actions without a successful retry, at most one for each episode.
 
     Args:
-        transcripts: of episodes that ended with an answer.
-        gold: one right way; failed actions of tools that it does not call do not count. None: all count.
+        transcripts: transcripts of episodes that ended with an answer.
+        gold: a right plan; failed actions of tools that it does not call are ignored. None: all count.
     """
     needed = None if gold is None else frozenset(gold.tools())
     findings = (_unresolved(transcript, needed=needed) for transcript in transcripts)
@@ -59,7 +59,7 @@ def of_failures(transcripts: Sequence[Transcript], *, gold: Plan | None) -> tupl
 
 
 def _unresolved(transcript: Transcript, *, needed: frozenset[str] | None) -> Finding | None:
-    """The first action that failed and whose tool gave no result afterwards."""
+    """The first failed action whose tool did not succeed afterwards."""
     actions = [(number, action) for number, turn in enumerate(transcript.turns, 1) for action in turn.actions]
     successful = {action.tool for action in _successful(transcript)}
     for place, (number, action) in enumerate(actions):
@@ -78,12 +78,12 @@ def _unresolved(transcript: Transcript, *, needed: frozenset[str] | None) -> Fin
 def of_answers(
     transcripts: Sequence[Transcript], *, gold: Plan | None, indicators: Mapping[str, float]
 ) -> tuple[Finding, ...]:
-    """Why answers are wrong, of episodes that ended with one.
+    """Causes of wrong answers.
 
     Args:
-        transcripts: of these episodes.
-        gold: one right way; None where none is known.
-        indicators: of the record.
+        transcripts: transcripts of episodes that ended with an answer.
+        gold: a right plan; None if none is known.
+        indicators: indicators of the record.
     """
     return tuple(dict.fromkeys(_of_answer(transcript, gold=gold, indicators=indicators) for transcript in transcripts))
 
@@ -108,9 +108,10 @@ def _of_answer(transcript: Transcript, *, gold: Plan | None, indicators: Mapping
 
 
 def _does_all(actions: Sequence[ActionRun], *, gold: Plan) -> bool:
-    """Whether every action of the gold plan was done: one of the same tool with the same words, names of results aside.
+    """Whether the actions include every call of the gold plan, with the same words except for names of results.
 
-    What is calculated or looked up by rules is never wrong after that; what an expert says may be."""
+    Results of calculations and look-ups are then right; results of experts may be wrong.
+    """
     remaining = [(action.tool, _spelling(action.arguments)) for action in actions]
     for step in gold.steps:
         call = step.tool, _spelling(" ".join(step.inputs.values()))

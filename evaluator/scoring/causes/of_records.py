@@ -40,7 +40,7 @@ _BY_REASON: Mapping[Reason, Cause] = MappingProxyType(
     }
 )
 EXPLAINED = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
-"""Outcomes of tasks that ran. The others say nothing about a planner."""
+"""Outcomes of tasks that ran. Other outcomes are not due to the planner."""
 
 
 def of_fault(record: ResultRecord) -> Finding:
@@ -72,11 +72,11 @@ _INPUT = re.compile(r'input "([^"]+)"')
 
 
 def of_problems(*, problems: Sequence[Problem], plan: Plan | None) -> tuple[Finding, ...]:
-    """A finding for each problem. Of a misnamed input it says only that the name was invented, not that one is missing.
+    """A finding for each problem. A misnamed input is not also reported as missing.
 
     Args:
-        problems: as checks found them.
-        plan: in which they were found; None where it is not known.
+        problems: problems of `check_plan`.
+        plan: the plan; None if unknown.
     """
     tools = {step.id: step.tool for step in plan.steps} if plan is not None else {}
     misnamed = {problem.step for problem in problems if problem.code == "unexpected_input"}
@@ -85,7 +85,7 @@ def of_problems(*, problems: Sequence[Problem], plan: Plan | None) -> tuple[Find
         if problem.code == "missing_input" and problem.step in misnamed:
             continue
         name = _INPUT.search(problem.message)
-        # What is wrong, without which step it is about.
+        # The message without the name of the step.
         _, separator, message = problem.message.partition('"): ')
         findings.append(
             Finding(
@@ -105,12 +105,12 @@ _TEXTS = (
 
 
 def unreadable(*, received: object, context: PlanContext, message: str) -> Finding:
-    """The finding for an answer that no reader of plans accepted.
+    """The finding for an answer that no parser of plans accepted.
 
     Args:
-        received: what the planner sent; a long text may be cut.
-        context: what it was read against.
-        message: the record's sentence.
+        received: the planner's answer; a long text may be cut.
+        context: the context of the parser.
+        message: the message in the record.
     """
     where = ""
     try:
@@ -122,7 +122,7 @@ def unreadable(*, received: object, context: PlanContext, message: str) -> Findi
 
 
 def form_of(received: object) -> str:
-    """The form that an answer seems to have, in a word or two."""
+    """The apparent form of an answer, in a few words."""
     if isinstance(received, Mapping):
         if "tool_calls" in received:
             return "tool calls"
@@ -141,33 +141,33 @@ def form_of(received: object) -> str:
 MOST_FINDINGS = 24
 """Findings of one task; plans have up to a hundred steps."""
 _RELATIVE = "relative"
-"""The indicator of `evaluator.episodes.beside_gold`, which loads the engine."""
+"""The indicator of `evaluator.episodes.beside_gold`, which would load the engine."""
 _SAME = 1e-6
-"""Scores are rounded, and means of equal scores differ in their last digits."""
+"""Tolerance for rounded scores, whose means differ in their last digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseContext:
-    """What is right on a suite."""
+    """The reference for the causes on a suite."""
 
     suite: Suite
-    """As planners were asked: on the hidden split `suite_on_split(suite=..., split=..., hidden_seed=...)`."""
+    """The evaluated suite; on the hidden split `suite_on_split(suite=..., split=..., hidden_seed=...)`."""
     gold_scores: Mapping[str, float] = field(default_factory=dict)
-    """By task, what the gold plan scores on the same samples, where it was measured. Elsewhere a task is at the gold
-    score if its record says so (`relative`), if its plan is the gold plan, or if its score is 1."""
+    """Measured scores of the gold plan on the same samples, by task. Other tasks are at the gold score if `relative` is
+    1, if their plan is the gold plan, or if their score is 1."""
 
 
 def causes_of(record: ResultRecord, *, context: CauseContext) -> tuple[Finding, ...]:
-    """Why a task is below the gold score, the weightiest cause first, at most `MOST_FINDINGS`.
+    """Why a task is below the gold score, main cause first, at most `MOST_FINDINGS`.
 
-    Texts in findings may be a stranger's. Where the sufficient plans are withheld, show `Finding.without_reference()`.
+    Texts in findings are untrusted. If the sufficient plans are withheld, show `Finding.without_reference()`.
 
     Args:
-        record: of a task of the suite.
-        context: what is right on the suite.
+        record: record of a task of the suite.
+        context: the reference.
 
     Returns:
-        Nothing for a task at the gold score and for one that did not run; at least one finding for every other.
+        No finding for a task that is at the gold score or did not run; at least one for every other.
 
     Raises:
         LookupError: the suite has no such task.
@@ -182,7 +182,7 @@ def causes_of(record: ResultRecord, *, context: CauseContext) -> tuple[Finding, 
 
 
 def causes_by_reason(record: ResultRecord) -> tuple[Finding, ...] | None:
-    """The causes of a task whose record explains itself, so that its suite need not be known; None for other tasks."""
+    """The causes of a task that follow from its record without the suite; None for other tasks."""
     if record.outcome not in EXPLAINED:
         return ()
     is_about_plan = record.outcome is Outcome.SCORED or record.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN}
@@ -192,12 +192,12 @@ def causes_by_reason(record: ResultRecord) -> tuple[Finding, ...] | None:
 
 
 def is_at_gold_score(record: ResultRecord, *, context: CauseContext) -> bool:
-    """Whether a scored task reaches what the gold plan reaches on the same samples."""
+    """Whether a scored task reaches the score of the gold plan on the same samples."""
     score = record.score if record.score is not None else 0.0
     if score >= 1 - _SAME:
         return True
     if any(column.key == _RELATIVE for column in context.suite.metrics):
-        # Where the gold plan reaches nothing there is no such indicator, and nothing to fall short of.
+        # The indicator is absent if the gold plan scores 0: no score is lower.
         return record.indicators.get(_RELATIVE, 1.0) >= 1 - _SAME
     if record.task in context.gold_scores:
         return score >= context.gold_scores[record.task] - _SAME
@@ -240,19 +240,19 @@ def _of_plan(record: ResultRecord, *, task: Task, suite: Suite, context: PlanCon
     right = right_plans_of(suite=suite, record=record, plan=plan)
     problems = of_problems(problems=record.problems, plan=plan)
     doubts = tuple(_of_pairs(record))
-    # Steps that wait for each other are in no order that could be compared.
+    # The order of a cyclic plan cannot be compared.
     is_cyclic = any(problem.code == "cycle" for problem in record.problems)
     deviations = () if right.is_sufficient or is_cyclic else differences(
         plan=plan, right=right, catalogue=context.known or context.catalogue, resources=task.resources
     )  # fmt: skip
     findings = (*problems, *doubts, *_without_doubles(deviations, problems=problems))
-    # A plan that differs in nothing: where it was executed, its experts did not do what others did.
+    # Without differences the experts of an executed plan are the cause.
     is_weak = (right.is_sufficient or suite.conditions.experts) and bool(right.plans)
     yield from findings or (Finding(cause=Cause.WEAK_EXPERT if is_weak else Cause.WRONG_ANSWER),)
 
 
 def _of_pairs(record: ResultRecord) -> Iterator[Finding]:
-    """Texts on which the rules are undecided, as an arbiter settled them or not."""
+    """Findings for pairs of texts that are different or undecided."""
     for pair in record.pairs:
         if pair.verdict != "same":
             cause = Cause.UNDECIDED if pair.verdict == "undecided" else Cause.WRONG_LITERAL
@@ -260,7 +260,7 @@ def _of_pairs(record: ResultRecord) -> Iterator[Finding]:
 
 
 def _without_doubles(findings: Sequence[Finding], *, problems: Sequence[Finding]) -> Iterator[Finding]:
-    """The differences that no problem reports already."""
+    """The differences that no problem reports."""
     reported = {(problem.step, problem.input) for problem in problems}
     invented = [problem for problem in problems if problem.cause is Cause.INVENTED_TOOL]
     unknown_steps = {problem.step for problem in invented if problem.input is None}

@@ -1,9 +1,9 @@
 """The differences between a plan and the nearest sufficient plan. Pure.
 
 Plans are aligned at the lowest cost. A missing or an extra step costs 1. A step that calls another tool of the same
-types in the same place costs a little more than one of them, so that an exchanged tool is one difference and not two. A
-wrong input costs less than half a step. Inputs are compared as if steps without a counterpart were not there: behind a
-missing step, what that step would have taken is right.
+types costs slightly more than one of them, so that an exchanged tool is one difference and not two. A wrong input costs
+less than half a step. Steps without a counterpart are skipped when inputs are compared: after a missing step, the
+inputs of that step are right.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ STEP = 1.0
 """Cost of a missing or an extra step."""
 EXCHANGED = 1.2
 INVENTED = 0.5
-"""Cost of a tool that does not exist in the place of one that does."""
+"""Cost of an unknown tool instead of a known one."""
 INPUT = 0.4
 ORDER = 0.35
 REPEATED = 0.1
-"""Added for a step that repeats another one: rather the first stands for a right step."""
+"""Extra cost of aligning a repeated step, so that the first one is preferred."""
 _NEVER = 2.5
 """More than a missing and an extra step."""
 _SIMILARITY = 0.2
@@ -34,12 +34,12 @@ _ROUNDS = 6
 
 @dataclass(frozen=True)
 class Alignment:
-    """A plan beside a sufficient one."""
+    """A plan aligned with a sufficient one."""
 
     plan: Graph
     right: Graph
     pairs: Mapping[int, int]
-    """The plan's step for each step of the sufficient plan that has one."""
+    """The plan's steps by their counterparts in the sufficient plan."""
 
     @cached_property
     def missing(self) -> tuple[int, ...]:
@@ -53,8 +53,7 @@ class Alignment:
 
     @cached_property
     def inverted(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of the sufficient plan's steps, the second of which needs the first there, but comes before it in the
-        plan."""
+        """Pairs of steps of the sufficient plan whose dependency is reversed in the plan."""
         return tuple(
             (first, second)
             for second in self.pairs
@@ -63,8 +62,7 @@ class Alignment:
         )
 
     def is_right(self, *, wanted: Value, given: Value | None) -> bool:
-        """Whether a value of the plan is the one that the sufficient plan has there, steps without a counterpart and
-        those in another order aside."""
+        """Whether a value equals that of the sufficient plan, skipping unaligned and inverted steps."""
         if given is None:
             return False
         if isinstance(wanted, Text) and isinstance(given, Text):
@@ -84,9 +82,9 @@ class Alignment:
         return frozenset(self.extra) | {self.pairs[place] for pair in self.inverted for place in pair}
 
     def wrong_inputs(self, place: int) -> tuple[str, ...]:
-        """The inputs of a step of the sufficient plan whose counterpart has another value."""
+        """The inputs of a step of the sufficient plan that differ in its counterpart."""
         inputs = self.plan.inputs[self.pairs[place]]
-        # The inputs of an exchanged tool have other names: each value may be in any place.
+        # The inputs of an exchanged tool have other names, so any of them may have the value.
         is_exchanged = self.plan.steps[self.pairs[place]].tool != self.right.steps[place].tool
         return tuple(
             name
@@ -99,12 +97,12 @@ class Alignment:
 
 
 def align(*, plan: Graph, right: Graph, catalogue: Catalogue) -> Alignment:
-    """The alignment of a plan with a sufficient one at the lowest cost that was found.
+    """The alignment of a plan with a sufficient one at the lowest cost, by local search.
 
     Args:
-        plan: the planner's.
+        plan: the planner's plan.
         right: a sufficient plan.
-        catalogue: signatures of the tools; a tool outside it may stand for any.
+        catalogue: signatures of the tools; unknown tools may be aligned with any.
     """
     kinds = [
         [
@@ -113,7 +111,7 @@ def align(*, plan: Graph, right: Graph, catalogue: Catalogue) -> Alignment:
         ]
         for wanted in right.steps
     ]
-    """What it costs, inputs aside, that a step of the plan stands for one of the sufficient plan."""
+    """The cost of each pair of steps without inputs."""
     costs = _first_costs(plan=plan, right=right, kinds=kinds)
     best: tuple[float, Alignment] | None = None
     for _ in range(_ROUNDS):
@@ -132,12 +130,12 @@ def align(*, plan: Graph, right: Graph, catalogue: Catalogue) -> Alignment:
 
 
 def cost_of(alignment: Alignment, *, catalogue: Catalogue, check_answers: bool) -> float:
-    """What the differences of an alignment cost.
+    """The cost of the differences of an alignment.
 
     Args:
         alignment: the alignment.
         catalogue: signatures of the tools.
-        check_answers: whether it matters which results are the answers.
+        check_answers: whether to compare the answers.
     """
     right, plan, pairs = alignment.right, alignment.plan, alignment.pairs
     matched = sum(
@@ -172,7 +170,7 @@ def _kind(tool: str, *, wanted: str, catalogue: Catalogue) -> float:
 
 
 def _first_costs(*, plan: Graph, right: Graph, kinds: list[list[float]]) -> list[list[float]]:
-    """The cost of each pair of steps by what their results come from, and by direct inputs that are no results."""
+    """The cost of each pair of steps by the sources of their results, and by inputs that are no results."""
 
     def differs(value: Value, given: Value | None) -> bool:
         if isinstance(value, Text) and isinstance(given, Text):
@@ -196,7 +194,7 @@ def _distance(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 def _next_costs(alignment: Alignment, *, kinds: list[list[float]]) -> list[list[float]]:
-    """The cost of each pair of steps by the inputs that it would have if everything else stayed as it is."""
+    """The cost of each pair of steps by their inputs, given the other pairs of the alignment."""
     plan, right = alignment.plan, alignment.right
     costs = [[_NEVER] * len(line) for line in kinds]
     for row, line in enumerate(kinds):
@@ -210,17 +208,17 @@ def _next_costs(alignment: Alignment, *, kinds: list[list[float]]) -> list[list[
 
 
 def _matched_cost(*, kind: float, wrong: int) -> float:
-    # A tool of the same types elsewhere in the plan is no exchanged tool.
+    # A tool of the same types with wrong inputs is not an exchanged tool.
     return _NEVER if wrong and kind >= EXCHANGED else kind + INPUT * wrong
 
 
 def differences(
     *, plan: Plan, right: RightPlans, catalogue: Catalogue, resources: Collection[str]
 ) -> tuple[Finding, ...]:
-    """What a plan does otherwise than the nearest of some sufficient plans; none if it is one of them.
+    """The differences of a plan from the nearest sufficient plan; none if it is sufficient.
 
     Args:
-        plan: the planner's, with at least one step.
+        plan: the planner's plan, with at least one step.
         right: the sufficient plans.
         catalogue: signatures of the tools.
         resources: names of the request's inputs.
@@ -249,7 +247,7 @@ _RANKS = {
         )
     )
 }  # fmt: skip
-"""What weighs more comes first."""
+"""Main causes first."""
 
 
 def _of_steps(nearest: Alignment, *, catalogue: Catalogue, harmless: Collection[str]) -> Iterator[Finding]:
@@ -297,14 +295,14 @@ def _of_answers(nearest: Alignment) -> Iterator[Finding]:
 
 
 def _taken_too_early(plan: Plan) -> Iterator[Finding]:
-    """Steps that take results of steps that are written below them."""
-    made_below = {reference: step.tool for step in plan.steps for reference in step.outputs.values()}
+    """Steps that take results of later steps in the written order."""
+    later = {reference: step.tool for step in plan.steps for reference in step.outputs.values()}
     for step in plan.steps:
-        early = [made_below[value] for value in step.inputs.values() if value in made_below]
-        if early:
-            yield Finding(cause=Cause.WRONG_ORDER, step=step.id, tool=step.tool, wanted=f"after {', '.join(early)}")
+        makers = [later[value] for value in step.inputs.values() if value in later]
+        if makers:
+            yield Finding(cause=Cause.WRONG_ORDER, step=step.id, tool=step.tool, wanted=f"after {', '.join(makers)}")
         for reference in step.outputs.values():
-            made_below.pop(reference, None)
+            later.pop(reference, None)
 
 
 def _listed(values: Sequence[Value], graph: Graph) -> str:
@@ -330,7 +328,7 @@ def cheapest_assignment(costs: Sequence[Sequence[float]]) -> tuple[int, ...]:
     columns = len(costs[0]) if costs else 0
     row_prices, column_prices = [0.0] * (len(costs) + 1), [0.0] * (columns + 1)
     taken_by = [0] * (columns + 1)
-    """The row that has a column, both counted from 1; 0: none. Column 0 holds the row that is being placed."""
+    """The row of each column, both counted from 1; 0: none. Column 0 has the row that is being assigned."""
     for row in range(1, len(costs) + 1):
         taken_by[0] = row
         _augment(costs=costs, row_prices=row_prices, column_prices=column_prices, taken_by=taken_by)
@@ -341,7 +339,7 @@ def cheapest_assignment(costs: Sequence[Sequence[float]]) -> tuple[int, ...]:
 def _augment(
     *, costs: Sequence[Sequence[float]], row_prices: list[float], column_prices: list[float], taken_by: list[int]
 ) -> None:
-    """Place the row in column 0 by the shortest path of exchanges."""
+    """Assign the row in column 0 by a shortest augmenting path."""
     columns = len(column_prices) - 1
     shortest, came_from = [inf] * (columns + 1), [0] * (columns + 1)
     visited = [False] * (columns + 1)

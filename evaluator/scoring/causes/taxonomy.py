@@ -1,4 +1,4 @@
-"""The closed taxonomy of causes, and a finding: one cause with what it is about."""
+"""The closed taxonomy of causes, and findings, each a cause with its details."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -9,11 +9,11 @@ from typing import NamedTuple, Self
 from evaluator.core.canonical_json import JsonValue
 
 LONGEST = 200
-"""Characters of a text of a finding."""
+"""Most characters of a text in a finding."""
 
 
 class Cause(StrEnum):
-    """Why a task is below the gold score. The order is the one in which pages list them."""
+    """Why a task is below the gold score, in the order of pages."""
 
     MISSING_STEP = "missing_step"
     EXTRA_STEP = "extra_step"
@@ -115,43 +115,43 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One cause with what it is about. What does not apply is None."""
+    """One cause with its details; None if they do not apply."""
 
     cause: Cause
     step: str | None = None
     """Id of the planner's step or, in turns, its number such as `turn 3`."""
     tool: str | None = None
-    """Tool of that step, or the tool that is missing or was invented."""
+    """Tool of that step, or the missing or invented tool."""
     input: str | None = None
     """Argument of the tool."""
     wanted: str | None = None
-    """What would be right. None where the sufficient plans are withheld."""
+    """The right value; None if the sufficient plans are withheld."""
     given: str | None = None
-    """What the planner gave."""
+    """The planner's value."""
     where: str | None = None
-    """Place in a text that could not be read, or the form in which it was read."""
+    """Position of a syntax error, or the form of the answer."""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The finding without what does not apply; `from_json` is its inverse."""
+        """The details that apply; `from_json` is the inverse."""
         return {name: str(value) for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, value: Mapping[str, JsonValue]) -> Self:
-        """Read what `to_json` wrote.
+        """The finding of a `to_json` object.
 
         Raises:
-            ValueError: the cause is not one of the taxonomy.
+            ValueError: the cause is not in the taxonomy.
         """
         texts = {field.name: str(value[field.name]) for field in fields(cls) if field.name in value}
         return cls(**{**texts, "cause": Cause(texts["cause"])})  # type: ignore[arg-type]
 
     @property
     def text(self) -> str:
-        """The finding as one sentence, of texts that may be a stranger's."""
+        """The finding as one sentence, with untrusted texts."""
         return sentence_of(self)
 
     def without_reference(self) -> "Finding":
-        """The finding as it may be told where the sufficient plans are withheld: the planner's own part only."""
+        """The finding without the sufficient plan, for suites that withhold it."""
         tool = None if self.cause is Cause.MISSING_STEP else self.tool
         return replace(self, tool=tool, wanted=None)
 
@@ -172,6 +172,6 @@ def sentence_of(finding: Finding) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text that may be a stranger's, as a finding has it: in one line, and cut at `LONGEST`."""
+    """An untrusted text in one line, cut at `LONGEST` characters."""
     line = " ".join(text[: 2 * LONGEST].split())
     return line if len(line) <= LONGEST and len(text) <= 2 * LONGEST else f"{line[: LONGEST - 1]}…"

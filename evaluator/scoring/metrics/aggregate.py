@@ -1,4 +1,4 @@
-"""From the results of tasks to the row of an evaluation, or of several runs of one planner."""
+"""Aggregates the results of tasks into the row of an evaluation, or of several runs of one planner."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,28 +14,28 @@ from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
 from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, wilson
 
 OVERALL = "overall"
-"""The unweighted mean over tasks, as in OpenAGI's released code; the paper (arXiv:2304.04370, section 6.4) speaks of a
-weighted average without weights."""
+"""The unweighted mean over tasks, as in OpenAGI's released code; the paper (arXiv:2304.04370, section 6.4) has a
+weighted average, but no weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskScore:
-    """What a board needs of one task's result."""
+    """The part of a task's result that boards need."""
 
     task: str
     metric: str
     outcome: Outcome
     score: float | None
     indicators: Mapping[str, float] = field(default_factory=dict)
-    """Further values of the result, by name."""
+    """Other values of the result, by name."""
     samples: tuple[float, ...] = ()
-    """The score of each sample, in order; empty where a plan is judged, or was not executed."""
+    """The score of each sample, in order; empty if the plan was judged or not executed."""
     sample_indicators: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """The values of those indicators that differ from sample to sample, in the order of the samples."""
+    """The values of indicators that depend on the sample, in the order of the samples."""
 
     @classmethod
     def of(cls, record: ResultRecord) -> "TaskScore":
-        """The slim form of a record."""
+        """The task score of a record."""
         return cls(
             task=record.task,
             metric=record.metric,
@@ -48,21 +48,21 @@ class TaskScore:
 
 
 def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -> dict[str, JsonValue]:
-    """Means with 95 % intervals for each column of the suite, and how often each outcome occurred.
+    """Means with 95 % intervals for each column of the suite, and the number of each outcome.
 
-    Each column says which value of which tasks counts, and what a `planner_fault` counts. `not_run`, `infra_fault` and
-    `cancelled` have no value and are left out, which is why an evaluation with an `infra_fault` must not be ranked.
+    A column selects a value of the tasks, and defines the value of a `planner_fault`. `not_run`, `infra_fault` and
+    `cancelled` have no value and are omitted, so an evaluation with an `infra_fault` must not be ranked.
 
     Args:
-        suite: whose columns are computed.
-        results: of its tasks, in any order.
-        samples: of each task that is executed.
+        suite: the suite with the columns.
+        results: results of its tasks, in any order.
+        samples: number of samples of an executed task.
 
     Returns:
-        `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
-        scored task is absent, and so is a weighted mean of it. `low` and `high` are None over too
-        few independent tasks or scenes (`crossed.are_enough`), and of sizes that are all equal. Where tasks are
-        undecided, `mean` is the lower end, and `low` to `high` holds for every way to settle them (`interval_of`).
+        `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`. A metric without scored
+        tasks, and a weighted mean of it, are absent. `low` and `high` are None for too few independent tasks or scenes
+        (`crossed.are_enough`), and for equal unbounded values. If tasks are undecided, `mean` is the lower end, and
+        `low` to `high` covers all ways to settle them (`interval_of`).
     """
     return summarise_columns(columns=suite.metrics, results=results, samples=samples)
 
@@ -70,7 +70,7 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -
 def summarise_columns(
     *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1
 ) -> dict[str, JsonValue]:
-    """`summarise` for a suite of which only the columns are known."""
+    """`summarise` without the suite."""
     scores = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in columns:
@@ -82,15 +82,15 @@ def summarise_columns(
 
 
 def counted(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[float | None]:
-    """What each result counts in a column, in the order of the results; None where it does not count.
+    """The value of each result in a column, in the order of the results; None if it does not count.
 
-    Most columns count a missing plan as the worst there is, so that leaving tasks out never pays. In a weighted mean of
-    metrics, a result counts its value times its weight over the mean weight of a task, so that the mean of what counts
-    is the weighted mean.
+    Most columns count a missing plan as the worst value, so that omitting tasks has no advantage. In a weighted mean of
+    metrics, values are multiplied by their weight over the mean weight of a task, so that their mean is the weighted
+    mean.
 
     Args:
-        column: which values count.
-        results: of tasks.
+        column: the column.
+        results: results of tasks.
         upper: whether undecided tasks count as the better value instead of 0.
     """
     factors = _factors(column=column, results=results)
@@ -104,32 +104,27 @@ def counted(*, column: Column, results: Sequence[TaskScore], upper: bool = False
 
 
 def counted_by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> list[tuple[float, ...] | None]:
-    """What each result counts in a column on each sample: None where it does not count, and the same on every sample
-    where nothing was measured there. A plan that was executed on another number of samples has that number of values.
+    """The values of each result in a column, one for each sample; None if it does not count.
+
+    A result without values by sample has the same value on every sample. A plan that was executed on another number of
+    samples has that number of values.
     """
     factors = _factors(column=column, results=results) or {}
     rows: list[tuple[float, ...] | None] = []
     for value, result in zip(counted(column=column, results=results), results, strict=True):
-        own = _measured_by_sample(column=column, result=result)
+        own = result.sample_indicators.get(column.key) if column.indicator else result.samples
         factor = factors.get(result.metric, 1.0)
         if value is None:
             rows.append(None)
-        elif own is None:
+        elif own is None or result.outcome is not Outcome.SCORED or result.metric == ABSTENTION:
             rows.append((value,) * samples)
         else:
             rows.append(tuple(score * factor for score in own) if factor != 1.0 else tuple(own))
     return rows
 
 
-def _measured_by_sample(*, column: Column, result: TaskScore) -> Sequence[float] | None:
-    """The values of the samples; None where the result has one value for all."""
-    if result.outcome is not Outcome.SCORED or result.metric == ABSTENTION:
-        return None
-    return result.sample_indicators.get(column.key) if column.indicator else result.samples
-
-
 def _factors(*, column: Column, results: Sequence[TaskScore]) -> dict[str, float] | None:
-    """By metric, what a value counts in a weighted mean; None if a metric has no task that counts."""
+    """By metric, the factor of a value in a weighted mean; None if a metric has no task that counts."""
     if not column.weights:
         return {}
     counts = Counter(result.metric for result in results if _value(column=column, result=result) is not None)
@@ -159,15 +154,15 @@ def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float |
 def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
     """Mean and interval of a column; None if no task counts.
 
-    The judge's doubt is no sampling error, and more tasks do not make it smaller. Where tasks are undecided the
-    interval begins where that of the lower end does (all of them count 0) and ends where that of the upper end does
-    (all count as the better value). Whatever is right about them, the true mean lies beyond either end in at most 2.5 %
-    of samples (Horowitz and Manski, Journal of the American Statistical Association 95(449), 2000).
+    Undecided tasks are no sampling error, which more tasks would reduce. If there are any, the low end is that of the
+    interval in which they count 0, and the high end that of the interval in which they count as the better value.
+    However they are settled, the true mean is beyond either end in at most 2.5 % of samples (Horowitz and Manski,
+    Journal of the American Statistical Association 95(449), 2000).
 
     Args:
-        column: which values count.
-        results: of tasks.
-        samples: of each executed task.
+        column: the column.
+        results: results of tasks.
+        samples: number of samples of an executed task.
     """
     counting = _counting(column=column, results=results)
     if not counting:
@@ -180,14 +175,14 @@ def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -
 
 
 def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
-    """Whether the judge is undecided on one of these results."""
+    """Whether the judge is undecided on any of these results."""
     return bool(column.undecided) and any(
         result.outcome is Outcome.SCORED and result.indicators.get(column.undecided, 0.0) > 0 for result in results
     )
 
 
 def _counting(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[tuple[float, TaskScore]]:
-    """The results that count in a column with what they count."""
+    """The results that count in a column, with their values."""
     values = counted(column=column, results=results, upper=upper)
     return [(value, result) for value, result in zip(values, results, strict=True) if value is not None]
 
@@ -208,15 +203,17 @@ def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], sa
 
 
 def by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:
-    """What results that count have in a column, as (tasks, samples); None if one does not count, or if a plan was
-    executed on another number of samples."""
+    """The values of results in a column, of shape (tasks, samples).
+
+    None if a result does not count, or if a plan was executed on another number of samples.
+    """
     rows = counted_by_sample(column=column, results=results, samples=samples)
     known = [row for row in rows if row is not None and len(row) == samples]
     return np.array(known, dtype=np.float64) if len(known) == len(rows) else None
 
 
 def indicators_of_samples(record: ResultRecord) -> dict[str, list[float]]:
-    """By name, the values of those indicators that every sample of a record has, in order."""
+    """The values of the indicators that all samples of a record have, by name, in the order of the samples."""
     samples = sorted(record.samples, key=lambda sample: sample.index)
     names = dict.fromkeys(name for sample in samples for name in sample.indicators)
     return {
@@ -227,17 +224,17 @@ def indicators_of_samples(record: ResultRecord) -> dict[str, list[float]]:
 
 
 def table_of(*, column: Column, results: Sequence[TaskScore], samples: int, upper: bool = False) -> Matrix | None:
-    """What each result counts in a column on each sample, as rows of a board are compared.
+    """The values of results in a column, for comparing rows of a board.
 
     Args:
-        column: whose method of intervals says whether plans are executed on samples.
-        results: in any order.
-        samples: of each executed task.
+        column: the column, whose interval method shows whether plans are executed on samples.
+        results: results of tasks, in any order.
+        samples: number of samples of an executed task.
         upper: whether undecided tasks count as the better value instead of 0.
 
     Returns:
-        (results, samples), one sample where plans are judged; NaN where a result does not count. None if a plan was
-        executed on another number of samples.
+        (results, samples), one sample for judged plans; NaN if a result does not count. None if a plan was executed on
+        another number of samples.
     """
     width = samples if column.interval.over_scenes else 1
     table = np.full((len(results), width), np.nan)
@@ -254,7 +251,7 @@ def table_of(*, column: Column, results: Sequence[TaskScore], samples: int, uppe
 
 
 def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:
-    """The score of each sample of a record, in order; empty unless all were scored."""
+    """The scores of the samples of a record, in order; empty unless all of them have a score."""
     scores = [sample.score for sample in sorted(record.samples, key=lambda sample: sample.index)]
     known = tuple(score for score in scores if score is not None)
     return known if len(known) == len(scores) else ()
@@ -263,16 +260,16 @@ def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:
 def metrics_of_runs(
     *, columns: Iterable[Column], runs: Sequence[Sequence[TaskScore]], samples: int
 ) -> dict[str, JsonValue]:
-    """Means with 95 % intervals over several runs, as `aggregate.summarise` gives those of one.
+    """Means with 95 % intervals over several runs, in the format of `summarise`.
 
-    What a task counts on a sample is averaged over the runs first; mean and interval are those of the averages. They
-    say how the planner does on average over tasks and scenes, with the randomness of so many runs, whose spread the
-    row tells beside them. Shares of judged plans are graded values then, with a bootstrap over tasks.
+    The value of a task on a sample is averaged over the runs; mean and interval are those of the averages. They
+    estimate the planner's mean over tasks and scenes; the row also has the spread of the runs. Shares of judged plans
+    become graded values, with a bootstrap over tasks.
 
     Args:
-        columns: of the suite.
-        runs: the results of each run; tasks that do not count in every run are left out.
-        samples: of each executed task.
+        columns: columns of the suite.
+        runs: the results of each run; tasks that do not count in every run are omitted.
+        samples: number of samples of an executed task.
     """
     metrics: dict[str, JsonValue] = {}
     for column in columns:
@@ -285,7 +282,7 @@ def metrics_of_runs(
 def mean_table(
     *, column: Column, runs: Sequence[Mapping[str, TaskScore]], samples: int, upper: bool = False
 ) -> dict[str, Matrix]:
-    """What each task counts on each sample, averaged over the runs, by task; only tasks that count in all of them.
+    """The values of each task on each sample, averaged over the runs, for tasks that count in all runs.
 
     Empty if a plan was executed on another number of samples. `upper`: whether undecided tasks count as the better
     value instead of 0.

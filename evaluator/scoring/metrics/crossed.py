@@ -1,7 +1,7 @@
-"""Means over tasks and scenes that are crossed: every task is measured on the same scenes. Pure and closed-form.
+"""Means over crossed tasks and scenes: every task is measured on the same scenes. Pure and closed-form.
 
-Two estimands. On a fixed list of requests the tasks are all there are, and only the scenes are a sample. On generated
-requests both are samples: of all requests that the generator could draw, and of all scenes.
+There are two estimands. For a fixed list of requests only the scenes are a sample. For generated requests both are
+samples: of all requests of the generator, and of all scenes.
 
 A score is modelled as mean + task + scene + rest. Tasks of one metric are a stratum, whose size is fixed. With T tasks
 of S strata (n_s tasks, weight n_s / T) and K scenes, the variance of the mean is estimated by
@@ -36,7 +36,7 @@ from evaluator.scoring.metrics.student import critical_value, two_sided_p
 
 Matrix = NDArray[np.float64]
 EQUAL_MEANS = 1e-12
-"""Means that differ by less differ by rounding alone."""
+"""Tolerance for rounding errors of means."""
 
 
 def are_enough(*, tasks: int, scenes: int, method: IntervalMethod) -> bool:
@@ -47,13 +47,13 @@ def are_enough(*, tasks: int, scenes: int, method: IntervalMethod) -> bool:
 
 
 def least_p_value(units: int) -> float:
-    """The least p-value of so many independent units, that of a sign test: differences that never vary tell no more."""
+    """The least p-value for a number of independent units, that of a sign test on equal differences."""
     return 2.0 ** (1 - min(units, 1000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over tasks and scenes, and how far it may be from what it estimates."""
+    """A mean over tasks and scenes with its standard error."""
 
     mean: float
     error: float
@@ -68,13 +68,13 @@ class Estimate:
     bounds: Bounds = UNIT
     """Of a value."""
     exact_p: float | None = None
-    """The p-value of an exact test, where there is one."""
+    """The p-value of an exact test, if there is one."""
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval; without ends over too few units.
+        """The 95 % interval; without ends for too few units.
 
-        Where nothing varies, it is that of `without_spread` over the units or the tasks, whichever are more.
+        For values without variance it is that of `without_spread` over the units or the tasks, whichever are more.
         """
         if self.error <= EQUAL_MEANS:
             units = max(self.units, self.tasks)
@@ -85,10 +85,7 @@ class Estimate:
 
     @property
     def p_value(self) -> float | None:
-        """Two-sided p-value of the mean being 0; None over too few units.
-
-        It is at least `least_p_value`.
-        """
+        """Two-sided p-value of the hypothesis that the mean is 0, at least `least_p_value`; None for too few units."""
         if not self.enough:
             return None
         if self.exact_p is not None:
@@ -100,11 +97,11 @@ class Estimate:
 
 
 def fixed_tasks(scores: Matrix, *, bounds: Bounds = UNIT) -> Estimate:
-    """The mean of a fixed list of tasks over all scenes, of which those here are a sample.
+    """The mean of a fixed list of tasks, with the scenes as a sample.
 
     Args:
-        scores: (tasks, scenes), without gaps.
-        bounds: of a score.
+        scores: (tasks, scenes), without NaN.
+        bounds: bounds of a score.
     """
     tasks, scenes = _shape(scores)
     return Estimate(
@@ -119,13 +116,13 @@ def fixed_tasks(scores: Matrix, *, bounds: Bounds = UNIT) -> Estimate:
 
 
 def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNIT) -> Estimate:
-    """The mean over all tasks and all scenes, of both of which those here are a sample.
+    """The mean over all tasks and scenes, with both as samples.
 
     Args:
-        scores: (tasks, scenes), without gaps.
-        strata: of each task; the share of each stratum is fixed. A stratum of one task adds nothing to the variance
-            between tasks, of which it shows nothing.
-        bounds: of a score.
+        scores: (tasks, scenes), without NaN.
+        strata: stratum of each task; the share of each stratum is fixed. A stratum of one task contributes no variance
+            between tasks.
+        bounds: bounds of a score.
     """
     tasks, scenes = _shape(scores)
     between, rest, df_tasks = 0.0, 0.0, 0.0
@@ -158,7 +155,7 @@ def _shape(scores: Matrix) -> tuple[int, int]:
 
 
 def _variance_of_mean(values: Matrix) -> float:
-    """0 of one value, which shows no spread."""
+    """Variance of the mean; 0 for a single value."""
     return float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
 
 
@@ -172,7 +169,7 @@ def _residual(scores: Matrix) -> float:
 
 
 class AnchorsError(Exception):
-    """The anchors leave no room between them; the message is a sentence."""
+    """The anchors have no positive distance; the message is a sentence."""
 
 
 def normalised(
@@ -181,11 +178,11 @@ def normalised(
     """The normalised mean with its 95 % interval, which has no width for the anchors themselves.
 
     Args:
-        scores: (tasks, samples); NaN where a task does not count. Only tasks that count in all three are compared.
-        gold: of the gold plans, on the same tasks and samples.
-        floor: of a planner that does nothing.
-        method: `FIXED_TASKS` or `SAMPLED_TASKS`, as of the column.
-        strata: the metric of each task.
+        scores: (tasks, samples); NaN if a task does not count. Only tasks that count in all three are compared.
+        gold: scores of the gold plans, on the same tasks and samples.
+        floor: scores of a planner that does nothing.
+        method: method of the column, `FIXED_TASKS` or `SAMPLED_TASKS`.
+        strata: metric of each task.
 
     Raises:
         AnchorsError: no task counts in all three, or gold plans are no better than doing nothing.

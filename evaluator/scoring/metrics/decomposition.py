@@ -1,16 +1,15 @@
 """DeAcc: the share of requests whose task decomposition is right (ControlLLM, appendix 2.3, Table A5).
 
-The paper calls a decomposition right if and only if every field of every subtask equals the ground truth, and does not
-say how free text is compared. The rule here:
+In the paper a decomposition is right if and only if every field of every subtask equals the ground truth; it does not
+define the comparison of free text. The rule here:
 
 - there are as many subtasks as in the gold, in the same order;
-- `id`, `task`, `dep`, `args` and `returns` are exactly equal, lists in their order, texts character by character; only
-  the two spellings of a placeholder, `<GEN>-0` and `<GENERATED>-0`, are the same, and so are `[]` and `[-1]` as `dep`
-  and `"x"` and `["x"]` as `task`;
-- the `description` names the same tools in back-ticks, and the F1 of its words (a multiset, without upper case and
-  punctuation) with those of the gold's is at least 0.5.
+- `id`, `task`, `dep`, `args` and `returns` are equal, lists in their order, texts character by character. Equivalent
+  are `<GEN>-0` and `<GENERATED>-0`, `[]` and `[-1]` as `dep`, and `"x"` and `["x"]` as `task`;
+- the `description` names the same tools in back-ticks, and the F1 of its words (a multiset, ignoring case and
+  punctuation) with those of the gold is at least 0.5.
 
-A decomposition that is missing or cannot be read is wrong.
+A missing or unreadable decomposition is wrong.
 """
 
 import re
@@ -37,10 +36,10 @@ class Verdict:
 
 
 def judge_decomposition(*, predicted: str | None, gold: Decomposition) -> Verdict:
-    """Compare a planner's decomposition, as it was received, with the gold.
+    """Compare a planner's decomposition with the gold.
 
     Args:
-        predicted: the text, `<Solution>[...]</Solution>`, or None if the planner gave none.
+        predicted: the unmodified text, `<Solution>[...]</Solution>`; None if there is none.
         gold: the ground truth.
     """
     if predicted is None:
@@ -63,9 +62,9 @@ FIELDS = ("subtasks", "task", "dep", "args", "returns", "description")
 
 
 def right_fields(*, predicted: str | None, gold: Decomposition) -> dict[str, bool]:
-    """Which of `FIELDS` are right in every subtask, by the rule of DeAcc; none is where the numbers of subtasks differ.
+    """Which of `FIELDS` are right in every subtask, by the rule of DeAcc; none if the numbers of subtasks differ.
 
-    `subtasks` is right where there are as many as in the gold.
+    `subtasks` is the number of subtasks.
     """
     nothing = dict.fromkeys(FIELDS, False)
     if predicted is None:
@@ -85,7 +84,7 @@ def deacc(verdicts: Iterable[Verdict]) -> Interval:
     """Share of right decompositions, in [0, 1], with its 95 % Wilson interval.
 
     Raises:
-        ValueError: there is no verdict.
+        ValueError: there are no verdicts.
     """
     outcomes = [verdict.right for verdict in verdicts]
     return wilson(successes=sum(outcomes), total=len(outcomes))

@@ -1,9 +1,9 @@
-"""GPT-Score: a language model's opinion of a plan, from 1 to 10 (ControlLLM, appendix 2.3). Never used for ranking.
+"""GPT-Score: a language model's rating of a plan, from 1 to 10 (ControlLLM, appendix 2.3). Never used for ranking.
 
-The paper gives four things that GPT-4 was asked to look at, not its words, and the model has moved on since; figures
-here are comparable only where judge, prompt and settings agree (`JudgeSettings.identity`). Each plan gets three votes,
-so that the judge's own noise shows: Krippendorff's alpha over the votes stands beside every mean. An answer that is not
-in the asked form is no vote; a plan with fewer than two votes is unscored and counted as such, never taken for 0.
+The paper has four criteria for GPT-4, but not the prompt, and the model has changed since. Figures are comparable only
+for the same judge, prompt and settings (`JudgeSettings.identity`). Each plan gets three votes to measure the noise of
+the judge: every mean comes with Krippendorff's alpha of the votes. A malformed answer is no vote; a plan with fewer
+than two votes is unscored, and never counts as 0.
 """
 
 import hashlib
@@ -56,25 +56,25 @@ _ANY_RATING = re.compile(r"rating\s*:", re.IGNORECASE)
 
 
 class JudgeError(Exception):
-    """The judge could not be asked, or is not the pinned one. The plan is not to blame."""
+    """The judge failed, or is not the pinned one. This is no fault of the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What a judge sees of one plan. The gold is not part of it."""
+    """The judge's view of one plan, without the gold."""
 
     instruction: str
     tools: Sequence[str]
     """Signatures, one line each."""
     plan: str
-    """The plan as JSON, or as it was received where it could not be read."""
+    """The plan as JSON, or the unmodified answer if it could not be parsed."""
 
 
 class Judge(Protocol):
-    """Whoever votes."""
+    """Rates plans."""
 
     def vote(self, *, messages: Sequence[Mapping[str, str]], number: int) -> str:
-        """The whole answer to a conversation; votes with different numbers are independent.
+        """The full answer to a conversation; votes with different numbers are independent.
 
         Raises:
             JudgeError: there is no answer.
@@ -87,7 +87,7 @@ class JudgedPlan:
     """The votes on one plan."""
 
     votes: tuple[int | None, ...]
-    """From 1 to 10; None where the answer was not in the asked form."""
+    """From 1 to 10; None for malformed answers."""
 
     @property
     def score(self) -> float | None:
@@ -105,16 +105,16 @@ class JudgeSummary:
     unscored: int
     """Plans with fewer than two votes."""
     unparsable: int
-    """Answers that were no vote."""
+    """Malformed answers."""
     alpha: float | None
-    """Krippendorff's ordinal alpha of the votes on all plans; None where it is not defined."""
+    """Krippendorff's ordinal alpha of the votes on all plans; None if undefined."""
 
 
 def judge_plan(*, judge: Judge, case: Case) -> JudgedPlan:
-    """Let a judge vote three times on a plan.
+    """Collect three votes on a plan.
 
     Raises:
-        JudgeError: a vote could not be had.
+        JudgeError: a vote failed.
     """
     messages = prompt(case)
     return JudgedPlan(tuple(parse_vote(judge.vote(messages=messages, number=number)) for number in range(VOTES)))
@@ -134,7 +134,7 @@ def summarise_votes(judged: Iterable[JudgedPlan]) -> JudgeSummary:
 
 
 def prompt(case: Case) -> list[dict[str, str]]:
-    """The conversation that asks for one vote. What is judged goes in as JSON, so that it cannot end its own quote."""
+    """The conversation that asks for one vote. The case is JSON, so that it cannot escape its quotation marks."""
     material = {"request": case.instruction, "tools": list(case.tools), "plan": case.plan}
     return [
         {"role": "system", "content": SYSTEM_PROMPT},
@@ -143,7 +143,7 @@ def prompt(case: Case) -> list[dict[str, str]]:
 
 
 def parse_vote(answer: str) -> int | None:
-    """The number of the one rating line that ends an answer, from 1 to 10; None if it is not exactly so."""
+    """The rating, from 1 to 10, of an answer that ends with its only rating line; None for other answers."""
     text = answer.strip()
     rating = _RATING.search(text)
     if rating is None or rating.end() != len(text) or len(_ANY_RATING.findall(text)) != 1:
@@ -156,14 +156,14 @@ class JudgeSettings:
     """A pinned judge behind an OpenAI-compatible endpoint."""
 
     url: str
-    """Up to and without `/chat/completions`."""
+    """Without `/chat/completions`."""
     model: str
-    """The exact name under which the endpoint answers, such as a dated snapshot."""
+    """The exact model name in the endpoint's responses, such as a dated snapshot."""
     api_key: str = ""
     temperature: float = 0.7
-    """Above 0, or three votes would be one vote."""
+    """Above 0, so that the three votes are independent."""
     seed: int = 20240229
-    """Of the first vote; the others count on."""
+    """Of the first vote; incremented for each further vote."""
     max_tokens: int = 400
     timeout_seconds: float = 60.0
     answer_bytes: int = MAX_ANSWER_BYTES
@@ -172,7 +172,7 @@ class JudgeSettings:
     """From 1 to `MAX_TRIES`."""
 
     def identity(self) -> dict[str, JsonValue]:
-        """What two scores must have in common to be comparable; no address and no key."""
+        """The facts that comparable scores share, without address and key."""
         return {
             "model": self.model,
             "prompt": PROMPT_VERSION,
@@ -188,7 +188,7 @@ class EndpointJudge:
     """A judge that answers `POST .../chat/completions`. The operator chooses it, so private addresses are allowed."""
 
     def __init__(self, settings: JudgeSettings, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        # Imported here: metrics load no network client unless a judge is really asked.
+        # Imported here: metrics without a judge need no network client.
         import httpx
 
         from evaluator.network.ssrf_guard import egress_client
@@ -198,8 +198,14 @@ class EndpointJudge:
         self._client = egress_client(allow_private=True, timeout=httpx.Timeout(settings.timeout_seconds))
 
     def vote(self, *, messages: Sequence[Mapping[str, str]], number: int) -> str:
-        """Ask once more; see `Judge`. Busy and broken answers are tried again, four times in all."""
-        body = self._body(messages=messages, number=number)
+        """See `Judge`. Transient errors are retried, with at most `tries` attempts."""
+        body = {
+            "model": self._settings.model,
+            "messages": [dict(message) for message in messages],
+            "temperature": self._settings.temperature,
+            "max_tokens": self._settings.max_tokens,
+            "seed": self._settings.seed + number,
+        }
         try:
             content = retried(
                 lambda _: self._post(body), backoff=_BACKOFF, tries=self._settings.tries, sleep=self._sleep
@@ -208,21 +214,12 @@ class EndpointJudge:
             raise JudgeError(f"the judge {self._settings.model} {error}") from None
         return self._answer(content)
 
-    def _body(self, *, messages: Sequence[Mapping[str, str]], number: int) -> dict[str, Any]:
-        return {
-            "model": self._settings.model,
-            "messages": [dict(message) for message in messages],
-            "temperature": self._settings.temperature,
-            "max_tokens": self._settings.max_tokens,
-            "seed": self._settings.seed + number,
-        }
-
     def _post(self, body: dict[str, Any]) -> bytes:
-        """The content of an answer that holds no error.
+        """The content of a successful response.
 
         Raises:
-            TransientError: another try may have one.
-            JudgeError: none will.
+            TransientError: a retry may succeed.
+            JudgeError: no retry will succeed.
         """
         import httpx
 
@@ -267,7 +264,7 @@ class EndpointJudge:
 
 
 def _error_of(content: bytes) -> str | None:
-    """The error of a gateway inside 200; None if the content may be a completion."""
+    """The error in a response with status 200; None if the content may be a completion."""
     if is_html(content):
         return "an HTML page"
     try:

@@ -1,9 +1,9 @@
-"""Comparing two evaluations task by task: intervals of many metrics at once, and the paired test. Pure and seeded.
+"""Compares evaluations task by task: intervals of many metrics at once, and paired tests. Pure and seeded.
 
-Intervals work on one table: a row for each task, a column for each comparison (a metric of a pair of evaluations), NaN
-where one of the two has no score. The same draws serve all columns, which makes a page of twelve metrics over thousands
-of tasks as cheap as one. Tests are in closed form: Holm's method over all pairs of a board needs p-values far below
-what random sign changes can show.
+Intervals are computed on one table: a row for each task, a column for each comparison (a metric of a pair of
+evaluations), NaN if one of the two has no score. All columns share the same draws, so twelve metrics over thousands of
+tasks cost as much as one. Tests are in closed form: Holm's method over all pairs of a board needs p-values far below
+the resolution of random sign changes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,17 +43,17 @@ DECIMALS = 6
 def bootstrap_columns(differences: Table, *, bounds: Sequence[Bounds]) -> list[Interval | None]:
     """Mean of each column with a 95 % percentile bootstrap interval over tasks.
 
-    Tasks are the clusters, as in `statistics.cluster_bootstrap`: whole rows are drawn with replacement, and a column's
-    mean is taken over the drawn rows in which it has a value (Efron and Tibshirani, An Introduction to the Bootstrap,
-    sections 8.3 and 13.3). Exchanging the two evaluations only changes signs.
+    Tasks are the clusters, as in `statistics.cluster_bootstrap`: rows are drawn with replacement, and the mean of a
+    column is that of the drawn rows with a value (Efron and Tibshirani, An Introduction to the Bootstrap, sections 8.3
+    and 13.3). Exchanging the two evaluations only changes signs.
 
     Args:
-        differences: (tasks, columns), NaN where there is no pair. The order of the rows decides which are drawn
-            together, so give them in the suite's order.
-        bounds: of the values of each column. Those that are all equal have the interval of `without_spread`.
+        differences: (tasks, columns), NaN if there is no pair. The draws depend on the order of the rows, which must be
+            that of the suite.
+        bounds: bounds of the values of each column. Equal values have the interval of `without_spread`.
 
     Returns:
-        One for each column; None for a column without any value.
+        One interval for each column; None for a column without values.
     """
     known = ~np.isnan(differences)
     counts = known.sum(axis=0)
@@ -72,16 +72,16 @@ def bootstrap_columns(differences: Table, *, bounds: Sequence[Bounds]) -> list[I
 
 
 def paired_test(differences: Table, *, method: IntervalMethod, strata: Sequence[str]) -> Estimate:
-    """The mean of paired differences with its test, the same on the comparison page and on boards.
+    """The mean of paired differences with its test, for the comparison page and boards.
 
-    Over scenes it is the estimate of `crossed`. Of judged plans, values that are 0 or 1 have McNemar's exact test
-    (`exact_p`), graded values Student's paired t over the tasks.
+    Over scenes it is the estimate of `crossed`. For judged plans, values of 0 and 1 have McNemar's exact test
+    (`exact_p`), graded values Student's paired t-test over the tasks.
 
     Args:
-        differences: (tasks, samples) of the tasks that both have a score for, at least one; one sample where plans are
-            judged. Rounded to `DECIMALS` before they were subtracted, so that equal plans tie.
-        method: of the column.
-        strata: the metric of each task, for `SAMPLED_TASKS`.
+        differences: (tasks, samples) for at least one task with both scores; one sample for judged plans. Scores are
+            rounded to `DECIMALS` before the subtraction, so that equal plans tie.
+        method: method of the column.
+        strata: metric of each task, for `SAMPLED_TASKS`.
     """
     if method is IntervalMethod.FIXED_TASKS:
         return fixed_tasks(differences, bounds=DIFFERENCES)
@@ -96,7 +96,7 @@ def paired_test(differences: Table, *, method: IntervalMethod, strata: Sequence[
 
 
 def mcnemar(differences: Table) -> float:
-    """Two-sided p-value of McNemar's exact test: of the tasks that differ, as many may favour either side.
+    """Two-sided p-value of McNemar's exact test: tasks that differ favour either side with equal probability.
 
     Args:
         differences: (tasks,) of values that are 0 or 1.
@@ -111,10 +111,10 @@ def mcnemar(differences: Table) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values of several tests, each adjusted so that the chance of any false finding among them is bounded.
+    """Adjusted p-values of several tests, which bound the family-wise error rate.
 
     Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6(2), 1979: the
-    smallest is multiplied by the number of tests, the next by one less, and none falls below one before it.
+    smallest is multiplied by the number of tests, the next by one less, and so on; the results do not decrease.
     """
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     adjusted = [1.0] * len(p_values)
@@ -127,7 +127,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @lru_cache(maxsize=4)
 def _draws(tasks: int) -> NDArray[np.uint16]:
-    """(RESAMPLES, tasks): how often each resample draws each task. The same for every table of this length."""
+    """How often each resample draws each task, (RESAMPLES, tasks); the same for all tables of a length."""
     rng = np.random.default_rng(SEED)
     drawn = rng.integers(0, tasks, size=(RESAMPLES, tasks))
     drawn += np.arange(RESAMPLES)[:, None] * tasks
@@ -135,7 +135,7 @@ def _draws(tasks: int) -> NDArray[np.uint16]:
 
 
 def _interval(*, values: Table, means: NDArray[np.float32], bounds: Bounds) -> Interval:
-    # A resample may hold none of a column's tasks, where these are few; it tells nothing then.
+    # A resample without tasks of a column has no mean.
     low, high = np.nanquantile(means.astype(np.float64), [0.025, 0.975])
     mean = float(values.mean())
     if values.min() == values.max():
@@ -144,7 +144,7 @@ def _interval(*, values: Table, means: NDArray[np.float32], bounds: Bounds) -> I
 
 
 def _sign_test(*, positive: int, total: int) -> float:
-    """Chance that a fair coin shows heads at least `positive` times of `total`, in whole numbers until the end."""
+    """Probability of at least `positive` heads in `total` throws of a fair coin, in integer arithmetic."""
     ways = comb(total, positive)
     count = ways
     for heads in range(positive, total):
@@ -154,9 +154,9 @@ def _sign_test(*, positive: int, total: int) -> float:
 
 
 LEVEL = 0.05
-"""Chance of any false difference among all pairs of a board."""
+"""Family-wise error rate over all pairs of a board."""
 _CLOSE = 1e-6
-"""Squared distances below this share of the rows' own squares are computed again without cancellation."""
+"""Squared distances below this share of the rows' squared norms are recomputed without cancellation."""
 Scores = NDArray[np.float32] | NDArray[np.float64]
 Ends = tuple[Matrix, Matrix]
 """Scores with undecided tasks counted as 0, and as the better value."""
@@ -167,11 +167,11 @@ class PairTests:
     """The paired tests of all pairs of rows."""
 
     differences: Matrix
-    """(rows, rows): mean of the row less that of the column, over the tasks that both have. Where tasks are undecided:
-    the difference nearest to 0 of all ways to settle them."""
+    """(rows, rows): mean of the row minus that of the column, over their common tasks. If tasks are undecided, the
+    difference nearest to 0 over all ways to settle them."""
     p_values: Matrix
-    """(rows, rows), symmetric: two-sided; NaN over too few tasks or scenes (`crossed.are_enough`). The diagonal
-    is 1 for rows that can be tested at all."""
+    """(rows, rows), symmetric, two-sided; NaN for too few tasks or scenes (`crossed.are_enough`). The diagonal is 1 for
+    testable rows."""
 
     @property
     def count(self) -> int:
@@ -181,7 +181,7 @@ class PairTests:
 
 @dataclass(frozen=True, slots=True)
 class RankRange:
-    """The ranks that the tests leave open for a row."""
+    """The possible ranks of a row by the tests."""
 
     low: int
     high: int
@@ -190,13 +190,13 @@ class RankRange:
 def pair_tests(
     scores: Scores, *, method: IntervalMethod, strata: Sequence[str], upper: Scores | None = None
 ) -> PairTests:
-    """Test every pair of rows on the tasks that both have a score for.
+    """Test every pair of rows on their common tasks.
 
     Args:
-        scores: (rows, tasks, samples), one sample where plans are judged; NaN where a task does not count in a row.
-        method: of the column, which decides the test as it decides the interval.
-        strata: the metric of each task, for `SAMPLED_TASKS`.
-        upper: the same scores with undecided tasks counted as the better value; None if every task is decided.
+        scores: (rows, tasks, samples), one sample for judged plans; NaN if a task does not count in a row.
+        method: method of the column, which determines test and interval.
+        strata: metric of each task, for `SAMPLED_TASKS`.
+        upper: scores with undecided tasks counted as the better value; None if every task is decided.
     """
     rows = len(scores)
     differences, p_values = np.zeros((rows, rows)), np.full((rows, rows), np.nan)
@@ -221,7 +221,7 @@ def pair_tests(
 
 
 def rank_ranges(tests: PairTests, *, higher_is_better: bool = True) -> list[RankRange | None]:
-    """The ranks of each row that Holm's method over all pairs leaves open; None for a row that cannot be tested."""
+    """The possible ranks of each row by Holm's method over all pairs; None for a row that cannot be tested."""
     is_better = _significant(tests.p_values) & ((tests.differences > 0) == higher_is_better)
     low, high = 1 + is_better.sum(axis=0), len(is_better) - is_better.sum(axis=1)
     testable = ~np.isnan(np.diagonal(tests.p_values))
@@ -246,8 +246,8 @@ def _significant(p_values: Matrix) -> NDArray[np.bool_]:
 
 
 def _settled(*, first: Ends, second: Ends, block: Callable[..., tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
-    """Differences nearest to 0 and largest p-values of all ways to settle undecided tasks; 0 and 1 where the order of
-    two rows depends on it."""
+    """Differences nearest to 0 and largest p-values over all ways to settle undecided tasks; 0 and 1 if the order of
+    two rows depends on them."""
     least, p_least = block(first=first[0], second=second[1])
     most, p_most = block(first=first[1], second=second[0])
     differences = np.where(least > 0, least, np.where(most < 0, most, 0.0))
@@ -256,7 +256,7 @@ def _settled(*, first: Ends, second: Ends, block: Callable[..., tuple[Matrix, Ma
 
 
 def _groups(known: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Rows with the same tasks, and these tasks: of evaluations under the same conditions nearly always one group."""
+    """Rows with the same tasks, and these tasks; for evaluations under the same conditions usually one group."""
     masks: dict[bytes, list[int]] = {}
     for row, mask in enumerate(known):
         masks.setdefault(mask.tobytes(), []).append(row)
@@ -320,14 +320,14 @@ def _sampled_tasks(*, first: Matrix, second: Matrix, strata: NDArray[np.object_]
 
 
 def _residuals(scores: Matrix) -> Matrix:
-    """(rows, tasks * scenes): what task and scene effects leave of each row."""
+    """Residuals of each row after removing task and scene effects, (rows, tasks * scenes)."""
     centred: Matrix = scores - scores.mean(axis=2, keepdims=True)
     centred -= centred.mean(axis=1, keepdims=True)
     return centred.reshape(len(scores), -1)
 
 
 def _variance_of_means(*, first: Matrix, second: Matrix) -> Matrix:
-    """Variance of the mean of each pair's differences over the second axis; 0 of one value."""
+    """Variance of the mean of each pair's differences over the second axis; 0 for a single value."""
     count = first.shape[1]
     if count < 2:
         return np.zeros((len(first), len(second)))
@@ -347,7 +347,7 @@ def _square_distances(*, first: Matrix, second: Matrix) -> Matrix:
 
 
 def _student(*, differences: Matrix, variance: Matrix, df: Matrix, units: int) -> Matrix:
-    # Each pair of rows once, where both sides are the same rows.
+    # If both sides are the same rows, each pair is tested once.
     is_square = bool((differences == -differences.T).all()) if len(differences) == differences.shape[1] else False
     p_values = np.ones(differences.shape)
     differs = differences != 0
@@ -364,11 +364,11 @@ def _is_binary(scores: Matrix) -> bool:
 
 
 def _mcnemar(*, first: Matrix, second: Matrix) -> Matrix:
-    """McNemar's exact test of values that are 0 or 1: `paired.mcnemar` of each pair."""
+    """`mcnemar` of each pair of rows."""
     more_first, more_second = first @ (1 - second).T, (1 - first) @ second.T
     pairs = np.stack([np.maximum(more_first, more_second).ravel(), (more_first + more_second).ravel()], axis=1)
     different, places = np.unique(pairs, axis=0, return_inverse=True)
     more, total = different.T
-    # At least k of n heads of a fair coin have the chance I_1/2(k, n - k + 1).
+    # The probability of at least k heads in n throws of a fair coin is I_1/2(k, n - k + 1).
     chance = incomplete_beta(a=np.maximum(more, 1.0), b=total - more + 1, x=np.full(more.shape, 0.5))
     return np.where(total == 0, 1.0, np.minimum(1.0, 2 * chance))[places.ravel()].reshape(more_first.shape)

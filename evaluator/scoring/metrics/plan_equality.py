@@ -1,8 +1,8 @@
-"""Whether a plan is the gold plan, and how near it comes, as graphs. Pure.
+"""Equality and similarity of plans as graphs. Pure.
 
-Names of steps and values, and the order in which steps are written, say nothing. Everything else counts: another order
-of calls that depend on each other is another plan, even where the tools commute, and so is a call too many. Identical
-calls, with the same tool and the same inputs, are interchangeable.
+Names of steps and values and the written order do not matter. Everything else does: a plan with another order of
+dependent calls, even if the tools commute, or with an additional call is a different plan. Calls with the same tool and
+inputs are interchangeable.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from evaluator.core.plans.checks import execution_order
 from evaluator.core.plans.model import Plan
 
 Edge = tuple[str, str]
-"""Where a value comes from and where it goes: a tool, an input of the request, a text of the plan, or an answer."""
+"""Source and target of a value: a tool, an input of the request, a text of the plan, or an answer."""
 
 
 def is_same_plan(*, plan: Plan, other: Plan) -> bool:
@@ -28,10 +28,10 @@ def is_same_plan(*, plan: Plan, other: Plan) -> bool:
 
 
 def canonical_form(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The digests of the calls, sorted, and those of the answers, in order: equal for equal plans only.
+    """The sorted digests of the calls, and those of the answers in order; equal only for equal plans.
 
-    The digest of a call is that of its tool and its inputs, each of which is an input of the request, a text, or an
-    output of a call, named by that call's digest.
+    The digest of a call covers its tool and its inputs: inputs of the request, texts, and outputs of calls by the
+    digests of these calls.
 
     Raises:
         CycleError: the plan has a cycle.
@@ -50,9 +50,8 @@ def canonical_form(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def edge_f1(*, plan: Plan, other: Plan) -> float:
     """F1 of the edges of two plans as multisets, in [0, 1], symmetric; 1 if neither has any.
 
-    The edges run from a tool or an input to the tool that takes its value, and to the answers, which are numbered. A
-    text that stands in the plan is an input. Equal plans score 1; so may plans that differ in which of several calls of
-    one tool an edge belongs to.
+    Edges lead from a tool or input to the tool that takes its value, or to a numbered answer. A text of the plan is an
+    input. Equal plans score 1; so do plans that only differ in the call of a tool to which an edge belongs.
     """
     first, second = Counter(_edges(plan)), Counter(_edges(other))
     if not first and not second:
@@ -70,7 +69,7 @@ def _edges(plan: Plan) -> Iterator[Edge]:
 
 
 def _digest(value: JsonValue) -> str:
-    # Escaped: a plan's texts may hold what UTF-8 cannot encode.
+    # Escaped: texts of plans may have characters that UTF-8 cannot encode.
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode("ascii")).hexdigest()
 
 
@@ -79,5 +78,5 @@ def _value(value: str, made: dict[str, JsonValue]) -> JsonValue:
 
 
 def _given(value: str) -> str:
-    """An input of the request, which a plan may name with or without `$`, or a text."""
+    """An input of the request, with or without `$`, or a text."""
     return f"${value.removeprefix('$').strip()}"

@@ -1,7 +1,7 @@
-"""How near a plan is to a gold plan: F1 of tools, data flow and arguments, and the order of the tools. Pure.
+"""Agreement of a plan with a gold plan: F1 of tools, data flow and arguments, and the order of the tools. Pure.
 
-A call that repeats an earlier one, with the same tool and the same inputs, obtains nothing new. Repetitions therefore
-match nothing, and those that gold does not have count as wrong: repeating a step never raises a figure.
+A call with the tool and inputs of an earlier one has no new result. Repetitions therefore never match, and those that
+gold does not have count as wrong, so that repeating a step never increases a figure.
 """
 
 from collections import Counter
@@ -14,41 +14,41 @@ from evaluator.core.plans.model import Plan, Step
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a plan agrees with a gold plan, each in [0, 1]; a plan without steps has 0 in all."""
+    """Agreement of a plan with a gold plan, each in [0, 1]; all are 0 for a plan without steps."""
 
     node_f1: float
     """F1 of the tools as multisets (Node F1 of TaskBench, arXiv:2311.18760; tool-F1 of m&m's, arXiv:2403.11085)."""
     edge_f1: float
-    """F1 of the pairs (tool, tool that takes its output) as multisets (Edge F1 of TaskBench and m&m's). Where gold has
-    no such pair: 1 if the plan has none either and is right, else 0."""
+    """F1 of the pairs (tool, tool that takes its output) as multisets (Edge F1 of TaskBench and m&m's). If gold has no
+    pair: 1 if the plan has none and is right, else 0."""
     parameter_name_f1: float
     """F1 of the pairs (tool, argument) as multisets (t-F1 of TaskBench, argname-F1 of m&m's)."""
     parameter_value_f1: float
-    """F1 of the triples (tool, argument, value) as multisets, where an output of a step is represented by the step's
-    tool (v-F1 of TaskBench, argvalue-F1 of m&m's)."""
+    """F1 of the triples (tool, argument, value) as multisets, with the tool of the step as the value of an output (v-F1
+    of TaskBench, argvalue-F1 of m&m's)."""
     order: float
-    """Length of the longest common subsequence of the tools, each plan's in a topological order, over the length of the
-    longer plan (Bakkelund, An LCS-based string metric, 2009; T-Eval, arXiv:2312.14033, compares plans with the longest
-    increasing subsequence instead). The order is by depth, then by name: how steps are listed does not matter."""
+    """Length of the longest common subsequence of the tools in topological order, over the length of the longer plan
+    (Bakkelund, An LCS-based string metric, 2009; T-Eval, arXiv:2312.14033, uses the longest increasing subsequence
+    instead). The order is by depth, then by name, independent of the written order."""
 
 
 def agreement(*, plan: Plan, gold: Plan, is_right: bool) -> Agreement:
     """Compare a plan with the gold plan of its request.
 
     Args:
-        plan: the plan as it was read.
+        plan: the parsed plan.
         gold: a right plan.
-        is_right: whether the plan meets the request, which decides about edges where gold has none.
+        is_right: whether the plan meets the request, which determines `edge_f1` if gold has no edges.
     """
     return compare(plan=PlanProfile(plan), gold=PlanProfile(gold), is_right=is_right)
 
 
 class PlanProfile:
-    """What plans are compared by. Computed once for a plan that is compared several times."""
+    """The multisets by which plans are compared. Reusable for several comparisons."""
 
     def __init__(self, plan: Plan) -> None:
         self._canonical: dict[str, str] = {}
-        """From results of repeated calls to those of the calls that they repeat."""
+        """Results of repeated calls, and those of the original calls."""
         self._distinct, self._repeated = self._without_repetitions(plan.steps)
         self._makers = {reference: step.tool for step in self._distinct for reference in step.outputs.values()}
         self.length = len(plan.steps)
@@ -63,14 +63,14 @@ class PlanProfile:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The tools of the distinct calls, those at smaller depth first, and by name at the same depth."""
+        """The tools of the distinct calls by depth, then by name."""
         places = {reference: place for place, step in enumerate(self._distinct) for reference in step.outputs.values()}
         inputs = [[self._canonical.get(value, value) for value in step.inputs.values()] for step in self._distinct]
         depths = _depths(inputs, makers=places)
         return tuple(tool for _, tool in sorted(zip(depths, (step.tool for step in self._distinct), strict=True)))
 
     def _without_repetitions(self, steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
-        """The first of each set of equal calls, and the others."""
+        """The distinct calls, and those that repeat them."""
         fewest = len(steps)
         while True:
             first: dict[object, Step] = {}
@@ -81,7 +81,7 @@ class PlanProfile:
             pairs = list(zip(steps, originals, strict=True))
             if len(first) >= fewest:
                 return list(first.values()), [step for step, original in pairs if original is not step]
-            # Calls that take results of equal calls may be equal too, wherever they are listed.
+            # Calls that take results of equal calls may be equal too.
             fewest = len(first)
             self._canonical = {
                 reference: original.outputs[name]
@@ -115,7 +115,7 @@ class Bag:
 
 
 def compare(*, plan: PlanProfile, gold: PlanProfile, is_right: bool) -> Agreement:
-    """`agreement` of plans whose profiles are known."""
+    """`agreement` of plans by their profiles."""
     if not plan.length:
         return Agreement(node_f1=0.0, edge_f1=0.0, parameter_name_f1=0.0, parameter_value_f1=0.0, order=0.0)
     longer = max(plan.length, gold.length)
@@ -135,11 +135,11 @@ def depth(plan: Plan) -> int:
 
 
 def _depths(inputs: Sequence[Sequence[str]], *, makers: Mapping[str, int]) -> list[int]:
-    """For each step the length of the longest chain that ends with it. Outputs of later steps do not count.
+    """For each step the length of the longest chain that ends with it, ignoring outputs of later steps.
 
     Args:
-        inputs: the values that each step takes.
-        makers: the place of the step that makes a value.
+        inputs: the inputs of each step.
+        makers: the index of the step that makes a value.
     """
     depths: list[int] = []
     for place, values in enumerate(inputs):
@@ -152,7 +152,7 @@ def _f1(plan: Bag, gold: Bag, *, neither: float = 1.0) -> float:
     """F1 of two multisets, in [0, 1]; `neither` if both are empty."""
     surplus = (plan.repeated - gold.repeated).total() if plan.repeated else 0
     total = plan.distinct.total() + gold.distinct.total() + surplus
-    # Counters intersect in three times the time.
+    # Three times as fast as the intersection of counters.
     common = sum(min(count, gold.distinct.get(item, 0)) for item, count in plan.distinct.items())
     return 2 * common / total if total else neither
 

@@ -1,4 +1,4 @@
-"""Intervals, tests and agreement between votes, pure and seeded. No torch: the web server uses them."""
+"""Intervals, tests and agreement between votes, pure and seeded. No torch, since the web server uses them."""
 
 import math
 from collections import Counter
@@ -12,28 +12,27 @@ import numpy as np
 import numpy.typing as npt
 
 LEAST_VALUES = 10
-"""Tasks that an interval needs. Resampling fewer says more about the few than about what they are drawn from."""
+"""Least number of tasks for an interval; resampling fewer does not represent the population."""
 LEAST_SCENES = 5
-"""Scenes that an interval over scenes needs where it is of a mean over `LEAST_VALUES` tasks or more: such means vary so
-regularly from scene to scene that Student's t covers them (docs/validity.md, "Intervals over few scenes"). Means over
-fewer tasks need `LEAST_VALUES` scenes."""
+"""Least number of scenes for an interval over scenes, if the mean is over at least `LEAST_VALUES` tasks: Student's t
+covers such means (docs/validity.md, "Intervals over few scenes"). Means over fewer tasks need `LEAST_VALUES` scenes."""
 NEEDED = f"{LEAST_VALUES} independent tasks or scenes, or {LEAST_SCENES} scenes of {LEAST_VALUES} tasks"
-"""What an interval needs, in words."""
+"""The requirement for an interval, in words."""
 TOO_FEW = f"No 95 % interval: it needs at least {NEEDED}, and sizes must differ."
-"""What pages say where an interval would be."""
+"""The text on pages instead of an interval."""
 Bounds = tuple[float, float | None]
-"""Of the values of an interval; None: they have no upper bound."""
+"""Lower and upper bound of values; None: no upper bound."""
 UNIT: Bounds = (0.0, 1.0)
 DIFFERENCES: Bounds = (-1.0, 1.0)
 """Of differences of two values in `UNIT`."""
 RESAMPLES = 2000
 SEED = 20240229
 PERMUTATIONS = 20_000
-"""Random sign changes where there are too many to try all."""
-_MOST_TRIED_OUT = 14
-"""Differences up to which all sign changes are tried: 16,384 at most."""
+"""Number of random sign changes if there are too many to enumerate."""
+_MOST_ENUMERATED = 14
+"""Most differences for which all sign changes are enumerated, up to 16,384."""
 Z_95 = 1.959963984540054
-"""Quantile of the normal distribution that leaves 2.5 % on each side."""
+"""The 97.5 % quantile of the normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +41,18 @@ class Interval:
 
     mean: float
     low: float | None
-    """None, as is `high`, over too few independent values (`NEEDED`), and of unbounded values that are all equal."""
+    """None, like `high`, for too few independent values (`NEEDED`), and for equal unbounded values."""
     high: float | None
     count: int
     """Number of values, such as tasks."""
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Where the interval begins and ends, if there is one."""
+        """The ends of the interval, if there is one."""
         return ends_of(low=self.low, high=self.high)
 
     def in_words(self, *, form: str = ".4f") -> str:
-        """The interval as a text, such as `0.6500 to 0.7700`; where there is none, a dash with the reason."""
+        """The interval as a text, such as `0.6500 to 0.7700`, or a dash with the reason if there is none."""
         return ends_in_words(low=self.low, high=self.high, form=form)
 
 
@@ -62,17 +61,17 @@ def interval(*, mean: float, low: float, high: float, count: int, enough: bool |
 
     Args:
         mean: the mean.
-        low: where the interval begins.
-        high: where it ends.
+        low: low end of the interval.
+        high: high end of the interval.
         count: number of values, such as tasks.
-        enough: whether there are enough independent values; None: if there are `LEAST_VALUES`.
+        enough: whether there are enough independent values; None: if `count` is at least `LEAST_VALUES`.
     """
     known = count >= LEAST_VALUES if enough is None else enough
     return Interval(mean=mean, low=low if known else None, high=high if known else None, count=count)
 
 
 def unseen_share(units: int) -> float:
-    """The share of a population that so many draws all miss with a chance of 2.5 %: 1 - 0.025^(1/n), about 3.7 / n.
+    """The share of a population that n draws miss with a probability of 2.5 %: 1 - 0.025^(1/n), about 3.7 / n.
 
     The upper end of the interval of Clopper and Pearson (Biometrika 26(4), 1934) for no success in n trials.
     """
@@ -89,10 +88,10 @@ def without_spread(
 
     Args:
         mean: the value.
-        bounds: of values. Without an upper bound there is no interval.
+        bounds: bounds of values. Without an upper bound there is no interval.
         count: number of values, such as tasks.
-        units: how many of them are independent; None: all.
-        enough: as in `interval`.
+        units: number of independent values; None: all.
+        enough: see `interval`.
     """
     low, high = bounds
     if high is None:
@@ -113,7 +112,7 @@ def ends_of(*, low: float | None, high: float | None) -> tuple[float, float] | N
 
 
 def ends_in_words(*, low: float | None, high: float | None, form: str = ".4f") -> str:
-    """The ends of an interval as a text; where there is none, a dash with the reason."""
+    """The ends of an interval as a text, or a dash with the reason if there is none."""
     ends = ends_of(low=low, high=high)
     if ends is None:
         return f"— (needs {NEEDED})"
@@ -123,13 +122,13 @@ def ends_in_words(*, low: float | None, high: float | None, form: str = ".4f") -
 def cluster_bootstrap(values: Sequence[float], *, bounds: Bounds = UNIT) -> Interval:
     """Mean of per-task values with a percentile bootstrap interval over tasks.
 
-    A task is the cluster: its samples share request and plan, so they are averaged before and resampled together
-    (Efron and Tibshirani, An Introduction to the Bootstrap, section 8.3). Values in `UNIT` that are all 0 or 1 have
-    Wilson's interval, other values that are all equal that of `without_spread`.
+    A task is a cluster: its samples share request and plan, so they are averaged first (Efron and Tibshirani, An
+    Introduction to the Bootstrap, section 8.3). Values in `UNIT` that are all 0 or 1 have Wilson's interval, other
+    equal values that of `without_spread`.
 
     Args:
         values: one mean score per task, at least one; the result does not depend on their order.
-        bounds: of the values.
+        bounds: bounds of the values.
     """
     if not values:
         raise ValueError("an interval needs at least one value")
@@ -145,36 +144,35 @@ def cluster_bootstrap(values: Sequence[float], *, bounds: Bounds = UNIT) -> Inte
 
 @lru_cache(maxsize=1)
 def _resamples(count: int) -> npt.NDArray[np.int32]:
-    """Which of so many clusters each resample holds, as an array (RESAMPLES, count). Kept for the next column, which
-    mostly has as many."""
-    chosen = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count)).astype(np.int32)
-    chosen.flags.writeable = False
-    return chosen
+    """The clusters of each resample, (RESAMPLES, count). Cached for the next column, which usually has as many."""
+    indices = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count)).astype(np.int32)
+    indices.flags.writeable = False
+    return indices
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]], *, bounds: Bounds = UNIT) -> Interval:
     """Mean of all values with a percentile bootstrap interval over clusters of any sizes.
 
-    Clusters are resampled whole, and the mean is that of the values in them, so that a cluster counts by its size
-    (Davison and Hinkley, Bootstrap Methods and their Application, section 3.8).
+    Clusters are resampled as a whole, and weighted by their size (Davison and Hinkley, Bootstrap Methods and their
+    Application, section 3.8).
 
     Args:
-        clusters: of values that belong together, such as those of one task; none is empty, and there is at least one.
-        bounds: of the values.
+        clusters: at least one cluster of values, such as those of one task; none is empty.
+        bounds: bounds of the values.
 
     Returns:
         The interval; `count` is the number of clusters.
     """
     if not clusters or not all(clusters):
         raise ValueError("an interval needs at least one cluster, and each at least one value")
-    # In one order, so that the result does not depend on that of the clusters.
+    # Sorted, so that the result does not depend on the order of the clusters.
     parts = sorted((math.fsum(values), len(values)) for values in clusters)
     sums, sizes = (np.asarray(column, dtype=np.float64) for column in zip(*parts, strict=True))
     mean = float(sums.sum() / sizes.sum())
     if np.allclose(sums, mean * sizes, rtol=0, atol=1e-12):
         return without_spread(mean=mean, bounds=bounds, count=len(parts))
-    chosen = _resamples(len(parts))
-    means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
+    indices = _resamples(len(parts))
+    means = sums[indices].sum(axis=1) / sizes[indices].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return interval(mean=mean, low=float(low), high=float(high), count=len(parts))
 
@@ -182,9 +180,9 @@ def clustered_mean(clusters: Sequence[Sequence[float]], *, bounds: Bounds = UNIT
 def wilson(*, successes: int, total: int) -> Interval:
     """Share of successes with its 95 % Wilson score interval, in [0, 1].
 
-    Unlike the normal approximation it stays within [0, 1] and is right for shares near 0 and 1, where planners' error
-    rates lie (Wilson 1927; Brown, Cai and DasGupta, Interval Estimation for a Binomial Proportion, Statistical Science
-    16(2), 2001, equation 4).
+    Unlike the normal approximation it stays within [0, 1] and is accurate for shares near 0 and 1, such as error rates
+    (Wilson 1927; Brown, Cai and DasGupta, Interval Estimation for a Binomial Proportion, Statistical Science 16(2),
+    2001, equation 4).
 
     Args:
         successes: from 0 to `total`.
@@ -204,9 +202,9 @@ def wilson(*, successes: int, total: int) -> Interval:
 def paired_shares(differences: Sequence[float]) -> Interval:
     """Difference of two shares of the same tasks with its 95 % adjusted Wald interval, in [-1, 1].
 
-    Unlike the bootstrap it has a width where all differences are equal (Bonett and Price, Adjusted Wald Confidence
-    Interval for a Difference of Binomial Proportions Based on Paired Data, Journal of Educational and Behavioral
-    Statistics 37(4), 2012, equation 4: one pair is added to each kind of disagreement).
+    Unlike the bootstrap it has a width for equal differences (Bonett and Price, Adjusted Wald Confidence Interval for a
+    Difference of Binomial Proportions Based on Paired Data, Journal of Educational and Behavioral Statistics 37(4),
+    2012, equation 4: one pair is added to each kind of disagreement).
 
     Args:
         differences: one for each task, at least one, each -1, 0 or 1.
@@ -224,27 +222,26 @@ def paired_shares(differences: Sequence[float]) -> Interval:
 
 
 def paired_permutation(differences: Sequence[float]) -> float:
-    """One-sided p-value of the hypothesis that paired differences are as likely positive as negative, against the
-    alternative that their mean is above zero.
+    """One-sided p-value of the hypothesis that paired differences are symmetric around 0, against a positive mean.
 
-    Under the hypothesis each difference might as well have had the other sign. The p-value is the share of sign changes
-    whose sum is at least the one that was seen: of all of them, or of `PERMUTATIONS` random ones with the seen one
-    counted in (Dwass 1957; Phipson and Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in
-    Genetics and Molecular Biology 9(1), 2010, equation 2).
+    Under the hypothesis both signs of each difference are equally likely. The p-value is the share of sign changes
+    whose sum is at least the observed one: of all sign changes, or of `PERMUTATIONS` random ones and the observed one
+    (Dwass 1957; Phipson and Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
+    Molecular Biology 9(1), 2010, equation 2).
 
     Args:
-        differences: one per pair; zeros tell nothing either way.
+        differences: one per pair; zeros are ignored.
 
     Returns:
-        In (0, 1]; 1 without any difference. Of k differences that are all positive it is 2^-k, so that fewer than five
-        can never be significant at 5 %.
+        In (0, 1]; 1 without any difference. For k positive differences it is 2^-k, so that fewer than five can never be
+        significant at 5 %.
     """
     array = np.sort(np.asarray([value for value in differences if value != 0], dtype=np.float64))
     if not len(array):
         return 1.0
-    # Sums of floats depend on their order: what equals the seen sum but for the last bits counts as equal.
+    # Sums of floats depend on their order: a tolerance for sums that equal the observed one.
     observed = array.sum() - 1e-12 * np.abs(array).sum()
-    if len(array) <= _MOST_TRIED_OUT:
+    if len(array) <= _MOST_ENUMERATED:
         codes = np.arange(2 ** len(array))[:, None] >> np.arange(len(array))
         return float(np.mean((1.0 - 2.0 * (codes & 1)) @ array >= observed))
     rng = np.random.default_rng(SEED)
@@ -260,14 +257,14 @@ def krippendorff_alpha(votes: Sequence[Sequence[float | None]], *, level: Level)
     """Alpha of votes on units, from coincidences (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011).
 
     Args:
-        votes: for each unit the values that it got, in any order; None is a vote that is missing. Units with fewer than
-            two votes tell nothing about agreement and are left out.
-        level: what a difference means: `nominal` (different or not), `ordinal` (how many ranks lie between), `interval`
-            (the squared difference).
+        votes: for each unit its values, in any order; None is a missing vote. Units with fewer than two votes are
+            omitted.
+        level: the distance of values: `nominal` (different or not), `ordinal` (difference of ranks), `interval`
+            (squared difference).
 
     Returns:
-        At most 1; 1 is perfect agreement, 0 is what chance gives, negative is systematic disagreement. None where it
-        is not defined: no unit has two votes, or all votes are the same value.
+        At most 1; 1 is perfect agreement, 0 is chance, negative is systematic disagreement. None if it is undefined: no
+        unit has two votes, or all votes are equal.
     """
     units = [values for unit in votes if len(values := [value for value in unit if value is not None]) > 1]
     totals = Counter(value for unit in units for value in unit)
@@ -291,15 +288,10 @@ def _distance(*, level: Level, totals: Mapping[float, int]) -> Distance:
         return lambda first, second: float(first != second)
     if level == "interval":
         return lambda first, second: (first - second) ** 2
-    middles = _rank_middles(totals)
-    return lambda first, second: (middles[first] - middles[second]) ** 2
-
-
-def _rank_middles(totals: Mapping[float, int]) -> dict[float, float]:
-    """The middle of the ranks that each value takes; their differences are Krippendorff's ordinal metric."""
-    middles: dict[float, float] = {}
+    # Krippendorff's ordinal metric is the difference of the mean ranks of values.
+    ranks: dict[float, float] = {}
     below = 0
     for value in sorted(totals):
-        middles[value] = below + totals[value] / 2
+        ranks[value] = below + totals[value] / 2
         below += totals[value]
-    return middles
+    return lambda first, second: (ranks[first] - ranks[second]) ** 2

@@ -1,6 +1,6 @@
-"""Student's t distribution, without scipy: the web server and the client need no more of it than a few functions.
+"""Student's t distribution without scipy, which the web server and the client do not need otherwise.
 
-Single values are computed with Python's floats, which is ten times as fast as an array of one.
+Single values are computed with Python's floats, ten times as fast as with arrays.
 """
 
 import math
@@ -16,10 +16,10 @@ _MOST_TERMS = 500
 
 
 def two_sided_p(*, t: float, df: float) -> float:
-    """Chance that the size of a t-distributed value is at least that of `t`, in [0, 1].
+    """Two-sided p-value of a t-distributed statistic, in [0, 1].
 
     Args:
-        t: the statistic; infinite values have chance 0.
+        t: the statistic; the p-value of infinite values is 0.
         df: degrees of freedom, above 0.
     """
     if math.isinf(t):
@@ -28,7 +28,7 @@ def two_sided_p(*, t: float, df: float) -> float:
 
 
 def critical_value(df: float) -> float:
-    """The t that is exceeded in size in 5 % of cases: half the width of a 95 % interval in standard errors."""
+    """The critical value of a two-sided test at 5 %: half the width of a 95 % interval in standard errors."""
     low, high = 1.9, 1e4
     for _ in range(100):
         middle = (low + high) / 2
@@ -67,14 +67,14 @@ def _away_from_zero(value: float) -> float:
 
 
 def two_sided_p_values(*, t: Array, df: Array) -> Array:
-    """`two_sided_p` of every element of two arrays of one shape."""
+    """`two_sided_p` of the elements of two arrays of the same shape."""
     with np.errstate(over="ignore", invalid="ignore"):
         x = np.where(np.isinf(t), 0.0, df / (df + t * t))
     return incomplete_beta(a=df / 2, b=np.full(df.shape, 0.5), x=x)
 
 
 def incomplete_beta(*, a: Array, b: Array, x: Array) -> Array:
-    """The regularised incomplete beta function I_x(a, b) of every element; `a` and `b` are above 0, `x` in [0, 1]."""
+    """The regularised incomplete beta function I_x(a, b) elementwise; `a` and `b` are above 0, `x` in [0, 1]."""
     shape = x.shape
     a, b, x = a.ravel(), b.ravel(), x.ravel()
     is_swapped = x > (a + 1) / (a + b + 2)
@@ -82,13 +82,10 @@ def incomplete_beta(*, a: Array, b: Array, x: Array) -> Array:
     argument = np.where(is_swapped, 1 - x, x)
     inside = (argument > 0) & (argument < 1)
     values = np.where(argument >= 1, 1.0, 0.0)
-    values[inside] = _beta_inside(a=first[inside], b=second[inside], x=argument[inside])
-    return np.where(is_swapped, 1 - values, values).reshape(shape)
-
-
-def _beta_inside(*, a: Array, b: Array, x: Array) -> Array:
+    a, b, x = first[inside], second[inside], argument[inside]
     front = np.exp(_log_gamma(a + b) - _log_gamma(a) - _log_gamma(b) + a * np.log(x) + b * np.log1p(-x))
-    return front * _fractions(a=a, b=b, x=x) / a
+    values[inside] = front * _fractions(a=a, b=b, x=x) / a
+    return np.where(is_swapped, 1 - values, values).reshape(shape)
 
 
 def _log_gamma(values: Array) -> Array:
@@ -97,7 +94,7 @@ def _log_gamma(values: Array) -> Array:
 
 
 def _fractions(*, a: Array, b: Array, x: Array) -> Array:
-    """`_fraction` of every element, until the last of them has converged."""
+    """`_fraction` elementwise, until all elements have converged."""
     c, d = np.ones(a.shape), 1 / _all_away_from_zero(1 - (a + b) * x / (a + 1))
     value = d.copy()
     for m in range(1, _MOST_TERMS):

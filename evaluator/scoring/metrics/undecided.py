@@ -1,4 +1,4 @@
-"""Ranges of means over tasks some of which are undecided. A value is `{"mean", "low", "high", "tasks"}`."""
+"""Ranges of means over tasks of which some are undecided. A value is `{"mean", "low", "high", "tasks"}`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,20 +6,19 @@ from typing import Any
 from evaluator.core.suites.base import Column
 
 _SAME = 1e-9
-"""Sums of the same numbers in another order lie closer."""
+"""Tolerance for sums in another order."""
 
 
 def ranged(*, metrics: Mapping[str, Any], column: Column) -> dict[str, Any] | None:
-    """The value of a column with what is undecided in it.
+    """The value of a column with its range.
 
     Args:
         metrics: values by column.
-        column: one of them.
+        column: one of the columns.
 
     Returns:
-        The value; where tasks are undecided with their share in (0, 1] as `undecided` and the upper end of the mean as
-        `upper`; and as `by_rules` both ends by the rules alone, where an arbiter has settled something. None without a
-        value.
+        The value. If tasks are undecided, it has their share in (0, 1] as `undecided` and the upper end of the mean as
+        `upper`; if an arbiter settled some, both ends by the rules as `by_rules`. None without a value.
     """
     value = metrics.get(column.key)
     if not value or value.get("mean") is None:
@@ -38,19 +37,18 @@ def _mean(metrics: Mapping[str, Any], key: str) -> float | None:
 
 
 def range_text(value: Mapping[str, Any], *, form: str = ".3f") -> str:
-    """A mean, or its range where tasks are undecided."""
+    """A mean, or its range if tasks are undecided."""
     mean = format(value["mean"], form)
     return f"{mean} \N{EN DASH} {format(value['upper'], form)}" if "upper" in value else mean
 
 
 def undecided_words(value: Mapping[str, Any], *, form: str = ".3f") -> str:
-    """`undecided_notes` in one line; empty if there are none."""
+    """`undecided_notes` in one line."""
     return ", ".join(undecided_notes(value, form=form))
 
 
 def undecided_notes(value: Mapping[str, Any], *, form: str = ".3f") -> list[str]:
-    """What is undecided in a value of `ranged`, as `5.0 % undecided`, and the range before an arbiter settled
-    anything."""
+    """Notes on a value of `ranged`: the share, such as `5.0 % undecided`, and the range by the rules alone."""
     words = [f"{100 * value['undecided']:.1f} % undecided"] if "undecided" in value else []
     if "by_rules" in value:
         low, high = value["by_rules"]

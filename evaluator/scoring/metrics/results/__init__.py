@@ -1,4 +1,4 @@
-"""Scores of results whose right value is known exactly: counts, labels, boxes, masks, maps, edits. No model is asked.
+"""Scores by rules for results with an exact reference: counts, labels, boxes, masks, maps, edits.
 
-Every score lies in [0, 1] and is 1 for the right value.
+Every score is in [0, 1], and 1 for the right value.
 """

@@ -10,19 +10,19 @@ from evaluator.core.values import Box, Boxes, Clip, Image, Labels, Masks
 from evaluator.miniature.pictures.skeleton import read_skeleton
 
 TOLERANCE = 2
-"""Pixels that an outline may be away from its place."""
+"""Most distance of matching outlines, in pixels."""
 NEAR_JOINT = 0.2
-"""Distance up to which a joint is right, as a share of the larger side of the figure (PCK; Yang and Ramanan, 2013)."""
+"""Most distance of a right joint, as a share of the larger side of the figure (PCK; Yang and Ramanan, 2013)."""
 _BLUR = 3.0
-"""Deviation of the Gaussian before edits are compared: a frame that is a pixel away is nearly right."""
+"""Standard deviation of the Gaussian blur before edits are compared, so that a shift by a pixel costs little."""
 _HALF = 128
 _COPY = 2.0
-"""Mean difference in 8-bit levels up to which a picture is a copy."""
+"""Most mean difference of a copy, in 8-bit levels."""
 
 
 def outline_score(output: Image, reference: Image) -> float:
-    """F1 of outlines, where pixels within 2 pixels of each other agree; 1 if both are empty."""
-    from scipy import ndimage  # here, for it takes longer to import than everything else of this package
+    """F1 of outlines, with a tolerance of 2 pixels; 1 if both are empty."""
+    from scipy import ndimage  # slow to import
 
     own, right = _strokes(_fitted(output, reference)), _strokes(reference)
     if not own.any() or not right.any():
@@ -34,18 +34,18 @@ def outline_score(output: Image, reference: Image) -> float:
 
 
 def depth_score(output: Image, reference: Image) -> float:
-    """Pearson's correlation of two maps of nearness, not below 0, since the unit of nearness is anybody's choice."""
+    """Pearson's correlation of two maps of nearness, at least 0. It is independent of the unit of nearness."""
     return _correlation(*(np.asarray(picture.convert("L")) for picture in (_fitted(output, reference), reference)))
 
 
 def normal_score(output: Image, reference: Image) -> float:
-    """Pearson's correlation of the sideways parts of two maps of normals, not below 0."""
+    """Pearson's correlation of the x and y components of two maps of normals, at least 0."""
     own, right = (_array(picture)[..., :2] for picture in (_fitted(output, reference), reference))
     return _correlation(own, right)
 
 
 def pose_score(output: Image, reference: Image) -> float:
-    """Share of the joints of the right skeleton that are where they should be; 1 if neither shows a skeleton."""
+    """Share of the joints of the reference skeleton with the right position; 1 if neither shows a skeleton."""
     own, right = read_skeleton(_array(_fitted(output, reference))), read_skeleton(_array(reference))
     if right is None or own is None:
         return float(right is own)
@@ -59,15 +59,15 @@ def pose_score(output: Image, reference: Image) -> float:
 
 
 def edit_score(output: Image, reference: Clip) -> float:
-    """How much of a change was made: 1 - |found - after| / |before - after|, sums over blurred pixels, not below 0.
+    """Share of a change that was made: 1 - |output - after| / |before - after|, sums over blurred pixels, at least 0.
 
-    The picture as it was scores 0. A picture of another size scores 0 too, since nobody asked for that.
+    The unchanged picture, and a picture of another size, score 0.
 
     Args:
-        found: the edited picture.
+        output: the edited picture.
         reference: two frames, before and after.
     """
-    from scipy import ndimage  # here, for it takes longer to import than everything else of this package
+    from scipy import ndimage  # slow to import
 
     before, after = (frame.astype(np.float64) for frame in reference.frames[:2])
     own = _array(output).astype(np.float64)
@@ -111,7 +111,7 @@ def _correlation(first: npt.NDArray[np.generic], second: npt.NDArray[np.generic]
 
 
 LEAST_OVERLAP = 0.5
-"""Intersection over union from which on a box counts as found."""
+"""Least intersection over union of matching boxes."""
 _BLACK = (0, 0, 0)
 
 
@@ -124,7 +124,7 @@ def label_score(output: Labels, reference: Labels) -> float:
 def box_score(output: Boxes, reference: Boxes) -> float:
     """F1 of the boxes with the right name and an intersection over union of at least 0.5; 1 if both are empty.
 
-    The surest boxes choose first, and a right box is found once.
+    Boxes are matched in descending order of confidence, each reference box once.
     """
     if not output.items and not reference.items:
         return 1.0
@@ -151,7 +151,7 @@ def overlap(first: Box, second: Box) -> float:
 def mask_score(output: Masks, reference: Masks) -> float:
     """Sum of the intersections over union of matched masks with the right name, over the larger number of masks.
 
-    Pairs are matched from the best on, each mask once. 1 if both are empty, 0 for masks of another size.
+    Pairs are matched greedily, best first, each mask once. 1 if both are empty, 0 for masks of another size.
     """
     if output.size != reference.size:
         return 0.0
@@ -162,7 +162,7 @@ def mask_score(output: Masks, reference: Masks) -> float:
 
 
 def segment_score(output: Image, reference: Image) -> float:
-    """The same for maps of segments, in which every colour but black is one segment without a name."""
+    """`mask_score` of segment maps, in which every colour except black is an unnamed segment."""
     if output.size != reference.size:
         output = output.resize(reference.size, 0)
     return _matched(
@@ -192,7 +192,7 @@ def _matched(*, own: Sequence[tuple[object, Region]], right: Sequence[tuple[obje
 
 
 def _segments(picture: Image) -> Iterable[Region]:
-    """The regions of each colour but black; colours with few pixels come from blurred borders and are left out."""
+    """The region of each colour except black; colours with few pixels are blurred borders and omitted."""
     pixels = np.asarray(picture.convert("RGB"))
     colours, sizes = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
     for colour, size in zip(colours, sizes, strict=True):

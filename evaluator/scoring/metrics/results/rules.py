@@ -1,4 +1,4 @@
-"""The scores by rules under the names by which suites ask for them."""
+"""The scores by rules, by the names in suites."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class RuleScore:
 
         Raises:
             ValueError: there are not as many outputs as references.
-            TypeError: a value is of another kind.
+            TypeError: a value has another type.
         """
         scores = []
         for output, reference in zip(outputs, references, strict=True):

@@ -1,8 +1,8 @@
-"""Scores of short texts of which one is right: labels, numbers, writings. Pure.
+"""Scores of short texts with one right value: labels, numbers, writing. Pure.
 
-Closed answers are normalised as SQuAD's evaluation does it (Rajpurkar et al., SQuAD, EMNLP 2016, section 6.1), in both
-languages: case is folded, punctuation is removed, articles (English a, an, the; German der, die, das, den, dem, des,
-ein and its forms) are left out, and runs of white space become one space.
+Closed answers are normalised as in SQuAD's evaluation (Rajpurkar et al., SQuAD, EMNLP 2016, section 6.1), in English
+and German: case is folded, punctuation and articles (a, an, the; der, die, das, den, dem, des, ein and its forms) are
+removed, and runs of white space become one space.
 """
 
 import re
@@ -15,14 +15,14 @@ _ARTICLES = frozenset(
 
 
 def is_right(*, answer: str, reference: str) -> bool:
-    """Whether an answer equals its reference once both are normalised."""
+    """Whether an answer equals its reference after normalisation."""
     return normalised(answer) == normalised(reference)
 
 
 def normalised(text: str) -> str:
-    """The words of a text without articles, case folded and without punctuation, with one space between them.
+    """A text with folded case, without punctuation and articles, with single spaces.
 
-    A text of nothing but articles keeps them.
+    A text that consists of articles keeps them.
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = re.sub(r"[^\w\s]|_", "", folded).split()
@@ -30,19 +30,15 @@ def normalised(text: str) -> str:
 
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-
 _DIGITS: Mapping[str, str] = {word: str(number) for number, word in enumerate(_NUMBERS)}
-
-
 _NUMBER = re.compile(r"\d+")
 
 
 def answer_score(answer: str, reference: str) -> float:
-    """1 if an answer says the same, else 0.
+    """1 if an answer equals its reference, else 0.
 
-    Words are compared as `is_right` does; numbers in words and digits are equal. A right number may be in a sentence,
-    if that has no other.
+    Words are compared by `is_right`; numbers in words equal those in digits. A right number may be in a sentence
+    without other numbers.
     """
     own, right = _in_digits(answer), _in_digits(reference)
     if is_right(answer=own, reference=right):
@@ -55,9 +51,9 @@ def _in_digits(text: str) -> str:
 
 
 def reading_score(text: str, reference: str) -> float:
-    """The share of a writing that was read: 1 - edit distance / length of the longer text, in [0, 1].
+    """1 - edit distance / length of the longer text, in [0, 1]; 1 if both are empty.
 
-    Small and capital letters are the same, and so is any white space between words. 1 if both are empty.
+    Case and the kind of white space do not matter.
     """
     own, right = (" ".join(writing.casefold().split()) for writing in (text, reference))
     longest = max(len(own), len(right))
@@ -65,7 +61,7 @@ def reading_score(text: str, reference: str) -> float:
 
 
 def edit_distance(first: str, second: str) -> int:
-    """Fewest characters to insert, delete or replace that make one text the other (Levenshtein, 1966)."""
+    """The least number of insertions, deletions and replacements between two texts (Levenshtein, 1966)."""
     row = list(range(len(second) + 1))
     for count, character in enumerate(first, start=1):
         before, row = row, [count]

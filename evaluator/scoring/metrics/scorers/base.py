@@ -7,7 +7,7 @@ from evaluator.core.values import Value
 
 
 class Scorer(Protocol):
-    """Compares outputs with references, pair by pair. A score depends on nothing but its pair."""
+    """Compares outputs with references, pair by pair. A score depends only on its pair."""
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """One score for each pair; higher is better.
@@ -24,15 +24,11 @@ DECIMALS = 6
 
 
 def rounded(scores: Sequence[float]) -> list[float]:
-    """Scores as they are recorded. Their last bits depend on the number of threads, and equal plans are to tie."""
+    """Scores rounded for records. Their last bits depend on the number of threads, and equal plans must tie."""
     return [round(score, DECIMALS) for score in scores]
 
 
 def require_pairs(*, outputs: Sequence[Value], references: Sequence[Value]) -> None:
-    """Refuse lists of different lengths.
-
-    Raises:
-        ValueError: they are.
-    """
+    """Raise `ValueError` if the lists have different lengths."""
     if len(outputs) != len(references):
         raise ValueError(f"{len(outputs)} outputs cannot be compared with {len(references)} references")

@@ -1,9 +1,8 @@
-"""How alike two texts are: BERT score.
+"""Similarity of texts: BERT score.
 
 Source: OpenAGI, section 3.4 "Evaluation Metrics": the F1 of BERTScore (Zhang et al., ICLR 2020).
 
-Scores do not depend on what else is scored in the same call: texts go through the encoder one by one. Embeddings of
-references are computed once and kept.
+Texts are encoded one by one, so that a score depends only on its pair. Embeddings of references are cached.
 """
 
 import hashlib
@@ -20,43 +19,43 @@ from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.scorers.base import require_pairs
 from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scoring
 
-# The package itself imports pandas and matplotlib, for plots that nobody draws here.
+# The package itself imports pandas and matplotlib, for plots that are not used here.
 _package = import_without_package("bert_score.utils")
 
 
 class BERTScore:
     """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
 
-    Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score lies in [-1, 1] (in practice above 0)
-    and is 1 for equal texts, empty (or blank) ones too: of a picture without objects, the right list is empty. An empty
-    text and another one score 0 by definition.
+    Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score is in [-1, 1] (in practice above 0)
+    and 1 for equal texts, including empty or blank ones, such as the list of objects in an empty picture. An empty text
+    and a non-empty one score 0 by definition.
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
         layers = spec.parameters.get("num_layers")
         if not isinstance(layers, int):
             raise TypeError(f'scorer "{spec.name}" needs the parameter num_layers, a number')
-        # Not bert-score's own `get_model`: it takes any path with "t5" in it for a T5.
+        # bert-score's `get_model` treats any path with "t5" in it as a T5.
         self._model = for_scoring(load_pretrained(AutoModel, folder=spec.path, device=device), device=device)
         self._model.encoder.layer = self._model.encoder.layer[:layers]
         self._tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
-        # Some released tokenizers know no limit, and `bert-score` asks them for it.
+        # Some released tokenizers have no limit, which `bert-score` needs.
         longest = int(self._model.config.max_position_embeddings)
         self._tokenizer.model_max_length = min(self._tokenizer.model_max_length, longest)
         self._device = device
-        self._kept: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
+        self._cache: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""
         require_pairs(outputs=outputs, references=references)
         pairs = [(_text(output), _text(reference)) for output, reference in zip(outputs, references, strict=True)]
         texts = {_digest(text): text for pair in pairs for text in pair if text}
-        kept = self._kept.all_of(
+        by_digest = self._cache.all_of(
             digests=texts,
             references=[_digest(reference) for _, reference in pairs if reference],
             compute=lambda new: [self._embed(texts[digest]) for digest in new],
         )
-        embeddings = {text: kept[digest] for digest, text in texts.items()}
+        embeddings = {text: by_digest[digest] for digest, text in texts.items()}
         scores = {
             (output, reference): _f1(candidate=embeddings[output], reference=embeddings[reference])
             for output, reference in dict.fromkeys(pairs)
@@ -65,7 +64,7 @@ class BERTScore:
         return [scores.get(pair, float(pair[0] == pair[1])) for pair in pairs]
 
     def _embed(self, text: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Token embeddings, attention mask and weights of one text, as `bert-score` computes them."""
+        """Token embeddings, attention mask and weights of one text from `bert-score`."""
         weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
         weights[self._tokenizer.cls_token_id] = weights[self._tokenizer.sep_token_id] = 0.0
         embedding, mask, idf = _package.get_bert_embedding(

@@ -1,11 +1,11 @@
-"""How well a picture shows what a text says: CLIP score.
+"""Agreement of a picture with a text: CLIP score.
 
 Source: OpenAGI, section 3.4, after Hessel et al., "CLIPScore" (EMNLP 2021), computed by `torchmetrics` as
 max(100 cos(image, text), 0) and divided by 100 as in the released code.
 
-Where released code differs: it compares with the text that the plan was *given*, so that in tasks with a masked word a
-picture is praised for what the mask hides; and it resizes pictures to 256x256 before CLIP's own processor resizes them
-again. Here the reference is the whole text, and only the checkpoint's processor touches the picture.
+The released code differs: it compares with the text that the plan was *given*, so that the masked word of a task does
+not count, and it resizes pictures to 256x256 before CLIP's own processor resizes them again. Here the reference is the
+whole text, and only the checkpoint's processor resizes the picture.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,16 +26,16 @@ from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scori
 
 
 class _Model(nn.Module):
-    """CLIP as `torchmetrics` 1.9 wants it: features are tensors, which `transformers` 5 wraps in output objects.
+    """Adapter of CLIP for `torchmetrics` 1.9, which needs tensors; `transformers` 5 wraps features in output objects.
 
-    Features of texts are kept: they are those of references.
+    Features of texts, which are references, are cached.
     """
 
     def __init__(self, clip: CLIPModel) -> None:
         super().__init__()
         self.clip = clip
         self.config = clip.config
-        self._kept: EmbeddingCache[Tensor] = EmbeddingCache()
+        self._cache: EmbeddingCache[Tensor] = EmbeddingCache()
 
     def get_image_features(self, pixel_values: Tensor) -> Tensor:
         """(1, 3, height, width) to (1, projection)."""
@@ -49,13 +49,13 @@ class _Model(nn.Module):
         def compute(_: list[str]) -> list[Tensor]:
             return [self.clip.get_text_features(input_ids=input_ids, attention_mask=attention_mask).pooler_output]
 
-        return self._kept.all_of(digests=[digest], references=[digest], compute=compute)[digest]
+        return self._cache.all_of(digests=[digest], references=[digest], compute=compute)[digest]
 
 
 class _Processor:
-    """The checkpoint's own processor without `torchvision`.
+    """The checkpoint's processor without `torchvision`.
 
-    It cuts long texts and keeps the end token, from which CLIP reads the embedding. `torchmetrics` would cut that off.
+    It truncates long texts but keeps the end token, whose embedding CLIP uses. `torchmetrics` would cut that off.
     """
 
     def __init__(self, *, spec: ScorerSpec, longest: int) -> None:
@@ -88,9 +88,9 @@ class _Processor:
 class CLIPScore:
     """Cosine of the CLIP embeddings of an image and of a text, in [0, 1]: negative cosines count as 0.
 
-    Images of any size go through the checkpoint's processor: float32 of shape (1, 3, 64, 64) for the profile
-    `lilliput`. Texts are cut after as many tokens as the text tower has positions. Pairs are computed one by one, so a
-    score does not depend on the others.
+    The checkpoint's processor resizes images: float32 of shape (1, 3, 64, 64) for the profile `lilliput`. Texts are
+    truncated to the positions of the text tower. Pairs are computed one by one, so that a score depends only on its
+    pair.
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
@@ -111,7 +111,7 @@ class CLIPScore:
         with torch.inference_mode():
             self._metric.reset()
             self._metric.update([pixels.to(self._device)], [text])
-            # Rounding can take the cosine of two equal directions just past 1.
+            # Rounding can raise the cosine of equal directions slightly above 1.
             return min(float(self._metric.compute()) / 100, 1.0)
 
 

@@ -1,4 +1,4 @@
-"""The encoders behind scorers: their precision, and the embeddings of references, cached."""
+"""Encoders of scorers: their precision, and a cache for embeddings of references."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -9,12 +9,11 @@ from cachetools import LRUCache
 Embedding = TypeVar("Embedding")
 
 MOST = 4096
-"""How many embeddings a scorer caches; with the largest ones, of tokens, some hundred megabytes."""
+"""Most embeddings in the cache of a scorer; token embeddings, the largest, take some hundred megabytes."""
 
 
 class EmbeddingCache(LRUCache[str, Embedding]):
-    """Embeddings by digest of the value. A cached embedding is the very tensor that was computed, so that scores do
-    not depend on what is cached."""
+    """Embeddings by digest of the value. Cached tensors are unchanged, so that the cache does not affect scores."""
 
     def __init__(self, *, maxsize: int = MOST) -> None:
         super().__init__(maxsize=maxsize)
@@ -22,7 +21,7 @@ class EmbeddingCache(LRUCache[str, Embedding]):
     def all_of(
         self, *, digests: Iterable[str], references: Iterable[str], compute: Callable[[list[str]], list[Embedding]]
     ) -> dict[str, Embedding]:
-        """The embedding of every digest. Computes what is missing in one call and caches it if it is a reference's.
+        """The embedding of every digest. Computes the missing ones in one call, and caches those of references.
 
         Args:
             compute: from digests to embeddings in the same order.
@@ -38,14 +37,14 @@ class EmbeddingCache(LRUCache[str, Embedding]):
 
 
 _LARGEST = 100_000_000
-"""Parameters. Larger models would need too much memory and time."""
+"""Parameters. Larger models would need too much memory and time in double precision."""
 
 
 def for_scoring(model: Any, *, device: str) -> Any:
-    """The model in double precision on a CPU, if it is small enough; else as it is.
+    """The model in double precision on a CPU, if it is small enough; else unchanged.
 
-    In single precision a score's eighth digit depends on the number of threads, and a score next to the edge between
-    two recorded values is rounded one way or the other.
+    In single precision the eighth digit of a score depends on the number of threads, and rounded scores may
+    differ.
     """
     small = sum(parameter.numel() for parameter in model.parameters()) <= _LARGEST
     return model.double() if small and torch.device(device).type == "cpu" else model

@@ -1,4 +1,4 @@
-"""Scorers by the names under which suites ask for them. No torch here: models are loaded when a scorer is made."""
+"""Loads scorers by the names in suites. Torch is imported when a scorer with a model is loaded."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,14 +24,14 @@ _CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
-    """The scorer `ViT`, `BERT` or `CLIP` with the profile's model, or one by rules. This is where torch is imported.
+    """The scorer `ViT`, `BERT` or `CLIP` with the profile's model, or a scorer by rules.
 
     Raises:
         LookupError: the profile has no such scorer.
-        WeightsError: its weights are not those that the profile names.
+        WeightsError: its weights differ from those in the profile.
     """
     if name in RULE_NAMES:
-        # SciPy takes a second to import.
+        # Slow to import, because of SciPy.
         from evaluator.scoring.metrics.results.rules import RULE_SCORES
 
         return RULE_SCORES[name]
@@ -47,8 +47,7 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
 
 
 def scorer_facts(*, name: str, profile: Profile, device: str = "cpu") -> dict[str, JsonValue] | None:
-    """Everything that a score of this scorer depends on besides its pair; None for one by rules, which costs less to
-    compute than to look up.
+    """Everything on which a score depends besides its pair; None for scorers by rules, which are not worth caching.
 
     Raises:
         LookupError: the profile has no such scorer.

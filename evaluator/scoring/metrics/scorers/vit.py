@@ -1,15 +1,15 @@
-"""How alike two images are: ViT score.
+"""Similarity of images: ViT score.
 
 Source: OpenAGI, section 3.4 "Evaluation Metrics": "the cosine similarity of their respective embeddings, which are
 generated using a Vision Transformer".
 
-Where released code differs: it computes the ViT score as the Frobenius norm of the difference of the whole last
-hidden states divided by 100, a distance (lower is better) that is averaged as if higher were better. This module
-follows the paper. The embedding is the CLS token of the last hidden state, since the pooled output of an encoder
-without a trained pooler is random.
+The released code differs: it computes the ViT score as the Frobenius norm of the difference of the whole last hidden
+states divided by 100, a distance (lower is better) that is averaged as if higher were better. This module follows the
+paper. The embedding is the CLS token of the last hidden state, since the pooled output of an encoder without a trained
+pooler is random.
 
-Scores do not depend on what else is scored in the same call: images go through the encoder in batches of one fixed
-shape. Embeddings of references are computed once and kept.
+Images are encoded in batches of a fixed shape, so that a score depends only on its pair. Embeddings of references are
+cached.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ from evaluator.scoring.metrics.scorers.encoders import EmbeddingCache, for_scori
 
 
 class ViTScore:
-    """Cosine similarity of the CLS tokens of two images' last hidden states; opposite directions count as unlike.
+    """Cosine similarity of the CLS tokens of two images' last hidden states; negative cosines count as 0.
 
-    Images of any size are resized (bilinear) to the encoder's size: float32 of shape (batch, 3, 64, 64) in [-1, 1] for
-    the profile `lilliput`; embeddings are (batch, hidden). The score lies in [0, 1] and is 1 for equal images.
+    Images are resized (bilinear) to the encoder's size: float32 of shape (batch, 3, 64, 64) in [-1, 1] for the profile
+    `lilliput`; embeddings are (batch, hidden). The score is in [0, 1], and 1 for equal images.
     """
 
     def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
@@ -42,7 +42,7 @@ class ViTScore:
         self._size = int(self._model.config.image_size)
         self._batch_size = spec.batch_size
         self._device = device
-        self._kept: EmbeddingCache[Tensor] = EmbeddingCache()
+        self._cache: EmbeddingCache[Tensor] = EmbeddingCache()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""
@@ -50,7 +50,7 @@ class ViTScore:
         pictures, originals = [_image(output) for output in outputs], [_image(reference) for reference in references]
         own, right = [_digest(picture) for picture in pictures], [_digest(original) for original in originals]
         images = dict(zip([*right, *own], [*originals, *pictures], strict=True))
-        embeddings = self._kept.all_of(
+        embeddings = self._cache.all_of(
             digests=images, references=right, compute=lambda new: self._embed([images[digest] for digest in new])
         )
         return [
@@ -79,7 +79,7 @@ class ViTScore:
 
 
 class VariationScore:
-    """The ViT score of a picture and the one that it is to be a variation of; 0 for a copy, which is none."""
+    """The ViT score of a variation and its original; 0 for a copy."""
 
     def __init__(self, likeness: Scorer) -> None:
         self._likeness = likeness

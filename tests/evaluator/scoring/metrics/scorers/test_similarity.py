@@ -65,7 +65,7 @@ def test_pictures_that_point_in_opposite_directions_score_zero(vit, monkeypatch)
 
     one, other = clean_images(count=2)
     opposite = torch.nn.functional.normalize(torch.ones(4, dtype=torch.float64), dim=0)
-    monkeypatch.setattr(vit, "_kept", EmbeddingCache())
+    monkeypatch.setattr(vit, "_cache", EmbeddingCache())
     monkeypatch.setattr(vit, "_embed", lambda images: [opposite * (-1) ** n for n in range(len(images))])
     assert vit.score(outputs=[one], references=[other]) == [0.0]
 
