@@ -1,1 +1,1 @@
-"""The worker, which speaks HTTP to the API only, and the launchers that start it. No Django, no database."""
+"""The worker, which only uses the HTTP API, and the launchers that start it. No Django, no database."""

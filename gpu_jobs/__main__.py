@@ -1,4 +1,4 @@
-"""`python -m gpu_jobs worker`: run a worker, on this machine or any that reaches the API."""
+"""`python -m gpu_jobs worker`: run a worker, on any machine that reaches the API."""
 
 import os
 import sys
@@ -16,20 +16,20 @@ from gpu_jobs.worker_secrets import (
 )
 
 ALIVE, READY = "PLANARENA_ALIVE_FILE", "PLANARENA_READY_FILE"
-"""Variables that name files by which a worker shows probes that it has started, and that the site knows it; without one
-nothing is written."""
+"""Variables with the names of files for probes: one is created when the worker has started, the other when the site has
+accepted it. If unset, no file is created."""
 
 
-def forget_earlier_process() -> None:
-    """Remove both files: a folder of a pod outlives its containers."""
+def remove_probe_files() -> None:
+    """Remove both files: volumes of a pod outlive its containers."""
     for variable in (ALIVE, READY):
         if name := os.environ.get(variable, "").strip():
             Path(name).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
-    # First of all: what this process imported before would be imported again.
-    forget_earlier_process()
+    # First: a restart would repeat all earlier imports.
+    remove_probe_files()
     restart_without_secrets(sys.orig_argv)
 
 import argparse
@@ -75,19 +75,19 @@ def parser() -> argparse.ArgumentParser:
     add("--token-env", default=TOKEN, help="environment variable with the enrolment token (default: %(default)s)")
     add("--token", help="the enrolment token; other users of this machine can read it here, so prefer the variable")
     add("--token-file", type=Path, default=os.environ.get(TOKEN_FILE) or None,
-        help="file with the enrolment token, which is waited for and read again whenever it is needed")  # fmt: skip
+        help="file with the enrolment token; the worker waits for it and reads it again when needed")  # fmt: skip
     add(OPTION, type=int, help=argparse.SUPPRESS)
-    add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
-    add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
+    add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="name of the worker")
+    add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for executed steps")
     add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
     add("--memory-budget", type=parse_size, default=_size("PLANARENA_MEMORY_BUDGET"),
-        help="memory that loaded experts may occupy together, as in 6GB (default: no limit)")  # fmt: skip
+        help="memory for all loaded experts, as in 6GB (default: no limit)")  # fmt: skip
     add("--model-limit", type=parse_size, default=_size("PLANARENA_MODEL_LIMIT") or parse_size("100GB"),
-        help="size of the folder with submitted models of a hub (default: 100GB)")  # fmt: skip
-    add("--suite", action="append", dest="suites", help="take only tasks of this suite; may be repeated")
-    add("--evaluation", type=UUID, help="take only tasks of this evaluation")
-    add("--idle-seconds", type=float, help="end after so long without work (default: never)")
+        help="size of the folder with models from a hub (default: 100GB)")  # fmt: skip
+    add("--suite", action="append", dest="suites", help="lease only tasks of this suite; may be repeated")
+    add("--evaluation", type=UUID, help="lease only tasks of this evaluation")
+    add("--idle-seconds", type=float, help="exit after this time without work (default: never)")
     return top
 
 
@@ -97,32 +97,32 @@ def _size(variable: str) -> int | None:
 
 
 def _secrets(options: argparse.Namespace) -> WorkerSecrets:
-    """Through the pipe that a launcher left, else from the command line and the environment.
+    """Secrets from the launcher's pipe, else from the command line and the environment.
 
     Raises:
         SecretsError: there is no such pipe.
     """
     if options.secrets_fd is not None:
-        found = received(options.secrets_fd)
-        # boto3 and httpx look for these here; /proc shows what the process was started with, not what it sets.
-        os.environ.update(found.variables)
-        return found
-    found = secrets_in(os.environ, token_variable=options.token_env)
-    return replace(found, token=options.token.strip()) if options.token else found
+        piped = received(options.secrets_fd)
+        # boto3 and httpx read them here; /proc shows the initial environment only.
+        os.environ.update(piped.variables)
+        return piped
+    secrets = secrets_in(os.environ, token_variable=options.token_env)
+    return replace(secrets, token=options.token.strip()) if options.token else secrets
 
 
 _CONSOLE = logging.StreamHandler()
 
 
 class LogFormatError(ValueError):
-    """PLANARENA_LOG_FORMAT is none of the formats."""
+    """PLANARENA_LOG_FORMAT has an unknown value."""
 
 
 def configure_logging(secrets: Sequence[str] = ()) -> None:
-    """Write lines in the form of PLANARENA_LOG_FORMAT to standard error, without these secrets.
+    """Log to standard error in the format of PLANARENA_LOG_FORMAT, without these secrets.
 
     Raises:
-        LogFormatError: there is no such form.
+        LogFormatError: there is no such format.
     """
     form = os.environ.get(FORMAT_VARIABLE, "").strip().lower() or FORMATS[0]
     if form not in FORMATS:
@@ -134,26 +134,28 @@ def configure_logging(secrets: Sequence[str] = ()) -> None:
 
 
 def report_sandbox() -> None:
-    """Say in the log what this machine confines submitted models by."""
-    if where := os.environ.get(VARIABLE):
-        logging.getLogger("gpu_jobs").info("Submitted models are loaded by the model server at %s.", where)
+    """Log how this machine confines submitted models."""
+    log = logging.getLogger("gpu_jobs")
+    if address := os.environ.get(VARIABLE):
+        log.info("Submitted models are loaded by the model server at %s.", address)
         return
-    found = detected()
-    logging.getLogger("gpu_jobs").log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
+    detection = detected()
+    log.log(logging.WARNING if detection.problem else logging.INFO, "%s", detection.line())
 
 
 def report_programs() -> None:
-    """Say in the log what this machine confines planners' programs by."""
+    """Log how this machine confines planners' programs."""
+    log = logging.getLogger("gpu_jobs")
     try:
-        found = support()
+        programs = support()
     except WorkerError as error:
-        logging.getLogger("gpu_jobs").warning("Programs cannot run here: %s", error)
-        return
-    logging.getLogger("gpu_jobs").log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
+        log.warning("Programs cannot run here: %s", error)
+    else:
+        log.log(logging.WARNING if programs.problem else logging.INFO, "%s", programs.line())
 
 
 def report_confinement() -> None:
-    """Say in the log what strangers' models and programs are confined by. Takes about a second: nobody waits for it."""
+    """Log how submitted models and programs are confined. Takes about a second, in a thread."""
     report_programs()
     report_sandbox()
 
@@ -199,18 +201,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(worker)
 
 
-def show(variable: str) -> None:
-    """Write one of the files for probes."""
+def touch(variable: str) -> None:
+    """Create one of the files for probes."""
     if name := os.environ.get(variable, "").strip():
         Path(name).touch()
 
 
 def run(worker: Worker) -> int:
-    """Say that the worker has started, let it work, and return its exit code."""
+    """Run the worker, and return its exit code."""
     name_service("planarena-worker")
-    worker.look_on_signal()
-    show(ALIVE)
-    return worker.run(on_session=partial(show, READY))
+    worker.handle_signals()
+    touch(ALIVE)
+    return worker.run(on_session=partial(touch, READY))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Many artefacts in one body: what a worker sends and the server takes. Pure: bytes in, bytes out.
+"""Bundles: many artefacts in one request body. Pure: bytes in, bytes out.
 
     bundle = frame *
     frame  = digest SP length SP media-type LF bytes
 
 Digest is the SHA-256 of the bytes as 64 hexadecimal digits, length their number in decimal, all in ASCII. The bytes
-follow as they are: no escaping, no boundary that an artefact could contain. The reader knows where each frame ends
-without looking at its bytes, so that one whose bytes are damaged costs only itself.
+follow verbatim: there is no escaping, and no boundary that an artefact could contain. The end of a frame follows from
+its header, so that damaged bytes only affect their own frame.
 """
 
 import re
@@ -16,18 +16,18 @@ from evaluator.core.values import Artefact
 
 CONTENT_TYPE = "application/x-planarena-bundle"
 MOST_BYTES = 8 * 1024 * 1024
-"""Of a bundle. An artefact that does not fit into one goes alone, in a request of its own."""
+"""Largest bundle. A larger artefact is sent in a separate request."""
 MOST_ARTEFACTS = 200
 _HEADER = re.compile(rb"([0-9a-f]{64}) (0|[1-9][0-9]{0,8}) ([ -~]{1,60})\n")
 _LONGEST_HEADER = 64 + 1 + 9 + 1 + 60 + 1
 
 
 class BundleError(ValueError):
-    """The bytes are no bundle; the message says where it ends to be one."""
+    """The bytes are not a bundle; the message has the position of the error."""
 
 
 class Frame(NamedTuple):
-    """One artefact as it came: nothing in it is checked yet."""
+    """One unchecked artefact."""
 
     digest: str
     media_type: str
@@ -35,12 +35,12 @@ class Frame(NamedTuple):
 
 
 def pack(artefacts: Iterable[Artefact]) -> bytes:
-    """The artefacts as one bundle."""
+    """A bundle of the artefacts."""
     return b"".join(part for artefact in artefacts for part in (_header(artefact), artefact.data))
 
 
 def bundles(artefacts: Iterable[Artefact]) -> Iterator[list[Artefact]]:
-    """The artefacts in groups that each fit into one bundle; one that fits into none is a group alone."""
+    """Groups of artefacts that each fit into one bundle; an artefact that is too large is a group of its own."""
     group: list[Artefact] = []
     size = 0
     for artefact in artefacts:
@@ -63,7 +63,7 @@ def unpack(data: bytes) -> list[Frame]:
     """The frames of a bundle.
 
     Raises:
-        BundleError: it is larger than a bundle may be, has too many frames, or is cut or malformed.
+        BundleError: it is too large, has too many frames, or is truncated or malformed.
     """
     if len(data) > MOST_BYTES:
         raise BundleError(f"a bundle has at most {MOST_BYTES} bytes")
@@ -74,12 +74,10 @@ def unpack(data: bytes) -> list[Frame]:
             raise BundleError(f"a bundle has at most {MOST_ARTEFACTS} artefacts")
         header = _HEADER.match(data, position, position + _LONGEST_HEADER)
         if header is None:
-            raise BundleError(
-                f'byte {position}, artefact {len(frames) + 1}: "digest length media-type" must stand here'
-            )
+            raise BundleError(f'byte {position}, artefact {len(frames) + 1}: expected "digest length media-type"')
         start, end = header.end(), header.end() + int(header[2])
         if end > len(data):
-            raise BundleError(f"artefact {len(frames) + 1} is cut: {end - len(data)} bytes are missing")
+            raise BundleError(f"artefact {len(frames) + 1} is truncated: {end - len(data)} bytes are missing")
         frames.append(Frame(digest=header[1].decode(), media_type=header[3].decode(), data=data[start:end]))
         position = end
     return frames

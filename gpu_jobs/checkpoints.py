@@ -1,4 +1,4 @@
-"""Checkpoints that users uploaded, on a worker: fetched through the attempt that needs them, checked, and unpacked."""
+"""A worker's cache of uploaded checkpoints, which are downloaded by a call of the attempt, checked and unpacked."""
 
 import hashlib
 import logging
@@ -16,37 +16,37 @@ from gpu_jobs.contract import CheckpointPlanner, Lease
 logger = logging.getLogger(__name__)
 
 KEPT = 3
-"""Unpacked checkpoints that stay on the worker's disk, those used last."""
+"""Most recently used checkpoints that stay on the worker's disk."""
 _MOST_UNPACKED_TIMES = 3
-"""What a zip may unpack to, as a multiple of its size; the site allows less. Weights hardly compress."""
+"""Largest unpacked size, as a multiple of the zip's; the site allows less. Weights hardly compress."""
 _ROOM_FOR_SMALL = 64 * 1024 * 1024
-"""Vocabularies compress well: small checkpoints may unpack to this much whatever their size."""
+"""Unpacked size that is always allowed, since vocabularies compress well."""
 
 
 class CheckpointError(Exception):
-    """A checkpoint did not come as the site announced it; asked again, it may."""
+    """A checkpoint differs from the site's announcement; a retry may succeed."""
 
 
 class Checkpoints(Protocol):
-    """Where the runner gets unpacked checkpoints from. Tests give a fake."""
+    """Source of unpacked checkpoints."""
 
     def folder(self, lease: Lease, planner: CheckpointPlanner) -> Path:
         """The folder with the checkpoint's files.
 
         Raises:
-            CheckpointError: it did not come as announced.
-            ModelRefusedError: it is none that is loaded.
+            CheckpointError: it differs from the announcement.
+            ModelRefusedError: it is not allowed.
         """
         ...
 
 
 class CheckpointCache:
-    """Folders by digest, at most `KEPT` of them, for this process alone: another one might remove what is in use."""
+    """At most `KEPT` folders by digest, for this process only: another one might remove a folder in use."""
 
     def __init__(self, *, client: ApiClient, folder: Path) -> None:
         """Args:
         client: the API.
-        folder: for all workers of this machine; each has a folder of its own in it, made when first needed.
+        folder: for all workers of this machine; each creates its own folder in it.
         """
         self._client = client
         self._folder = folder / str(os.getpid())
@@ -62,23 +62,26 @@ class CheckpointCache:
         """See `Checkpoints.folder`."""
         from evaluator.sandbox.admission.checkpoint_zip import unpack
 
-        found = self._folder / planner.digest
-        if not found.is_dir():
-            archive = self._fetched(lease=lease, planner=planner)
+        folder = self._folder / planner.digest
+        if not folder.is_dir():
+            archive = self._download(lease=lease, planner=planner)
             try:
-                unpack(archive, folder=found, most_unpacked_bytes=_most_unpacked(planner.bytes))
+                limit = max(_MOST_UNPACKED_TIMES * planner.bytes, _ROOM_FOR_SMALL)
+                unpack(archive, folder=folder, most_unpacked_bytes=limit)
             finally:
                 archive.unlink(missing_ok=True)
-        os.utime(found)
-        self._remove_old()
-        return found
+        os.utime(folder)
+        folders = sorted((path for path in self._folder.iterdir() if path.is_dir()), key=lambda path: -_used(path))
+        for old in folders[KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
+        return folder
 
-    def _fetched(self, *, lease: Lease, planner: CheckpointPlanner) -> Path:
-        """The zip on disk, whose bytes have the digest that the lease names."""
+    def _download(self, *, lease: Lease, planner: CheckpointPlanner) -> Path:
+        """The zip on disk, checked against the lease's digest."""
         private_folder(self._folder)
         archive = self._folder / f".{planner.digest}.zip"
         digest, received = hashlib.sha256(), 0
-        logger.info("fetching the checkpoint %s: %d bytes", planner.digest[:12], planner.bytes)
+        logger.info("downloading the checkpoint %s: %d bytes", planner.digest[:12], planner.bytes)
         with archive.open("wb") as file:
             while piece := self._client.checkpoint(lease=lease, digest=planner.digest, start=received):
                 received += len(piece)
@@ -88,17 +91,8 @@ class CheckpointCache:
                 file.write(piece)
         if received != planner.bytes or digest.hexdigest() != planner.digest:
             archive.unlink()
-            raise CheckpointError(f"the checkpoint {planner.digest[:12]} did not come as it was announced")
+            raise CheckpointError(f"the checkpoint {planner.digest[:12]} differs from the site's announcement")
         return archive
-
-    def _remove_old(self) -> None:
-        folders = sorted((path for path in self._folder.iterdir() if path.is_dir()), key=lambda path: -_used(path))
-        for folder in folders[KEPT:]:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _most_unpacked(archive_bytes: int) -> int:
-    return max(_MOST_UNPACKED_TIMES * archive_bytes, _ROOM_FOR_SMALL)
 
 
 def _used(path: Path) -> float:

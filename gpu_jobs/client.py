@@ -1,7 +1,8 @@
-"""The worker's side of the protocol. Every call may be sent again, so that whatever can be retried is."""
+"""The worker's API client. Every call is idempotent, and retried after transient errors."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -43,16 +44,16 @@ from gpu_jobs.contract import (
     UploadsOffered,
     UploadsRequest,
 )
-from gpu_jobs.enrolment_tokens import GivenToken, TokenSource
+from gpu_jobs.enrolment_tokens import StaticToken, TokenSource
 from gpu_jobs.tracing.options import HEADER as TRACE_HEADER
 from gpu_jobs.tracing.spans import traceparent
 
 _BACKOFF = Backoff(first=0.25, longest=15.0, longest_asked=15.0, jitter=True)
 _RENEWED_AFTER = 0.8
-"""Of a session's lifetime."""
+"""Fraction of a session's lifetime."""
 _REFUSED_ENROLMENT = frozenset({"enrolment_expired", "enrolment_refused"})
 CANNOT_STORE = frozenset({"database_down", "disk_full", "store_unavailable"})
-"""Codes of the site's problems if it cannot store what it is sent."""
+"""Problem codes of a site whose storage is unavailable."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
 
 
@@ -60,7 +61,7 @@ _WRONG_CONTENT = frozenset({400, 413, 422})
 class _Session:
     token: str = field(repr=False)
     renew_at: float
-    """On the client's clock."""
+    """By the client's clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,26 +71,26 @@ class LeaseAnswer:
     lease: Lease | None
     """None if no shard may be leased now."""
     work_left: bool | None = None
-    """Without a lease, for a request that names an evaluation: whether shards of it are not done. None if the site did
-    not say."""
+    """Without a lease, if the request names an evaluation: whether it has unfinished shards. None if the site did not
+    say."""
 
 
 class AttemptOverError(Exception):
-    """The server says that the attempt is not this worker's any more; `code` says why."""
+    """The attempt has ended; `code` is its final state."""
 
     def __init__(self, code: str) -> None:
         self.code = code
-        super().__init__(f"the attempt is over: {code}")
+        super().__init__(f"the attempt has ended: {code}")
 
 
 class RefusedError(Exception):
-    """The server refuses a call, and would again."""
+    """The server refuses a call; a retry would not help."""
 
     def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
         """Args:
         message: what was refused, and why.
-        status: the answer's; 0 where it was not the status that said so.
-        code: the site's short name of the problem; empty if it gave none.
+        status: of the response; 0 if the response was successful.
+        code: code of the problem; empty if there is none.
         """
         self.status = status
         self.code = code
@@ -97,12 +98,12 @@ class RefusedError(Exception):
 
     @property
     def is_about_content(self) -> bool:
-        """Whether other content might be taken."""
+        """Whether other content might be accepted."""
         return self.status in _WRONG_CONTENT
 
 
 class EnrolmentExpiredError(Exception):
-    """The enrolment token has expired: whoever launched this worker starts another one if it is needed."""
+    """The enrolment token has expired; the launcher starts another worker if needed."""
 
 
 class ObjectsMissingError(RefusedError):
@@ -114,11 +115,11 @@ class ObjectsMissingError(RefusedError):
 
 
 class UnreachableError(Exception):
-    """The server could not be reached for as long as it was tried."""
+    """The server could not be reached within the time limit."""
 
 
 class ApiClient:
-    """JSON over HTTP, with bounded waiting when the server is away."""
+    """JSON over HTTP, with retries for a limited time."""
 
     def __init__(
         self,
@@ -133,19 +134,18 @@ class ApiClient:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Args:
-        url: where the site is, without `/api/v1`.
-        token: the worker's enrolment token, or where it comes from. Shards are leased with sessions, which are opened
-            with it when needed.
-        suites: the only suites that sessions are bound to; None: all that the enrolment covers.
-        evaluation: the only evaluation that sessions are bound to; None: all that the enrolment covers.
-        patience_seconds: how long a call is tried again before it fails.
-        transport: how requests are sent; tests give a fake.
-        sleep: how to wait between tries.
-        clock: the time in seconds; tests give their own.
+        url: of the site, without `/api/v1`.
+        token: the worker's enrolment token or its source, which opens sessions when needed.
+        suites: restricts sessions to these suites; None: all that the enrolment covers.
+        evaluation: restricts sessions to this evaluation; None: all that the enrolment covers.
+        patience_seconds: how long a call is retried before it fails.
+        transport: for tests.
+        sleep: for tests.
+        clock: for tests.
         """
-        self._tokens: TokenSource = GivenToken(token) if isinstance(token, str) else token
+        self._tokens: TokenSource = StaticToken(token) if isinstance(token, str) else token
         self._token = ""
-        """The one that the last session was opened with."""
+        """The enrolment token of the last session."""
         self._bounds = SessionRequest(suites=None if suites is None else tuple(suites), evaluation=evaluation)
         self._session: _Session | None = None
         self._patience = patience_seconds
@@ -159,17 +159,17 @@ class ApiClient:
         )
 
     def lease(self, request: LeaseRequest, *, patience: float | None = None) -> LeaseAnswer:
-        """Lease a shard if one is due. A lease that was given for the same request is given again.
+        """Lease a shard if one is due. A repeated request gets the same lease.
 
         Raises:
-            EnrolmentExpiredError: no session can be opened any more.
+            EnrolmentExpiredError: no session can be opened.
         """
         try:
             response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
         except RefusedError as error:
             if error.code != "session_over":
                 raise
-            # It has ended earlier than announced, or this machine's clock stood still.
+            # It has ended earlier than announced, or this machine was suspended.
             self._session = None
             response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
         if response.status_code == httpx.codes.NO_CONTENT:
@@ -178,63 +178,63 @@ class ApiClient:
         return LeaseAnswer(lease=Lease.model_validate_json(response.content))
 
     def secrets(self) -> list[str]:
-        """The session and the enrolment token that opened it, for taking them out of texts."""
+        """The session and its enrolment token, for redaction."""
         return [] if self._session is None else [self._session.token, self._token]
 
     def seed(self, lease: Lease) -> SecretStr:
-        """The seed of the hidden data that this attempt runs on. It is for memory only."""
+        """The seed of the attempt's hidden data, to be kept in memory only."""
         response = self._attempt_call(lease, "GET", "seed/", patience=lease.expires_in)
         return Seed.model_validate_json(response.content).seed
 
     def secret_header(self, lease: Lease) -> SecretHeader:
-        """The secret header of the attempt's planner. It is for memory only."""
+        """The secret header of the attempt's planner, to be kept in memory only."""
         response = self._attempt_call(lease, "GET", "secret-header/", patience=lease.expires_in)
         return SecretHeader.model_validate_json(response.content)
 
     def heartbeat(self, lease: Lease, *, phase: Phase) -> None:
-        """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""
+        """Send a heartbeat with the current phase. Not retried: the next heartbeat follows soon."""
         self._attempt_call(lease, "POST", "heartbeat/", body=Heartbeat(phase=phase), patience=0.0)
 
     def missing(self, *, lease: Lease, digests: Sequence[str]) -> DigestsMissing:
-        """Which artefacts the server does not have."""
+        """The artefacts that the server does not have."""
         body = DigestsRequest(digests=tuple(digests))
         response = self._attempt_call(lease, "POST", "objects/missing/", body=body)
         return DigestsMissing.model_validate_json(response.content)
 
     def uploads(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> Sequence[OfferedUpload]:
-        """Which of the artefacts may be uploaded directly, and how."""
-        uploads = [Upload(digest=one.digest, size=len(one.data), media_type=one.media_type) for one in artefacts]
-        response = self._attempt_call(lease, "POST", "objects/uploads/", body=UploadsRequest(uploads=tuple(uploads)))
+        """Offers for those artefacts that may be uploaded directly."""
+        uploads = tuple(
+            Upload(digest=artefact.digest, size=len(artefact.data), media_type=artefact.media_type)
+            for artefact in artefacts
+        )
+        response = self._attempt_call(lease, "POST", "objects/uploads/", body=UploadsRequest(uploads=uploads))
         return UploadsOffered.model_validate_json(response.content).offered
 
     def send(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> None:
-        """Send artefacts that fit into one bundle, or one that fits into none.
+        """Send artefacts that fit into one bundle, or a single larger one.
 
         Raises:
-            RefusedError: the server did not take all of them; it kept the others.
+            RefusedError: the server refused some of them; it stored the others.
         """
         if len(artefacts) == 1 and not bundles.fits(artefacts[0]):
-            self._put(lease=lease, artefact=artefacts[0])
+            path, headers = f"objects/{artefacts[0].digest}/", {"Content-Type": artefacts[0].media_type.value}
+            self._attempt_call(lease, "PUT", path, content=artefacts[0].data, headers=headers)
             return
         headers = {"Content-Type": bundles.CONTENT_TYPE}
         response = self._attempt_call(lease, "POST", "objects/", content=bundles.pack(artefacts), headers=headers)
         if refused := BundleTaken.model_validate_json(response.content).refused:
             raise RefusedError(f"artefacts were refused: {refused}")
 
-    def _put(self, *, lease: Lease, artefact: Artefact) -> None:
-        headers = {"Content-Type": artefact.media_type.value}
-        self._attempt_call(lease, "PUT", f"objects/{artefact.digest}/", content=artefact.data, headers=headers)
-
     def checkpoint(self, *, lease: Lease, digest: str, start: int) -> bytes:
-        """A piece of the planner's checkpoint from a byte on; empty at its end."""
+        """A piece of the planner's checkpoint from the byte `start`; empty at its end."""
         path = f"checkpoints/{digest}/"
         return self._attempt_call(lease, "GET", path, params={"start": start}).content
 
     def results(self, *, lease: Lease, records: Sequence[ResultRecord]) -> None:
-        """Send the results of some tasks.
+        """Send results of some tasks.
 
         Raises:
-            ObjectsMissingError: the server does not have all their artefacts.
+            ObjectsMissingError: artefacts are missing on the server.
         """
         self._attempt_call(lease, "POST", "results/", body=ResultsRequest(results=tuple(records)))
 
@@ -244,38 +244,37 @@ class ApiClient:
         return LogTaken.model_validate_json(response.content)
 
     def finish(self, *, lease: Lease, request: FinishRequest, patience: float | None = None) -> Lease | None:
-        """Send the last of an attempt, all of whose tasks have results then, and lease the next shard, in one call.
+        """Complete an attempt with its last results, and lease the next shard.
 
         Returns:
-            The next lease, or None if none is due or none was asked for.
+            The next lease, or None if none is due or none was requested.
 
         Raises:
-            ObjectsMissingError: the server does not have all artefacts of the results.
+            ObjectsMissingError: artefacts are missing on the server.
         """
-        headers = {} if request.next is None else self._session_header()
+        headers = {}
+        if request.next is not None:
+            # Without a session the site grants no lease, and `lease` reports the error.
+            with suppress(EnrolmentExpiredError, RefusedError):
+                headers[SESSION_HEADER] = self._current_session()
         response = self._attempt_call(lease, "POST", "finish/", body=request, headers=headers, patience=patience)
         return FinishAnswer.model_validate_json(response.content).next
 
     def fail(self, *, lease: Lease, how: GivenUp, reason: str, patience: float | None = None) -> None:
-        """Give the attempt's open tasks back."""
-        body = FailRequest(how=how, reason=_sendable(reason))
+        """Return the attempt's open tasks."""
+        # Databases store neither lone surrogates nor NUL.
+        text = reason.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000]
+        body = FailRequest(how=how, reason=text or "no reason was given")
         self._attempt_call(lease, "POST", "fail/", body=body, patience=patience)
 
-    def agent_turn(self, *, lease: Lease, told: TurnRequest) -> TurnAnswer:
-        """Say which turn of the attempt's agent waits, or which of its tasks is over, and get what it has answered."""
-        response = self._attempt_call(lease, "POST", "agent-turn/", body=told)
+    def agent_turn(self, *, lease: Lease, message: TurnRequest) -> TurnAnswer:
+        """Report an open turn of the attempt's agent or the end of a task, and get the state of the turn."""
+        response = self._attempt_call(lease, "POST", "agent-turn/", body=message)
         return TurnAnswer.model_validate_json(response.content)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-
-    def _session_header(self) -> dict[str, str]:
-        """What `finish` asks for the next lease with; without it the site gives none, and `lease` says why."""
-        try:
-            return {SESSION_HEADER: self._current_session()}
-        except (EnrolmentExpiredError, RefusedError):
-            return {}
 
     def _current_session(self) -> str:
         if self._session is None or self._session.renew_at <= self._clock():
@@ -295,15 +294,15 @@ class ApiClient:
                 if error.code == "enrolment_expired":
                     raise EnrolmentExpiredError(str(error)) from error
                 raise
-        opened = Session.model_validate_json(response.content)
-        return _Session(token=opened.token, renew_at=self._clock() + opened.expires_in * _RENEWED_AFTER)
+        session = Session.model_validate_json(response.content)
+        return _Session(token=session.token, renew_at=self._clock() + session.expires_in * _RENEWED_AFTER)
 
     def _attempt_call(
         self, lease: Lease, method: str, path: str, *, patience: float | None = None, **content: Any
     ) -> httpx.Response:
         path = f"attempts/{lease.attempt}/{path}"
-        if present := traceparent():
-            content["headers"] = {**content.get("headers", {}), TRACE_HEADER: present}
+        if parent := traceparent():
+            content["headers"] = {**content.get("headers", {}), TRACE_HEADER: parent}
         return self._call(method, path, token=lease.token, patience=patience, **content)
 
     def _call(
@@ -317,9 +316,9 @@ class ApiClient:
         headers: Mapping[str, str] | None = None,
         **content: Any,
     ) -> httpx.Response:
-        """Send a request, with a message as its body or other content, until it is answered or patience ends.
+        """Send a request, with a message as its body or other content, until there is a response or patience ends.
 
-        While the site answers that it cannot store anything, patience begins again, unless the caller limits it.
+        Patience starts again while the site's storage is unavailable, unless the caller limits it.
         """
         headers = {**(headers or {}), "Authorization": f"Bearer {token}"}
         if body is not None:
@@ -333,7 +332,7 @@ class ApiClient:
                 raise TransientError(str(error) or type(error).__name__) from None
             if not is_transient(response.status_code, conflicts_are_answers=True):
                 return _checked(response)
-            # What was computed is worth more than the wait. A lease that ends meanwhile is answered with 409.
+            # Computed results are worth the wait. A lease that ends meanwhile gets 409.
             cannot_store = patience is None and _problem(response).code in CANNOT_STORE
             asked = asked_to_wait(response.headers)
             raise TransientError(f"HTTP {response.status_code}", asked=asked, renews=cannot_store)
@@ -343,11 +342,6 @@ class ApiClient:
             return retried(once, backoff=_BACKOFF, seconds=seconds, sleep=self._sleep, clock=self._clock)
         except TransientError as error:
             raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {error}") from None
-
-
-def _sendable(text: str) -> str:
-    """The text without what databases do not keep, cut, and not empty."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000] or "no reason was given"
 
 
 def _checked(response: httpx.Response) -> httpx.Response:
@@ -367,7 +361,7 @@ def _checked(response: httpx.Response) -> httpx.Response:
 
 
 def _problem(response: httpx.Response) -> Problem:
-    """What the site says; nothing if the answer is another server's, such as a proxy's."""
+    """The site's problem document; empty if the response is from another server, such as a proxy."""
     try:
         return Problem.model_validate_json(response.content)
     except ValidationError:

@@ -1,7 +1,7 @@
-"""The worker's protocol: the messages between a worker and the site, which both import from here.
+"""Messages of the protocol between workers and the site, shared by both.
 
-The site validates requests and builds answers with these models, the worker builds requests and reads answers, and the
-API's schema of these calls follows from them. `leaderboard.queue.web.worker_api` describes the calls themselves.
+The site parses requests and renders responses with these models, the worker does the reverse, and the API's schema is
+generated from them. `leaderboard.queue.web.worker_api` describes the calls.
 """
 
 from enum import StrEnum
@@ -30,7 +30,7 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Message(BaseModel):
-    """A body of a request or of an answer. Unknown fields are ignored: the other side may be newer."""
+    """Body of a request or response. Unknown fields are ignored: the other side may be newer."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, use_attribute_docstrings=True)
 
@@ -39,18 +39,18 @@ class Problem(Message):
     """Why a call was refused."""
 
     code: str = ""
-    """The site's short name of the problem; empty if it gave none."""
+    """Code of the problem; empty if there is none."""
     missing: tuple[str, ...] = ()
-    """Digests of artefacts, or keys of tasks, that the site lacks."""
+    """Digests of artefacts, or keys of tasks, that the site does not have."""
 
 
 WORK_LEFT_HEADER = "X-Work-Left"
-"""Header of the answer 204 to a lease request for one evaluation: `1` while shards of the evaluation are not done, also
-those that other workers hold or that may only be leased later; `0` if none is left."""
+"""Header of a 204 to a lease request for one evaluation: `1` while the evaluation has unfinished shards, including
+those that other workers hold or that may only be leased later; else `0`."""
 
 
 class BundledPlanner(Message):
-    """A planner that comes with the evaluator."""
+    """A planner that is part of the evaluator."""
 
     kind: Literal["bundled"] = "bundled"
     name: str
@@ -65,7 +65,7 @@ class EndpointPlanner(Message):
     allow_private: bool = False
     """Whether loopback and private addresses may be called: in demo mode only."""
     has_header: bool = False
-    """Whether requests need a secret header, which the worker fetches by a call of the attempt."""
+    """Whether requests need a secret header, which is a separate call of the attempt."""
 
 
 class ChatPlanner(Message):
@@ -73,12 +73,12 @@ class ChatPlanner(Message):
 
     kind: Literal["chat"] = "chat"
     url: str
-    """Its base, as in `https://host/v1`."""
+    """Base URL, as in `https://host/v1`."""
     model: str
-    """As requests name it."""
+    """Name of the model in requests."""
     strategy: str
     timeout_seconds: float
-    """For one try of one call."""
+    """Timeout of one try of a call."""
     allow_private: bool = False
     """As for `EndpointPlanner`."""
     has_header: bool = False
@@ -86,7 +86,7 @@ class ChatPlanner(Message):
 
 
 class HubPlanner(Message):
-    """A strategy with a language model of a model hub."""
+    """A strategy with a language model from a model hub."""
 
     kind: Literal["hub"] = "hub"
     model_id: str
@@ -96,33 +96,33 @@ class HubPlanner(Message):
 
 
 class CheckpointPlanner(Message):
-    """A strategy with a language model whose zip the site gives to this attempt."""
+    """A strategy with a language model that was uploaded as a zip."""
 
     kind: Literal["checkpoint"] = "checkpoint"
     digest: Digest
     """SHA-256 of the zip."""
     bytes: int
-    """Of the zip."""
+    """Size of the zip."""
     strategy: str
 
 
 class GivenPlan(Message):
-    """What a plans file says of one task."""
+    """The plan of one task in a plans file."""
 
     plan: JsonValue
     alternatives: tuple[JsonValue, ...] = ()
 
 
 class PlansPlanner(Message):
-    """Plans that were written down beforehand."""
+    """A plans file."""
 
     kind: Literal["plans"] = "plans"
     plans: dict[str, GivenPlan]
-    """Of the lease's tasks; those that are missing have none."""
+    """Plans by task of the lease; tasks without a plan are absent."""
 
 
 class AgentPlanner(Message):
-    """An agent, which takes its turns from the site."""
+    """An agent, which gets its turns from the site."""
 
     kind: Literal["agent"] = "agent"
 
@@ -133,21 +133,21 @@ LeasedPlanner = (
 
 
 class LeaseRequest(Message):
-    """Which shard a worker asks for."""
+    """A worker's request for a shard."""
 
     worker: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120, pattern=r"^[^\x00]+$")]
     """Its name, by which its launcher knows it."""
     suites: Annotated[tuple[Slug, ...], Field(max_length=100)] | None = None
-    """Only tasks of these suites; null: of all that the session covers."""
+    """Only tasks of these suites; null: of all suites that the session covers."""
     evaluation: UUID | None = None
-    """Only tasks of this evaluation; null: of all that the session covers."""
+    """Only tasks of this evaluation; null: of all evaluations that the session covers."""
     token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{43,200}$"), Field(repr=False)]
-    """The credential that the worker proposes for the attempt: at least 256 random bits in base64. Asked again with the
-    same one, the site answers with the lease that it gave for it."""
+    """The credential that the worker proposes for the attempt: at least 256 random bits in base64. A repeated request
+    with the same token gets the same lease."""
 
 
 class Lease(Message):
-    """A shard that a worker holds until it finishes, fails or loses it. It contains no secret but its own token."""
+    """A shard that a worker holds until it finishes, fails or loses it. Contains no secret except its token."""
 
     attempt: str
     token: Annotated[str, Field(repr=False)]
@@ -155,7 +155,7 @@ class Lease(Message):
     expires_in: float
     """Seconds without a heartbeat after which the attempt is lost."""
     heartbeat_seconds: float
-    """How often to send heartbeats."""
+    """Interval of heartbeats."""
     evaluation: str
     suite: str
     suite_digest: str
@@ -164,22 +164,22 @@ class Lease(Message):
     split: str
     samples: int
     data_digest: str
-    """Of the data that the tasks run on, with the commitment on the hidden split (`evaluator.core.suites.hidden`)."""
+    """Digest of the tasks' data, with the commitment on the hidden split (`evaluator.core.suites.hidden`)."""
     season: str = ""
-    """Name of the season whose hidden data these are; empty for open data."""
+    """Season of hidden data; empty for open data."""
     commitment: str = ""
     """The published commitment to the season's seed; empty for open data."""
     planner: Annotated[LeasedPlanner, Field(discriminator="kind")]
     perturbation: str = ""
-    """How the requests are changed (`evaluator.reliability.perturbations`); empty: not at all."""
+    """Perturbation of the requests (`evaluator.reliability.perturbations`); empty: none."""
     repetition: Annotated[int, Field(ge=1)] = 1
-    """Which run on these requests it is: planners that draw from seeds draw differently in each."""
+    """Number of the run on these requests: seeded planners draw differently in each."""
     tasks: tuple[str, ...]
-    """Keys of the tasks that have no result yet."""
+    """Keys of the tasks without a result."""
     needs_seed: bool = False
-    """Whether the data are hidden. The worker fetches their seed by a call of the attempt."""
+    """Whether the data are hidden. Their seed is a separate call of the attempt."""
     traceparent: Annotated[str, Field(max_length=100)] = ""
-    """The span of the lease, as W3C Trace Context writes it, for the worker's spans; empty: the site records none."""
+    """The lease's span in W3C Trace Context format, the parent of the worker's spans; empty if tracing is off."""
 
 
 SESSION_HEADER = "X-Worker-Token"
@@ -187,7 +187,7 @@ SESSION_HEADER = "X-Worker-Token"
 
 
 class SessionRequest(Message):
-    """The bounds of a new session, within what the enrolment covers; null: no bound."""
+    """Restrictions of a new session, within what the enrolment covers; null: no restriction."""
 
     suites: Annotated[tuple[Slug, ...], Field(max_length=100)] | None = None
     """Lease only tasks of these suites."""
@@ -196,10 +196,10 @@ class SessionRequest(Message):
 
 
 class Session(Message):
-    """A session that was just opened."""
+    """A new session."""
 
     token: Annotated[str, Field(repr=False)]
-    """Sent this once; the site keeps only its hash."""
+    """Sent only once; the site stores its hash."""
     expires_in: float
     """Seconds."""
 
@@ -209,18 +209,18 @@ SentSecret = Annotated[
     PlainSerializer(SecretStr.get_secret_value, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "password"}),
 ]
-"""Readable in JSON, and in nothing else that prints it."""
+"""In plain text in JSON, and masked everywhere else."""
 
 
 class Phase(StrEnum):
-    """The phases of an attempt, in the order in which they follow each other. None of them comes twice.
+    """The phases of an attempt, in order. None is repeated.
 
-    The site gives each phase a bounded time, so that a worker that loads a large model is not taken for one that hangs,
-    and one that hangs is not kept alive by its heartbeat thread.
+    Each phase has a time limit on the site, so that a worker that loads a large model is not mistaken for a hanging
+    one, and a hanging one is not kept alive by its heartbeat thread.
     """
 
     PREPARING = "preparing"
-    """Loading the suite and what else the worker needs before the planner."""
+    """Loading the suite and other requirements."""
     FETCHING = "fetching"
     """Downloading the planner's model or checkpoint."""
     LOADING = "loading"
@@ -228,14 +228,14 @@ class Phase(StrEnum):
     PLANNING = "planning"
     """Asking the planner."""
     EXECUTING = "executing"
-    """Executing and scoring plans. Where plans are executed, most results come at the end of this phase."""
+    """Executing and scoring plans. Most results of executed plans arrive at the end of this phase."""
 
     def in_words(self) -> str:
-        """What the worker does, as part of a sentence."""
+        """The worker's activity, as part of a sentence."""
         return _WORDS[self]
 
     def before(self) -> "tuple[Phase, ...]":
-        """The phases that come before this one."""
+        """The earlier phases."""
         order = tuple(Phase)
         return order[: order.index(self)]
 
@@ -250,35 +250,35 @@ _WORDS = {
 
 
 class Heartbeat(Message):
-    """A sign of life."""
+    """A heartbeat."""
 
     phase: Phase | None = None
-    """What the worker is doing; null: no news."""
+    """The current phase; null: unchanged."""
 
 
 class Seed(Message):
-    """The seed of the hidden data that an attempt runs on."""
+    """The seed of an attempt's hidden data."""
 
     season: str
     seed: SentSecret
 
 
 class SecretHeader(Message):
-    """What an endpoint asks for, such as `Authorization`. The value is in no `repr` of this message."""
+    """A header that an endpoint requires, such as `Authorization`. The value is not in the message's `repr`."""
 
     name: str
     value: SentSecret
 
 
 class GivenUp(StrEnum):
-    """How a worker ends an attempt without having finished it."""
+    """How a worker ends an unfinished attempt."""
 
     RELEASED = "released"
-    """It was told to stop. Does not count as a try, within reason."""
+    """It was stopped. Does not count as a try, up to a limit."""
     REFUSED = "refused"
-    """It cannot work on this evaluation, because its profile differs. Does not count as a try."""
+    """It cannot run this evaluation, because its profile differs. Does not count as a try."""
     FAILED = "failed"
-    """It ran into an error. Counts as a try."""
+    """An error occurred. Counts as a try."""
 
 
 class FailRequest(Message):
@@ -289,7 +289,7 @@ class FailRequest(Message):
 
 
 CHECKPOINT_PIECE_BYTES = 8 * 1024 * 1024
-"""Of one answer with a piece of a checkpoint, at most."""
+"""Largest piece of a checkpoint in one response."""
 
 
 class DigestsRequest(Message):
@@ -299,15 +299,15 @@ class DigestsRequest(Message):
 
 
 class DigestsMissing(Message):
-    """Those of them that the site does not have, in the order of the request."""
+    """The artefacts that the site does not have, in the order of the request."""
 
     missing: tuple[str, ...]
     takes_uploads: bool = False
-    """Whether some of them may go directly to the bucket that the site keeps them in (`UploadsRequest`)."""
+    """Whether some of them may be uploaded directly to the site's bucket (`UploadsRequest`)."""
 
 
 class Upload(Message):
-    """An artefact that a worker is about to send."""
+    """An artefact to upload."""
 
     digest: Digest
     size: Annotated[int, Field(ge=0, le=2**40)]
@@ -316,45 +316,45 @@ class Upload(Message):
 
 
 class UploadsRequest(Message):
-    """Artefacts that a worker would upload directly."""
+    """A request to upload artefacts directly."""
 
     uploads: Annotated[tuple[Upload, ...], Field(max_length=200)]
 
 
 class OfferedUpload(Message):
-    """A PUT request that uploads one artefact, and no other bytes. It expires after some minutes."""
+    """A PUT request that uploads one artefact and no other bytes. It expires after some minutes."""
 
     digest: str
     url: Annotated[str, Field(repr=False)]
-    """Presigned: anyone who has it may send the artefact, so it is a secret."""
+    """Presigned, and therefore secret."""
     headers: dict[str, str]
-    """Of the request, as they are."""
+    """Headers of the request, verbatim."""
 
 
 class UploadsOffered(Message):
-    """How to upload artefacts. Those that are not among them go through the site, as without uploads."""
+    """How to upload artefacts directly. Those that are not offered go through the site."""
 
     offered: tuple[OfferedUpload, ...]
 
 
 class BundleTaken(Message):
-    """What became of a bundle."""
+    """Result of a bundle."""
 
     kept: int
-    """How many of its artefacts the site has now."""
+    """Number of stored artefacts."""
     refused: dict[str, str]
-    """A sentence for each of the others, by its digest."""
+    """A sentence for each refused artefact, by digest."""
 
 
 class CheckpointPosition(Message):
-    """Where a piece of a checkpoint begins."""
+    """Start of a piece of a checkpoint."""
 
     start: Annotated[int, Field(ge=0, le=2**62)] = 0
 
 
 MOST_LINES_PER_CALL = 200
 LONGEST_LINE = 2000
-"""Characters of a line that are kept."""
+"""Stored characters of a line."""
 LONGEST_LEVEL = 20
 _LATEST = 32_503_680_000
 """The year 3000."""
@@ -370,31 +370,31 @@ class LogLine(Message):
 
 
 class LogLines(Message):
-    """Lines of a worker's log that follow each other."""
+    """Consecutive lines of a worker's log."""
 
     first: Annotated[int, Field(ge=0, le=2**31 - 1 - MOST_LINES_PER_CALL)]
-    """Number of the first of `lines`, counted from 0. Lines that the site has change nothing."""
+    """Number of the first of `lines`, from 0. Repeated lines change nothing."""
     lines: Annotated[tuple[LogLine, ...], Field(max_length=MOST_LINES_PER_CALL)]
 
     def after(self) -> "LogLines":
-        """No lines, behind these."""
+        """An empty sequence that follows these lines."""
         return LogLines(first=self.first + len(self.lines), lines=())
 
 
 class LogTaken(Message):
-    """How far the site has the log."""
+    """State of the log on the site."""
 
     next: int
-    """Number of the line that it expects next."""
+    """Number of the next expected line."""
     cut: bool
-    """Whether it keeps no more lines, because there are too many."""
+    """Whether further lines are dropped, because the log is too long."""
 
 
 _NO_LINES = LogLines(first=0, lines=())
 
 
 def _or_no_lines(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    """A malformed log is no reason to refuse the results that come with it."""
+    """No lines instead of malformed ones: the results in the same message must not be refused."""
     try:
         return validate(value)
     except ValidationError:
@@ -408,72 +408,72 @@ class ResultsRequest(Message):
 
 
 class ResultsTaken(Message):
-    """What became of them."""
+    """Response to `ResultsRequest`."""
 
     new: int
-    """How many are of tasks that had no result."""
+    """Number of results for tasks without an earlier one."""
 
 
 class FinishRequest(Message):
-    """All that is left to say of an attempt, and the request for the next lease."""
+    """The remainder of an attempt, and the request for the next lease."""
 
     results: tuple[ResultRecord, ...]
-    """Those that were not sent before."""
+    """Results that were not sent before."""
     log: Annotated[LogLines, WrapValidator(_or_no_lines)] = _NO_LINES
-    """Lines that were not sent before. A malformed log is left out."""
+    """Lines that were not sent before. A malformed log is ignored."""
     provenance: dict[str, JsonValue] = Field(default_factory=dict)
-    """What the results were made with."""
+    """Provenance of the results."""
     next: LeaseRequest | None = None
-    """Null: no further shard is wanted."""
+    """Null: no further shard is requested."""
 
 
 class FinishAnswer(Message):
-    """The answer to `FinishRequest`."""
+    """Response to `FinishRequest`."""
 
     next: Lease | None
-    """Null if none was asked for, none is due, or the session leases no more."""
+    """Null if none was requested, none is due, or the session may not lease."""
 
 
 _TaskName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 
 
 class OpenTurn(Message):
-    """A turn that waits for an answer."""
+    """A turn to answer."""
 
     key: Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00]+$")]
-    """Of the turn: opened again with the same key, it is the same turn."""
+    """Idempotency key of the turn."""
     task: _TaskName
-    """As planners are asked for it."""
+    """The task's name in requests to planners."""
     request: Annotated[str, StringConstraints(min_length=2, max_length=4_000_000)]
     """The request of the turn as JSON (`planner/1`)."""
 
 
 class TaskEnd(Message):
-    """A task that is over."""
+    """The end of a task."""
 
     task: _TaskName
     text: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
-    """What its agent is told."""
+    """Message to the agent."""
     is_error: bool = False
 
 
 class TurnRequest(Message):
-    """What a worker tells of its agent's turns. Every call may be sent again."""
+    """Progress of an agent's turns. Idempotent."""
 
     turn: OpenTurn | None = None
-    """The turn that waits."""
+    """The open turn."""
     ended: TaskEnd | None = None
-    """A task that is over."""
+    """A task that has ended."""
 
 
 class TurnAnswer(Message):
-    """What there is of the turn that waits."""
+    """State of the open turn."""
 
     response: str | None = None
     """The agent's answer as JSON; null: none yet."""
     seconds: Annotated[float, Field(ge=0)] = 0.0
-    """For which the agent has had the turn, or had it when it answered."""
+    """Time since the agent got the turn, up to its answer."""
     is_away: bool = False
-    """Whether the agent has not called for a while: give the tasks back."""
+    """Whether the agent has not called for a while: return the tasks."""
     is_silent: bool = False
-    """Whether the agent has kept the turn for so long that it has given no answer."""
+    """Whether the agent has not answered in time."""

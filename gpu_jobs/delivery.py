@@ -1,7 +1,7 @@
-"""Sending what is done while the work on a lease goes on: records in batches, and before them their artefacts.
+"""Sends results while the work on a lease goes on: records in batches, preceded by their artefacts.
 
-Artefacts go to the site, or past it to the bucket that it keeps them in, by requests that the site has signed. Whatever
-does not work there goes through the site, as does all for which the bucket's address is not reached.
+Artefacts are sent to the site or uploaded directly to its bucket, by requests that the site has signed. If a direct
+upload fails, the artefact is sent to the site.
 """
 
 import logging
@@ -34,14 +34,14 @@ _THREADS = 4
 _TRIES = 3
 _BACKOFF = Backoff(longest=1.0, longest_asked=10.0)
 _UNREACHED_SECONDS = 300.0
-"""For so long a bucket that was not reached at all is not tried again."""
+"""Pause of direct uploads after the bucket could not be reached."""
 
 
 class Known:
-    """Artefacts that the site has, as far as a worker has seen: leases share many, and each need not ask again.
+    """Cache of the artefacts that the site is known to have: leases share many.
 
-    The site has a store for each split. What is said here may be wrong, where a store was replaced: then the site names
-    what it lacks when results come.
+    The site has a store for each split. If a store was replaced, an entry may be wrong: then the site names the missing
+    artefacts in its response to the results.
     """
 
     def __init__(self, *, most: int = _MOST_KNOWN) -> None:
@@ -49,90 +49,90 @@ class Known:
         self._of_split: dict[str, dict[str, None]] = {}
 
     def unknown(self, *, split: str, digests: Iterable[str]) -> list[str]:
-        """Those of the artefacts of which nothing is known."""
+        """The artefacts that are not in the cache."""
         known = self._of_split.get(split, {})
         return [digest for digest in digests if digest not in known]
 
     def add(self, *, split: str, digests: Iterable[str]) -> None:
-        """The site has these. What was added first is forgotten where there are too many."""
+        """Add artefacts; the oldest ones are evicted."""
         known = self._of_split.setdefault(split, {})
         known.update(dict.fromkeys(digests))
         for digest in list(known)[: max(0, len(known) - self._most)]:
             del known[digest]
 
     def forget(self, *, split: str, digests: Iterable[str]) -> None:
-        """The site does not have these."""
+        """Remove artefacts."""
         for digest in digests:
             self._of_split.get(split, {}).pop(digest, None)
 
 
 class DirectUploads:
-    """Uploads what a site offers to take. May be kept for many leases."""
+    """Uploads artefacts directly to the site's bucket. Reusable for many leases."""
 
     def __init__(
         self, *, transport: httpx.BaseTransport | None = None, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         """Args:
-        transport: how requests are sent; tests give a fake.
-        sleep: how to wait between tries.
+        transport: for tests.
+        sleep: for tests.
         """
         self._transport = transport
         self._sleep = sleep
         self._again_at = 0.0
-        """Since the bucket was not reached, on the monotonic clock."""
+        """End of the pause, by the monotonic clock."""
 
     def send(self, *, client: ApiClient, lease: Lease, artefacts: Sequence[Artefact]) -> list[Artefact]:
         """Upload artefacts, which are free of secrets.
 
         Returns:
-            Those that were not uploaded: they go through the site.
+            Artefacts that were not uploaded, to be sent to the site.
         """
         if time.monotonic() < self._again_at:
             return list(artefacts)
         try:
-            offered = {one.digest: one for one in client.uploads(lease=lease, artefacts=artefacts)}
+            offers = {offer.digest: offer for offer in client.uploads(lease=lease, artefacts=artefacts)}
         except RefusedError as error:
             logger.warning("the site offers no direct uploads: %s", error)
             return list(artefacts)
-        going = [artefact for artefact in artefacts if artefact.digest in offered]
-        if not going:
+        offered = [artefact for artefact in artefacts if artefact.digest in offers]
+        if not offered:
             return list(artefacts)
-        # No redirection is followed: the offer is for one address. Nothing of the site's is sent but the offer.
+        # Redirects are not followed: the offer is for one address. No credentials of the site are sent.
         with (
             httpx.Client(timeout=httpx.Timeout(60.0, connect=5.0), transport=self._transport, trust_env=False) as http,
             ThreadPoolExecutor(_THREADS, thread_name_prefix="upload") as pool,
         ):
-            done = list(pool.map(lambda one: self._is_uploaded(http, offered[one.digest], one), going))
-        uploaded = {artefact.digest for artefact, is_done in zip(going, done, strict=True) if is_done}
+            done = list(pool.map(lambda item: self._is_uploaded(http, offers[item.digest], item), offered))
+        uploaded = {artefact.digest for artefact, is_done in zip(offered, done, strict=True) if is_done}
         return [artefact for artefact in artefacts if artefact.digest not in uploaded]
 
     def _is_uploaded(self, http: httpx.Client, offer: OfferedUpload, artefact: Artefact) -> bool:
         def once(_: int) -> str:
-            """What is wrong, and will be; empty if nothing is."""
+            """A permanent problem; empty if there is none."""
             try:
-                answer = http.put(offer.url, content=artefact.data, headers=offer.headers)
+                response = http.put(offer.url, content=artefact.data, headers=offer.headers)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 self._again_at = time.monotonic() + _UNREACHED_SECONDS
                 return type(error).__name__
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                # Without its message: that may hold the address, which is signed.
+                # Without the message, which may contain the signed address.
                 raise TransientError(type(error).__name__) from None
-            said = "" if answer.is_success else f"HTTP {answer.status_code}"
-            if said and is_transient(answer.status_code):
-                raise TransientError(said, asked=asked_to_wait(answer.headers))
-            return said
+            status = "" if response.is_success else f"HTTP {response.status_code}"
+            if status and is_transient(response.status_code):
+                raise TransientError(status, asked=asked_to_wait(response.headers))
+            return status
 
         try:
             problem = retried(once, backoff=_BACKOFF, tries=_TRIES, sleep=self._sleep)
         except TransientError as error:
             problem = str(error)
         if problem:
-            logger.warning("artefact %s goes through the site: uploading it failed (%s)", artefact.digest, problem)
+            logger.warning("artefact %s is sent to the site: the direct upload failed (%s)", artefact.digest, problem)
         return not problem
 
 
 class Delivery:
-    """Sends records in batches while the next tasks run: first their artefacts, then the records."""
+    """Sends records in batches in the background, each after its artefacts."""
 
     def __init__(
         self, *, client: ApiClient, lease: Lease, store: Store, known: Known | None = None,
@@ -140,15 +140,15 @@ class Delivery:
     ) -> None:  # fmt: skip
         """Args:
         client: the API.
-        lease: what the records are of.
-        store: has the artefacts that they name.
+        lease: of the records.
+        store: has the artefacts of the records.
         known: artefacts that the site has.
-        redact: takes secrets out of artefacts before they are sent; None: none are known.
-        uploads: sends what may go past the site; None: one for this lease.
-        every_seconds: how long records wait for others.
+        redact: removes secrets from artefacts; None: no secrets are known.
+        uploads: for direct uploads; None: a new one.
+        every_seconds: interval of batches.
         """
         self.error: Exception | None = None
-        """Why nothing more is sent."""
+        """Permanent error of the background thread."""
         self._client = client
         self._lease = lease
         self._store = store
@@ -156,13 +156,13 @@ class Delivery:
         self._redact = redact or Redactor()
         self._uploads = uploads or DirectUploads()
         self._replaced: dict[str, str] = {}
-        """Digests of artefacts that held secrets, and those of what is sent in their place."""
+        """Digests of artefacts with secrets, and of their replacements."""
         self._every = every_seconds
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._keeps_the_rest = False
         self._attempt = traceparent()
-        """The attempt's span, of which uploads are parts."""
+        """The attempt's span, the parent of uploads."""
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def __enter__(self) -> Self:
@@ -178,16 +178,16 @@ class Delivery:
         """Send this record with the next batch.
 
         Raises:
-            AttemptOverError, RefusedError, UnreachableError: sending an earlier one failed for good.
+            AttemptOverError, RefusedError, UnreachableError: sending an earlier one failed permanently.
         """
         self._raise()
         self._waiting.put(record)
 
     def finish(self, *, timeout: float | None = None) -> None:
-        """Send what waits, and stop.
+        """Send waiting records, and stop.
 
         Raises:
-            AttemptOverError, RefusedError, UnreachableError: sending failed for good.
+            AttemptOverError, RefusedError, UnreachableError: sending failed permanently.
             TimeoutError: it takes longer than `timeout` seconds.
         """
         self._closing.set()
@@ -197,10 +197,10 @@ class Delivery:
         self._raise()
 
     def rest(self) -> list[ResultRecord]:
-        """Stop, send all but what fits into one call, and return that, ready to be sent and with its artefacts there.
+        """Stop, send all records except the last batch, and return that after sending its artefacts.
 
         Raises:
-            AttemptOverError, RefusedError, UnreachableError: sending failed for good.
+            AttemptOverError, RefusedError, UnreachableError: sending failed permanently.
         """
         self._keeps_the_rest = True
         self.finish()
@@ -211,7 +211,7 @@ class Delivery:
         return self._send_artefacts(batch)
 
     def send_missing(self, digests: Sequence[str]) -> None:
-        """Send artefacts that the site was thought to have."""
+        """Send artefacts that the site was wrongly assumed to have."""
         self._known.forget(split=self._lease.split, digests=digests)
         self._send_all(digests)
 
@@ -225,7 +225,7 @@ class Delivery:
                 self._flush()
             if not self._keeps_the_rest:
                 self._flush()
-        except Exception as error:  # noqa: BLE001 - it is raised where the work is done
+        except Exception as error:  # noqa: BLE001 - raised again in the main thread
             self.error = error
 
     def _flush(self) -> None:
@@ -233,10 +233,10 @@ class Delivery:
             self._send(batch)
 
     def send_each(self, batch: Sequence[ResultRecord]) -> None:
-        """Send records that were refused together one by one. One that is refused alone, too, costs its own task.
+        """Send the records of a refused batch one by one. A record that is refused again becomes a fault of its task.
 
         Raises:
-            AttemptOverError, RefusedError, UnreachableError: sending failed for good.
+            AttemptOverError, RefusedError, UnreachableError: sending failed permanently.
         """
         for record in batch:
             try:
@@ -249,16 +249,13 @@ class Delivery:
 
     def _send(self, batch: Sequence[ResultRecord]) -> None:
         with span("upload", parent=self._attempt, attributes={"records": len(batch)}):
-            self._upload(batch)
-
-    def _upload(self, batch: Sequence[ResultRecord]) -> None:
-        batch = self._send_artefacts(batch)
-        try:
-            self._send_results(batch)
-        except RefusedError as error:
-            if not error.is_about_content:
-                raise
-            self.send_each(batch)
+            batch = self._send_artefacts(batch)
+            try:
+                self._send_results(batch)
+            except RefusedError as error:
+                if not error.is_about_content:
+                    raise
+                self.send_each(batch)
 
     def _send_results(self, batch: Sequence[ResultRecord]) -> None:
         try:
@@ -277,19 +274,19 @@ class Delivery:
         return batch
 
     def _send_artefacts(self, batch: Sequence[ResultRecord]) -> list[ResultRecord]:
-        """Send what the site lacks of the records' artefacts.
+        """Send artefacts of the records that the site does not have.
 
         Returns:
-            The records as they are to be sent: they name what was sent in the place of artefacts with secrets.
+            The records, with the digests of redacted artefacts.
         """
         batch = [with_digests(record, replaced=self._replaced) for record in batch]
         named = dict.fromkeys(artefact.digest for record in batch for artefact in record.artefacts())
         digests = self._known.unknown(split=self._lease.split, digests=named)
         for start in range(0, len(digests), _DIGESTS_PER_CALL):
             some = digests[start : start + _DIGESTS_PER_CALL]
-            found = self._client.missing(lease=self._lease, digests=some)
-            self._send_all(found.missing, directly=found.takes_uploads)
-            self._known.add(split=self._lease.split, digests=[one for one in some if one not in self._replaced])
+            answer = self._client.missing(lease=self._lease, digests=some)
+            self._send_all(answer.missing, directly=answer.takes_uploads)
+            self._known.add(split=self._lease.split, digests=[item for item in some if item not in self._replaced])
         return [with_digests(record, replaced=self._replaced) for record in batch]
 
     def _send_all(self, digests: Sequence[str], *, directly: bool = False) -> None:
@@ -302,23 +299,23 @@ class Delivery:
             self._known.add(split=self._lease.split, digests=[artefact.digest for artefact in group])
 
     def _without_secrets(self, digest: str) -> Artefact:
-        """The artefact as it may be sent. What replaces one is kept, so that it can be sent again."""
+        """The redacted artefact. A replacement is stored, so that it can be sent again."""
         artefact = self._store.get(digest)
         clean = self._redact.in_artefact(artefact)
         if clean is not artefact:
-            logger.warning("an artefact held a secret of this attempt, which was taken out")
+            logger.warning("a secret of this attempt was removed from an artefact")
             self._replaced[digest] = clean.digest
             self._store.put(clean)
         return clean
 
 
 def sendable(record: ResultRecord) -> ResultRecord:
-    """The record, or a fault in its place if it cannot be written as JSON: it must not take the others with it."""
+    """The record, or a fault instead if it is not valid JSON, so that the other records can be sent."""
     try:
         canonical_json.dumps(record.model_dump(mode="json")).encode()
     except (ValueError, TypeError, RecursionError) as error:
         logger.error("the record of task %s cannot be sent: %s", record.task, error)
-        why = "The record of this task holds a number or a text that cannot be kept, so that it was dropped."
+        why = "The record of this task was dropped: it contains a number or a text that cannot be stored."
         return _fault_instead_of(record, why=why)
     return record
 

@@ -1,4 +1,4 @@
-"""Where a worker's enrolment token comes from: given once, or in a file that others renew, such as that of a Secret."""
+"""Sources of a worker's enrolment token: a static one, or a file that is renewed, such as a mounted Secret."""
 
 import logging
 import time
@@ -8,26 +8,26 @@ from typing import Protocol
 
 logger = logging.getLogger(__name__)
 
-_SAID_EVERY_SECONDS = 60.0
+_LOG_EVERY_SECONDS = 60.0
 _LARGEST = 4096
 """Characters."""
 RENEWED_WITHIN_SECONDS = 150.0
-"""For so long a refused token is expected to be replaced in its file: the kubelet takes up to two minutes."""
+"""How long to wait for a refused token to be replaced in its file: the kubelet takes up to two minutes."""
 
 
 class TokenSource(Protocol):
-    """Gives a worker its enrolment token."""
+    """Source of a worker's enrolment token."""
 
     def current(self) -> str:
-        """The token; waits for it if it has not come yet."""
+        """The token; waits until there is one."""
         ...
 
     def after(self, refused: str) -> str:
-        """Another token than one that the site refuses; empty if there is none."""
+        """A replacement for a refused token; empty if there is none."""
         ...
 
 
-class GivenToken:
+class StaticToken:
     """A token that never changes."""
 
     def __init__(self, token: str) -> None:
@@ -55,9 +55,9 @@ class TokenFile:
     ) -> None:
         """Args:
         path: of the file.
-        poll_seconds: between two looks at it.
-        sleep: how to wait.
-        clock: the time in seconds; tests give their own.
+        poll_seconds: interval of reads while waiting.
+        sleep: for tests.
+        clock: for tests.
         """
         self._path = path
         self._poll = poll_seconds
@@ -65,12 +65,12 @@ class TokenFile:
         self._clock = clock
 
     def current(self) -> str:
-        """See `TokenSource.current`. Waits without end, and says so once a minute."""
-        said_at = float("-inf")
+        """See `TokenSource.current`. Waits without a limit, and logs that once a minute."""
+        logged_at = float("-inf")
         while not (token := self._read()):
-            if self._clock() - said_at >= _SAID_EVERY_SECONDS:
+            if self._clock() - logged_at >= _LOG_EVERY_SECONDS:
                 logger.warning("waiting for an enrolment token in %s", self._path)
-                said_at = self._clock()
+                logged_at = self._clock()
             self._sleep(self._poll)
         return token
 
@@ -85,7 +85,7 @@ class TokenFile:
         return ""
 
     def _read(self) -> str:
-        """The token; empty while there is no file, or nothing in it."""
+        """The token; empty if the file is missing or empty."""
         try:
             with self._path.open(encoding="ascii", errors="replace") as file:
                 return file.read(_LARGEST).strip()

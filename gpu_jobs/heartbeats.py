@@ -1,4 +1,4 @@
-"""Signs of life of an attempt: the phase that the worker is in, and the heartbeats that report it."""
+"""Heartbeats of an attempt, which report the worker's current phase."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _LET_GO_SECONDS = 15.0
-"""For so long a worker may go on with an attempt that is over, where its launcher asked it to stop."""
+"""After this time a worker that was asked to stop, but still runs an attempt that has ended, is killed."""
 _INTERRUPT_EVERY_SECONDS = 2.0
 _SPANS = {
     Phase.PREPARING: "prepare",
@@ -31,8 +31,8 @@ _SPANS = {
 
 
 class CurrentPhase:
-    """The phase that one thread enters and another one, which sends heartbeats, reads. It only goes forward. Each is a
-    span of the attempt's trace."""
+    """The current phase, set by the main thread and read by the heartbeat thread. It only moves forward. Each phase is
+    a span of the attempt's trace."""
 
     def __init__(self) -> None:
         self.now = Phase.PREPARING
@@ -41,25 +41,25 @@ class CurrentPhase:
         self._span: OpenSpan | None = None
 
     def begin(self) -> None:
-        """A new attempt begins: the current span is its."""
+        """Start a new attempt in the current span."""
         self.now = Phase.PREPARING
         self._attempt = spans.traceparent()
         self._follow()
 
     def enter(self, phase: Phase) -> None:
-        """Go on to a phase; nothing happens if it is the present one or an earlier one."""
+        """Move on to a phase; the current one and earlier ones are ignored."""
         if self.now in phase.before():
             self.now = phase
             self._follow()
 
     def end(self) -> None:
-        """The attempt has no further phase."""
+        """End the current phase's span."""
         if self._span is not None:
             self._span.end()
             self._span = None
 
     def note_scoring(self, seconds: float) -> None:
-        """The last so many seconds were spent on scores."""
+        """Record that the last `seconds` were spent on scoring."""
         if self._span is not None:
             began = time.time_ns() - int(seconds * 1e9)
             scoring = spans.start("score", parent=self._span.traceparent, started=began)
@@ -73,7 +73,7 @@ class CurrentPhase:
 
 
 class Heartbeats:
-    """Says regularly that the worker lives and which phase it is in, and learns when the attempt is over."""
+    """Sends heartbeats in the background, and learns from them when the attempt has ended."""
 
     def __init__(
         self, *, client: ApiClient, lease: Lease, phase: CurrentPhase, interrupt: Callable[[], None] | None = None
@@ -81,11 +81,11 @@ class Heartbeats:
         """Args:
         client: the API.
         lease: of the attempt.
-        phase: the current one.
-        interrupt: called again and again from when the attempt is over until the worker has left it.
+        phase: the current phase.
+        interrupt: called repeatedly after the attempt has ended, until the worker leaves it.
         """
         self.over: AttemptOverError | None = None
-        """Set when the server says that the attempt is over."""
+        """Set when the attempt has ended."""
         self._client = client
         self._lease = lease
         self._phase = phase
@@ -106,16 +106,16 @@ class Heartbeats:
         self._wake.set()
 
     def ask_now(self) -> None:
-        """Ask at once whether the attempt is over; if so, send SIGUSR1 to this process, and end it if it does not let
-        go of the attempt. For a signal handler: it only sets a flag."""
+        """Send a heartbeat now. If the attempt has ended, send SIGUSR1 to this process, and kill it if it does not
+        leave the attempt. Safe in signal handlers: only sets flags."""
         self._must_let_go = True
         self._wake.set()
 
     def check(self) -> None:
-        """Go on only while the attempt is this worker's.
+        """Check that the attempt is live.
 
         Raises:
-            AttemptOverError: it is not.
+            AttemptOverError: it has ended.
         """
         if self.over is not None:
             raise self.over
@@ -132,7 +132,7 @@ class Heartbeats:
                 self.over = error
                 break
             except (UnreachableError, RefusedError) as error:
-                # The next one may arrive; if none does, the server takes the lease back.
+                # The next one may arrive; if none does, the lease expires.
                 logger.warning("heartbeat failed: %s", error)
         while not self._must_let_go:
             if self._interrupt is not None:
@@ -143,5 +143,5 @@ class Heartbeats:
                 return
         os.kill(os.getpid(), signal.SIGUSR1)
         if not self._stopping.wait(_LET_GO_SECONDS):
-            logger.error("attempt %s is over, and this process does not let go of it: it ends", self._lease.attempt)
+            logger.error("exiting: attempt %s has ended, but this process has not left it", self._lease.attempt)
             os._exit(Exit.TERMINATED)

@@ -1,7 +1,7 @@
-"""Models of a hub on a worker's disk: shared by the workers of a machine, and bounded.
+"""Cache of a hub's models on disk, shared by the workers of a machine, with a size limit.
 
-The folder is laid out by the hub's client, which knows no bound. What is added here: each repository has a lock, which
-workers share while they fetch and load it, and who removes repositories passes over those that are locked.
+The folder has the layout of the hub's client, which has no size limit. Each repository has a lock, which workers hold
+shared while they download and load it; locked repositories are not removed.
 """
 
 import fcntl
@@ -20,17 +20,17 @@ class HubCache:
 
     def __init__(self, *, folder: Path, most_bytes: int | None = None) -> None:
         """Args:
-        folder: of these workers' own: what lies in it may be removed.
-        most_bytes: of all repositories together, and of a repository that is fetched; None: no limit.
+        folder: for these workers only: its content may be removed.
+        most_bytes: of all repositories together, and of a single download; None: no limit.
         """
         self.folder = folder
         self.most_bytes = most_bytes
 
     @contextmanager
     def held(self, repo: str) -> Iterator[Path]:
-        """A context in which nobody removes a repository (`ORG/NAME`), with the folder to fetch it into. At its end
-        those used longest ago are removed, if there are more bytes than wanted."""
-        lock = self._lock(_folder_name(repo))
+        """A context in which a repository (`ORG/NAME`) is not removed, with the folder for its download. Afterwards the
+        least recently used repositories are removed if the size limit is exceeded."""
+        lock = self._lock(f"models--{repo.replace('/', '--')}")
         try:
             fcntl.flock(lock, fcntl.LOCK_SH)
             os.utime(lock)
@@ -42,17 +42,22 @@ class HubCache:
     def _remove_old(self) -> None:
         if self.most_bytes is None:
             return
-        sizes = {path: _bytes(path) for path in self.folder.glob("models--*") if path.is_dir()}
+        # Links between files take no space.
+        sizes = {
+            path: sum(file.lstat().st_size for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+            for path in self.folder.glob("models--*")
+            if path.is_dir()
+        }
         too_many = sum(sizes.values()) - self.most_bytes
         for path in sorted(sizes, key=self._used):
             if too_many <= 0:
                 return
             if self._removed(path):
-                logger.info("removed %s, which was used longest ago", path.name)
+                logger.info("removed %s, which was least recently used", path.name)
                 too_many -= sizes[path]
 
     def _removed(self, path: Path) -> bool:
-        """Remove a repository, unless a worker has it in use."""
+        """Remove a repository, unless a worker uses it."""
         lock = self._lock(path.name)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,17 +75,7 @@ class HubCache:
         return 0.0
 
     def _lock(self, name: str) -> int:
-        """The lock of a repository as an open file. It stays when the repository goes: others may wait for it."""
+        """The open lock file of a repository. It is never removed: another process may wait for it."""
         path = self.folder / "in-use" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-
-
-def _folder_name(repo: str) -> str:
-    """What the hub's client calls a repository's folder."""
-    return f"models--{repo.replace('/', '--')}"
-
-
-def _bytes(folder: Path) -> int:
-    """What the files take; links between them take nothing."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())

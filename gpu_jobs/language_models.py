@@ -1,5 +1,4 @@
-"""The language model of the planner that a worker works for: one at a time, kept for further leases, in a sandboxed
-process of its own."""
+"""The language model of a worker's planner: one at a time, in a sandboxed process, reused for further leases."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -51,11 +50,11 @@ class LanguageModels:
     ) -> None:
         """Args:
         device: torch device.
-        checkpoints: where uploaded ones come from; None: this worker takes none.
-        hub: address of the model hub; None: as its client is set.
-        cache: where models of the hub are kept; None: in its client's own folder.
-        phase: is told when a model is fetched, and when it is loaded.
-        opener: loads models; None: in the sandbox that this machine has.
+        checkpoints: source of uploaded checkpoints; None: leases with them are refused.
+        hub: address of the model hub; None: the default of its client.
+        cache: cache of the hub's models; None: the folder of its client.
+        phase: set when a model is downloaded and when it is loaded.
+        opener: loads models; None: in this machine's sandbox.
         """
         self._phase = phase or CurrentPhase()
         self._cache = cache
@@ -64,10 +63,11 @@ class LanguageModels:
         self._hub = hub
         self._name = ""
         self._opener = opener
-        self._found: OpenedModel | Problem | None = None
+        self._model: OpenedModel | Problem | None = None
 
-    def planner(self, *, lease: Lease, wanted: ModelPlanner, suite: "Suite") -> "Planner":
-        """The planner of a lease: the strategy with its model, or, if there is none, one that says why for each task.
+    def planner(self, *, lease: Lease, message: ModelPlanner, suite: "Suite") -> "Planner":
+        """The planner of a lease: the strategy with its model, or without a model one that fails every task with the
+        reason. A failed download is retried for the next lease.
 
         Raises:
             LeaseRefusedError: this worker does not know the strategy.
@@ -76,98 +76,88 @@ class LanguageModels:
         from evaluator.planners.driving import strategy_planner_of
         from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
 
-        name = f"{wanted.strategy}:{_name(wanted)}"
+        name = f"{message.strategy}:{_name(message)}"
         try:
             entry = strategy_of(name=name, suite=suite)
         except PlannerNameError as error:
             raise LeaseRefusedError(f"{error}.") from error
-        found = self._model(lease=lease, wanted=wanted)
-        if isinstance(found, Problem):
-            return UnaskablePlanner(name=name, problem=found)
-        return strategy_planner_of(strategy=entry.strategy(with_model=True), model=found, name=name)
+        model = self._opened(lease=lease, message=message)
+        if isinstance(model, Problem):
+            return UnavailablePlanner(name=name, problem=model)
+        return strategy_planner_of(strategy=entry.strategy(with_model=True), model=model, name=name)
 
-    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
-        """The model, loaded now or before. What could not be fetched is tried again for the next lease."""
-        if self._found is None or self._name != _name(wanted) or _may_pass(self._found):
+    def _opened(self, *, lease: Lease, message: ModelPlanner) -> OpenedModel | Problem:
+        if self._model is None or self._name != _name(message) or _may_pass(self._model):
             self._release()
-            self._name = _name(wanted)
-            self._found = self._loaded(lease=lease, wanted=wanted)
-        return self._found
+            self._name = _name(message)
+            self._model = self._load(lease=lease, message=message)
+        return self._model
 
-    def let_go(self) -> None:
-        """End the model if its server is shared with other workers, of which one may wait for it."""
+    def release_shared(self) -> None:
+        """Close the model if its server is shared with other workers, which may wait for it."""
         if isinstance(self._opener, Delivers) and self._opener.is_shared:
             self._release()
 
     def _release(self) -> None:
-        """End the server of the model before: two side by side might not fit into memory."""
-        if self._found is not None and not isinstance(self._found, Problem):
-            self._found.close()
-        self._found = None
+        """Close the previous model: memory may not suffice for two."""
+        if self._model is not None and not isinstance(self._model, Problem):
+            self._model.close()
+        self._model = None
 
-    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
+    def _load(self, *, lease: Lease, message: ModelPlanner) -> OpenedModel | Problem:
         from evaluator.sandbox.admission.rules import ModelRefusedError
 
-        logger.info("loading the language model %s", _shown(wanted))
+        logger.info("loading the language model %s", _shown(message))
         folder: Path | None = None
+        held: AbstractContextManager[Path | None] = nullcontext()
+        if self._cache is not None and isinstance(message, HubPlanner):
+            held = self._cache.held(message.model_id)
         try:
-            with self._held(wanted) as cache:
+            with held as cache:
                 self._phase.enter(Phase.FETCHING)
-                folder = self._fetched(lease=lease, wanted=wanted, cache=cache)
+                folder = self._fetched(lease=lease, message=message, cache=cache)
                 _refuse_unfit(folder)
-                opener = self._its_opener()
-                if isinstance(opener, Delivers):
-                    opener.deliver(folder)
+                if self._opener is None:
+                    self._opener = submitted_model_opener()
+                if isinstance(self._opener, Delivers):
+                    self._opener.deliver(folder)
                 self._phase.enter(Phase.LOADING)
-                source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
-                return opener(folder, name=_name(wanted), device=self._device, source=source)
+                source: dict[str, Any] = message.model_dump(mode="json", exclude={"strategy", "bytes"})
+                return self._opener(folder, name=_name(message), device=self._device, source=source)
         except NoServerFreeError as error:
-            # Where a cluster is full, its pods may wait for days.
+            # In a full cluster, pods may wait for days.
             raise LeaseReturnedError(str(error)) from error
         except (ModelUnusableError, ModelRefusedError) as error:
-            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))
+            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(message)))
         except (ModelError, CheckpointError, OSError, MemoryError) as error:
-            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_shown(wanted)))
+            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_shown(message)))
         logger.warning("%s", problem.sentence)
         return problem
 
-    def _held(self, wanted: ModelPlanner) -> AbstractContextManager[Path | None]:
-        """A context in which a hub's model stays on the disk, with the folder that it is fetched into."""
-        if self._cache is None or not isinstance(wanted, HubPlanner):
-            return nullcontext()
-        return self._cache.held(wanted.model_id)
-
-    def _fetched(self, *, lease: Lease, wanted: ModelPlanner, cache: Path | None) -> Path:
+    def _fetched(self, *, lease: Lease, message: ModelPlanner, cache: Path | None) -> Path:
         """The folder with the model's files."""
-        if isinstance(wanted, HubPlanner):
-            return self._of_hub(wanted, cache=cache)
-        if self._checkpoints is None:
-            raise LeaseRefusedError("this worker takes no uploaded checkpoints.")
-        return self._checkpoints.folder(lease, wanted)
-
-    def _of_hub(self, wanted: HubPlanner, *, cache: Path | None) -> Path:
+        if isinstance(message, CheckpointPlanner):
+            if self._checkpoints is None:
+                raise LeaseRefusedError("this worker takes no uploaded checkpoints.")
+            return self._checkpoints.folder(lease, message)
         from evaluator.planners.language_models.fetching import MOST_BYTES, fetch_model
 
         limit = None if self._cache is None else self._cache.most_bytes
-        found = fetch_model(
-            repo=wanted.model_id,
-            revision=wanted.commit,
+        model = fetch_model(
+            repo=message.model_id,
+            revision=message.commit,
             endpoint=self._hub,
             cache=cache,
             most_bytes=MOST_BYTES if limit is None else limit,
         )
-        if found.commit != wanted.commit:
-            raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
-        return found.folder
-
-    def _its_opener(self) -> ModelOpener:
-        if self._opener is None:
-            self._opener = submitted_model_opener()
-        return self._opener
+        if model.commit != message.commit:
+            text = f"the hub returned the commit {model.commit[:12]} of {message.model_id}, not {message.commit}."
+            raise ModelError(text)
+        return model.folder
 
 
-class UnaskablePlanner:
-    """Ends every task with the reason why there is no language model (`BatchPlanner`)."""
+class UnavailablePlanner:
+    """Fails every task with the reason why there is no language model (`BatchPlanner`)."""
 
     def __init__(self, *, name: str, problem: Problem) -> None:
         self.name = name
@@ -191,7 +181,7 @@ class UnaskablePlanner:
 
 
 def _refuse_unfit(folder: Path) -> None:
-    """The hub's files were looked at before they were fetched, and not since."""
+    """Check the configuration: the site checked a hub's files before they were downloaded."""
     from evaluator.sandbox.admission.rules import CONFIG, INDEX, read_config, shards_named
 
     read_config((folder / CONFIG).read_bytes())
@@ -199,28 +189,28 @@ def _refuse_unfit(folder: Path) -> None:
         shards_named((folder / INDEX).read_bytes(), name=INDEX)
 
 
-def _name(wanted: ModelPlanner) -> str:
-    if isinstance(wanted, HubPlanner):
-        return f"hf:{wanted.model_id}@{wanted.commit}"
-    return f"checkpoint:{wanted.digest}"
+def _name(message: ModelPlanner) -> str:
+    if isinstance(message, HubPlanner):
+        return f"hf:{message.model_id}@{message.commit}"
+    return f"checkpoint:{message.digest}"
 
 
-def _shown(wanted: ModelPlanner) -> str:
-    """For people."""
-    if isinstance(wanted, HubPlanner):
-        return f"{wanted.model_id}@{wanted.commit[:12]}"
-    return f"checkpoint {wanted.digest[:12]}"
+def _shown(message: ModelPlanner) -> str:
+    """Short display name."""
+    if isinstance(message, HubPlanner):
+        return f"{message.model_id}@{message.commit[:12]}"
+    return f"checkpoint {message.digest[:12]}"
 
 
-def _may_pass(found: OpenedModel | Problem) -> bool:
-    """Whether the next lease may find it better: what was not there now, and a model whose server is gone."""
-    if isinstance(found, Problem):
-        return found.reason is Reason.MODEL_UNAVAILABLE
-    return found.is_broken
+def _may_pass(model: OpenedModel | Problem) -> bool:
+    """Whether loading again may help: the model was unavailable, or its server is gone."""
+    if isinstance(model, Problem):
+        return model.reason is Reason.MODEL_UNAVAILABLE
+    return model.is_broken
 
 
 def _sentence(error: Exception, *, folder: Path | None, name: str) -> str:
-    """Why, for everybody to read: without where the worker keeps its files."""
+    """The error as a public sentence, without paths of the worker."""
     text = str(error) or type(error).__name__
     if folder is not None:
         text = text.replace(f"in {folder}", name).replace(str(folder), name)

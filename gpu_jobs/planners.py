@@ -1,6 +1,6 @@
-"""Opening the planner of a lease: an opener for each kind of planner that the contract has a message for.
+"""Opens the planner of a lease: one opener for each kind of planner in the contract.
 
-No lease holds a secret: those of an attempt are fetched by calls of the live attempt, and kept in memory only.
+Leases contain no secrets: those of an attempt are fetched by calls of the live attempt, and kept in memory only.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,35 +20,34 @@ if TYPE_CHECKING:
 
 Header = SentHeader | None
 CHAT_TRIES = 4
-"""Of one call of a chat endpoint, as of a `planner/1` endpoint."""
+"""Tries of one call of a chat endpoint, as for `planner/1` endpoints."""
 CHAT_PAUSE_SECONDS = 20.0
-"""Added for each try to the time that a call may take in all."""
+"""Added to the total time limit of a call for each try."""
 
 
 class LeaseRefusedError(Exception):
-    """This worker cannot do what the lease asks for, and another might; the message says why."""
+    """This worker cannot process the lease, but another might; the message says why."""
 
 
 class LeaseReturnedError(Exception):
-    """What the lease needs is not there yet, which nobody can be blamed for: its tasks are given back. The message says
-    what."""
+    """A resource of the lease is not available yet: its tasks are returned. The message says which."""
 
 
 class HeldLease(Lease):
-    """A lease with its secrets. It stays in the worker's memory."""
+    """A lease with its secrets, in the worker's memory only."""
 
     hidden_seed: SecretStr | None = Field(default=None, exclude=True)
     """The seed of the hidden data."""
     header: SentHeader | None = Field(default=None, exclude=True)
-    """What the planner's endpoint asks for."""
+    """Secret header of the planner's endpoint."""
 
 
 def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
-    """The lease with the secrets that it says it needs: the seed of hidden data, the planner's secret header.
+    """The lease with the secrets that it needs: the seed of hidden data, the planner's secret header.
 
     Raises:
-        AttemptOverError: the attempt ended meanwhile.
-        RefusedError: the site does not give them to this worker.
+        AttemptOverError: the attempt has ended.
+        RefusedError: the site refuses them to this worker.
         UnreachableError: the site could not be reached before the lease expired.
     """
     planner = lease.planner
@@ -61,22 +60,22 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
 
 
 def secrets_of(lease: HeldLease) -> list[str]:
-    """All secrets that a worker knows because of this lease, for taking them out of what it sends."""
-    found = [lease.token]
+    """All secrets of a lease, for redaction."""
+    secrets = [lease.token]
     if lease.hidden_seed is not None:
-        found.append(lease.hidden_seed.get_secret_value())
+        secrets.append(lease.hidden_seed.get_secret_value())
     if lease.header is not None:
-        found += SecretHeader(lease.header.name, lease.header.value.get_secret_value()).secrets()
-    return found
+        secrets += SecretHeader(lease.header.name, lease.header.value.get_secret_value()).secrets()
+    return secrets
 
 
 @contextmanager
-def _bundled(wanted: BundledPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+def _bundled(message: BundledPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.driving import StrategyPlanner
     from evaluator.planners.named import offline_planner
 
     try:
-        bundled = offline_planner(name=wanted.name, suite=suite)
+        bundled = offline_planner(name=message.name, suite=suite)
     except LookupError as error:
         raise LeaseRefusedError(f"{error}.") from error
     try:
@@ -87,16 +86,16 @@ def _bundled(wanted: BundledPlanner, suite: "Suite", header: Header) -> "Iterato
 
 
 @contextmanager
-def _endpoint(wanted: EndpointPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+def _endpoint(message: EndpointPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.breaker import CircuitBreaker
     from evaluator.planners.endpoint import EndpointPlanner as Client
     from evaluator.planners.endpoint import EndpointSettings
 
     client = Client(
         EndpointSettings(
-            url=wanted.url,
-            timeout_seconds=wanted.timeout_seconds,
-            allow_private=wanted.allow_private,
+            url=message.url,
+            timeout_seconds=message.timeout_seconds,
+            allow_private=message.allow_private,
             header=_header(header),
         )
     )
@@ -107,25 +106,25 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite", header: Header) -> "Itera
 
 
 @contextmanager
-def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
+def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
     from evaluator.planners.breaker import UNREACHABLE_TASKS
     from evaluator.planners.driving import UnfitModelError, strategy_planner_of
     from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
 
-    # The address is its owner's, and in no name.
-    model = f"chat:{wanted.model}"
+    # The name must not contain the private address.
+    name = f"chat:{message.model}"
     settings = ChatSettings(
-        url=wanted.url, model=wanted.model, allow_private=wanted.allow_private, tries=CHAT_TRIES,
+        url=message.url, model=message.model, allow_private=message.allow_private, tries=CHAT_TRIES,
         give_up_tries=UNREACHABLE_TASKS * CHAT_TRIES,
-        try_seconds=wanted.timeout_seconds, total_seconds=CHAT_TRIES * (wanted.timeout_seconds + CHAT_PAUSE_SECONDS),
+        try_seconds=message.timeout_seconds, total_seconds=CHAT_TRIES * (message.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip
-    # The key in the environment is the worker's own, and goes to nobody's endpoint.
-    asked = ChatModel(settings, name=model, key=lambda: None, header=_header(header))
+    # Without the key in the environment, which is the worker's.
+    model = ChatModel(settings, name=name, key=lambda: None, header=_header(header))
     try:
-        entry = strategy_of(name=f"{wanted.strategy}:{model}", suite=suite)
+        entry = strategy_of(name=f"{message.strategy}:{name}", suite=suite)
         strategy = entry.strategy(with_model=True)
-        planner = strategy_planner_of(strategy=strategy, model=asked, name=f"{strategy.name}:{model}")
+        planner = strategy_planner_of(strategy=strategy, model=model, name=f"{strategy.name}:{name}")
     except (PlannerNameError, UnfitModelError) as error:
         raise LeaseRefusedError(f"{error}.") from error
     try:
@@ -135,10 +134,10 @@ def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Plan
 
 
 @contextmanager
-def _plans(wanted: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+def _plans(message: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.core.plans_file import GivenPlan, GivenPlans
 
-    yield GivenPlans({task: GivenPlan(given.plan, given.alternatives) for task, given in wanted.plans.items()})
+    yield GivenPlans({task: GivenPlan(entry.plan, entry.alternatives) for task, entry in message.plans.items()})
 
 
 def _header(sent: Header) -> SecretHeader | None:
@@ -146,12 +145,12 @@ def _header(sent: Header) -> SecretHeader | None:
 
 
 Opener = Callable[[Any, "Suite", Header], AbstractContextManager["Planner"]]
-"""Opens the planner of a message for a suite, with its secret header if it has one; leaving the context closes it. May
-raise `LeaseRefusedError`."""
+"""Opens the planner of a message for a suite, with its secret header; leaving the context closes it. May raise
+`LeaseRefusedError`."""
 OPENERS: Mapping[type, Opener] = {
     BundledPlanner: _bundled,
     EndpointPlanner: _endpoint,
     ChatPlanner: _chat,
     PlansPlanner: _plans,
 }
-"""Those that need nothing of the worker."""
+"""Openers of planners without a language model on the worker."""

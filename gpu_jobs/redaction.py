@@ -1,10 +1,10 @@
-"""Takes secrets out of texts that other people will read. Pure; used by the worker and, once more, by the site.
+"""Redacts secrets in texts that other people will read. Pure; used by the worker and, once more, by the site.
 
-It knows exact values (tokens, addresses) and shapes (headers, credentials in addresses, keys of well-known services). A
-shape may take too much of a line; that is the side to err on.
+Redacts exact values (tokens, addresses) and patterns (headers, credentials in addresses, keys of well-known services).
+A pattern may match too much of a line, which is the safe side.
 
-In artefacts it looks for exact values only: in texts (JSON included) and in the metadata of images. A secret in the
-pixels of an image is not found: nothing writes there but a model that was trained to.
+In artefacts only exact values are redacted: in texts, including JSON, and in the metadata of images. Secrets in pixels
+are not detected: only a model that was trained to do so writes them there.
 """
 
 import json
@@ -24,8 +24,8 @@ from gpu_jobs.worker_secrets import names_a_secret
 HIDDEN = "***"
 _SHORTEST_SECRET = 6
 _SHORTEST_IN_RECORDS = 12
-"""Shorter ones, such as a database's weak password, are also words of plans; hiding them there would tell them."""
-# No pattern begins with a repetition: a long line would take the square of its length.
+"""Shorter secrets, such as a weak password, may be words of plans, where redaction would reveal them."""
+# No pattern begins with a repetition, which would take quadratic time on long lines.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     # To the end of the line: what follows may be the other half of the header.
     (re.compile(r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key)\b(['\"]?\s*[:=]\s*).+"), rf"\1\2{HIDDEN}"),
@@ -46,16 +46,16 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 class Redactor:
-    """Replaces what must not be read by others."""
+    """Redacts secrets and private addresses."""
 
     def __init__(self, *, secrets: Iterable[str] = (), addresses: Iterable[str] = ()) -> None:
         """Args:
-        secrets: exact values; those too short to be one are left alone.
-        addresses: of planners' endpoints, which are their owners'.
+        secrets: exact values; very short ones are ignored.
+        addresses: of planners' endpoints, which are private.
         """
         known = {secret.strip() for secret in secrets}
         # The longest first: one may contain another.
-        self._secrets = sorted((one for one in known if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = sorted((text for text in known if len(text) >= _SHORTEST_SECRET), key=len, reverse=True)
         self._long = [secret for secret in self._secrets if len(secret) >= _SHORTEST_IN_RECORDS]
         self._addresses = [address for address in addresses if address]
         hosts = {urlsplit(address).hostname or "" for address in self._addresses} - {""}
@@ -69,24 +69,24 @@ class Redactor:
         return text
 
     def in_json(self, content: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """The object with every text, keys included, without the exact secrets.
+        """The object without exact secrets in its texts and keys.
 
-        Shapes and addresses are left: a plan may well say `token: "blue"`.
+        Patterns and addresses are kept: a plan may contain `token: "blue"`.
         """
         return _in_object(content, secrets=self._long)
 
     def in_artefact(self, artefact: Artefact) -> Artefact:
-        """The artefact without the exact secrets; the very same one if there is none in it."""
+        """The artefact without exact secrets; the same object if it contains none."""
         return redacted(artefact, secrets=self._long)
 
     def in_record(self, record: ResultRecord) -> ResultRecord:
-        """The record without the exact secrets."""
+        """The record without exact secrets."""
         content = record.model_dump(mode="json")
         hidden = self.in_json(content)
         return record if hidden == content else ResultRecord.model_validate(hidden)
 
     def without_addresses(self, text: str) -> str:
-        """The text without the addresses only, for sentences in which a word such as `token:` is no secret."""
+        """The text without addresses only, for sentences in which a word such as `token:` is no secret."""
         for address in self._addresses:
             text = text.replace(address, "the endpoint")
         for host in self._hosts:
@@ -95,7 +95,7 @@ class Redactor:
 
 
 def secrets_of(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The values of variables whose names say that they are secrets."""
+    """The values of variables whose names denote secrets."""
     return [value for name, value in environment.items() if names_a_secret(name)]
 
 
@@ -123,45 +123,49 @@ _HIDDEN_BYTES = b"***"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CRITICAL = frozenset({b"IHDR", b"PLTE", b"IDAT", b"IEND"})
 _MOST_UNPACKED = 1024 * 1024
-"""Bytes of one compressed piece of metadata that are looked at. One that is larger goes as a whole."""
+"""Bytes of one compressed piece of metadata that are scanned. A larger piece is removed."""
 
 
 class _TooLargeError(Exception):
-    """Metadata that unpacks to more than is looked at."""
+    """Metadata is too large to scan."""
 
 
 class _Chunk(NamedTuple):
     kind: bytes
     data: bytes
     raw: bytes
-    """With length, kind and checksum."""
+    """The whole chunk, with length, kind and checksum."""
 
 
 def holds_secret(artefact: Artefact, *, secrets: Sequence[str]) -> bool:
-    """Whether one of the secrets is in the artefact's text or metadata."""
+    """Whether the artefact's text or metadata contains one of the secrets."""
     return redacted(artefact, secrets=secrets) is not artefact
 
 
 def redacted(artefact: Artefact, *, secrets: Sequence[str]) -> Artefact:
-    """The artefact without these secrets; the very same one if there is none in it.
+    """The artefact without these secrets; the same object if it contains none.
 
-    In texts each secret is replaced. An image loses the pieces of metadata that hold one, and what follows its end; its
-    pixels stay.
+    Secrets in texts are replaced. In images, metadata with secrets and data after the end are removed.
     """
-    found = [form for secret in secrets for form in _forms(secret)]
-    if not found:
+    forms: dict[bytes, None] = {}
+    for secret in secrets:
+        # As plain text and as a string of JSON.
+        for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+            if form:
+                forms[form.encode()] = None
+    if not forms:
         return artefact
     data = artefact.data
     if artefact.media_type in PICTURES:
-        data = _image_without(data, secrets=found)
+        data = _image_without(data, secrets=list(forms))
     else:
-        for secret in found:
-            data = data.replace(secret, _HIDDEN_BYTES)
+        for encoded in forms:
+            data = data.replace(encoded, _HIDDEN_BYTES)
     return artefact if data == artefact.data else Artefact(data=data, media_type=artefact.media_type)
 
 
 def with_digests(record: ResultRecord, *, replaced: Mapping[str, str]) -> ResultRecord:
-    """The record with other digests in place of those of artefacts that were replaced."""
+    """The record with the digests of replaced artefacts exchanged."""
     if not any(artefact.digest in replaced for artefact in record.artefacts()):
         return record
     return ResultRecord.model_validate(_renamed(record.model_dump(mode="json"), replaced=replaced))
@@ -177,25 +181,18 @@ def _renamed(value: JsonValue, *, replaced: Mapping[str, str]) -> JsonValue:
     return value
 
 
-def _forms(secret: str) -> list[bytes]:
-    """How a secret is written in a text, and in a string of JSON."""
-    forms = (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-    return list(dict.fromkeys(form.encode() for form in forms if form))
-
-
 def _image_without(data: bytes, *, secrets: Sequence[bytes]) -> bytes:
     chunks = _chunks(data)
     if chunks is None:
-        # No PNG that anything reads: it may lose what looks like a secret wherever that is.
+        # Not a valid PNG: overwriting bytes does no harm.
         for secret in secrets:
             data = data.replace(secret, b"*" * len(secret))
         return data
-    kept = [one for one in chunks if one.kind in _CRITICAL or not _holds(one.data, secrets=secrets)]
-    end = len(_SIGNATURE) + sum(len(one.raw) for one in chunks)
-    rest = data[end:]
-    if len(kept) == len(chunks) and not _holds(rest, secrets=secrets):
+    clean = [chunk for chunk in chunks if chunk.kind in _CRITICAL or not _holds(chunk.data, secrets=secrets)]
+    end = len(_SIGNATURE) + sum(len(chunk.raw) for chunk in chunks)
+    if len(clean) == len(chunks) and not _holds(data[end:], secrets=secrets):
         return data
-    return _SIGNATURE + b"".join(one.raw for one in kept)
+    return _SIGNATURE + b"".join(chunk.raw for chunk in clean)
 
 
 def _holds(data: bytes, *, secrets: Sequence[bytes]) -> bool:
@@ -207,7 +204,7 @@ def _holds(data: bytes, *, secrets: Sequence[bytes]) -> bool:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """What may be compressed in a piece of metadata: zTXt, iTXt and iCCP have it after NUL bytes and flags."""
+    """Decompressed parts of metadata: zTXt, iTXt and iCCP have them after NUL bytes and flags."""
     for start in _starts(data):
         try:
             unpacking = zlib.decompressobj()
@@ -220,7 +217,7 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 
 
 def _starts(data: bytes) -> Iterator[int]:
-    """Where zlib streams may begin: the few places at which one of the usual headers stands."""
+    """Possible starts of zlib streams: the first positions of the usual headers."""
     for header in (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"):
         at = data.find(header)
         for _ in range(4):
@@ -231,7 +228,7 @@ def _starts(data: bytes) -> Iterator[int]:
 
 
 def _chunks(data: bytes) -> list[_Chunk] | None:
-    """The chunks of a PNG up to its end; None if it is none."""
+    """The chunks of a PNG up to its end; None if it is not a PNG."""
     if not data.startswith(_SIGNATURE):
         return None
     chunks: list[_Chunk] = []

@@ -1,4 +1,4 @@
-"""What runs the tasks of a lease: the evaluator, with its experts loaded once and kept."""
+"""Runs the tasks of a lease with the evaluator, whose experts are loaded once."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Key(NamedTuple):
-    """What an evaluator is made for."""
+    """Key of cached evaluators."""
 
     suite: str
     profile: str
@@ -35,34 +35,34 @@ class _Key(NamedTuple):
 
 
 class _Digests(NamedTuple):
-    """What site and worker must agree on besides the suite."""
+    """Digests that must be equal on site and worker, besides the suite's."""
 
     rules: str
     data: str
 
 
 class ShardRunner(Protocol):
-    """Runs tasks. Tests give a fake."""
+    """Runs tasks."""
 
     store: Store
-    """Where the artefacts are that the records name."""
+    """Has the artefacts of the records."""
     phase: CurrentPhase
     """The current phase; the worker resets it at the start of each lease."""
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
-        """Run the tasks of a lease and yield each one's record as soon as it is complete.
+        """Run the tasks of a lease, and yield each record as soon as it is complete.
 
         Raises:
-            LeaseRefusedError: before the first record, if the lease does not fit this worker.
+            LeaseRefusedError: before the first record, if this worker cannot process the lease.
         """
         ...
 
     def idle(self) -> None:
-        """Give back what other workers may wait for: there is nothing to do at the moment."""
+        """Release shared resources: there is no work at the moment."""
         ...
 
     def provenance(self) -> dict[str, Any]:
-        """What the results are made with."""
+        """Provenance of the results."""
         ...
 
 
@@ -84,16 +84,16 @@ class EvaluatorRunner:
         agents: Callable[[Lease], AgentTurns] | None = None,
     ) -> None:
         """Args:
-        store: where artefacts and executed steps are kept.
+        store: stores artefacts and executed steps.
         device: torch device of the experts.
-        memory_budget: bytes that loaded experts may occupy together; None: no limit.
-        checkpoints: where uploaded checkpoints come from; None: leases of such planners are refused.
-        hub: address of the model hub; None: as its client is set.
-        hub_cache: where its models are kept; None: in its client's own folder.
-        opener: loads language models; None: in the sandbox that this machine has.
-        arbiter: settles what the rules of judges leave undecided; the site must name the same one.
+        memory_budget: bytes for all loaded experts; None: no limit.
+        checkpoints: source of uploaded checkpoints; None: leases with them are refused.
+        hub: address of the model hub; None: the default of its client.
+        hub_cache: cache of the hub's models; None: the folder of its client.
+        opener: loads language models; None: in this machine's sandbox.
+        arbiter: decides what the rules of judges leave undecided; must be the site's.
         arbiter_key: API key of a chat arbiter.
-        agents: gives the agent of a lease; None: leases of agents are refused.
+        agents: returns the agent of a lease; None: leases of agents are refused.
         """
         self.store = store
         self._device = device
@@ -108,37 +108,38 @@ class EvaluatorRunner:
         self._evaluators: dict[_Key, tuple[Evaluator, _Digests]] = {}
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
+        from evaluator.core.planner import reseeded
+
         evaluator = _perturbed(self._evaluator(lease), lease=lease)
         if isinstance(lease.planner, AgentPlanner):
             if self._agents is None:
-                raise LeaseRefusedError("this worker has no way to ask agents.")
+                raise LeaseRefusedError("this worker does not support agents.")
             self.phase.enter(Phase.PLANNING)
             yield from self._agents(lease).records(evaluator=evaluator)
             return
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
-            asked = _reseeded(planner, repetition=lease.repetition)
-            yield from evaluator.run(planner=asked, tasks=lease.tasks, run=lease.evaluation)
+            planner_of_run = reseeded(planner, run=lease.repetition - 1)
+            yield from evaluator.run(planner=planner_of_run, tasks=lease.tasks, run=lease.evaluation)
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
-        wanted = lease.planner
-        if isinstance(wanted, HubPlanner | CheckpointPlanner):
-            return nullcontext(self._models.planner(lease=lease, wanted=wanted, suite=suite))
-        self._models.let_go()
-        return OPENERS[type(wanted)](wanted, suite, lease.header)
+        message = lease.planner
+        if isinstance(message, HubPlanner | CheckpointPlanner):
+            return nullcontext(self._models.planner(lease=lease, message=message, suite=suite))
+        self._models.release_shared()
+        return OPENERS[type(message)](message, suite, lease.header)
 
     def idle(self) -> None:
-        self._models.let_go()
+        self._models.release_shared()
 
     def provenance(self) -> dict[str, Any]:
         from evaluator.core.provenance import provenance
 
-        found = provenance(device=self._device)
-        return found if self._arbiter is None else {**found, "arbiter": dict(self._arbiter.identity())}
+        facts = provenance(device=self._device)
+        return facts if self._arbiter is None else {**facts, "arbiter": dict(self._arbiter.identity())}
 
     def _evaluator(self, lease: HeldLease) -> "Evaluator":
-        """The evaluator for a lease, refused where suite or rules differ from the server's. It is kept with what it has
-        loaded for later leases."""
+        """The cached evaluator for a lease. Leases whose suite or rules differ from the worker's are refused."""
         from evaluator.core.suites.registry import suite_of
         from evaluator.episodes.base import SettingError, episode_of
 
@@ -153,25 +154,29 @@ class EvaluatorRunner:
                     data=episode.data_digest(suite=suite, setting=setting),
                 )
                 if suite.conditions.experts:
-                    self._forget_experts()
+                    # The device's memory may not suffice for two sets of experts.
+                    self._evaluators = {
+                        cached: entry
+                        for cached, entry in self._evaluators.items()
+                        if not entry[0].suite.conditions.experts
+                    }
                 evaluator = episode.evaluator(suite=suite, setting=setting)
                 if isinstance(scoring := getattr(evaluator, "scoring", None), Stopwatch):
                     scoring.listener = self.phase.note_scoring
                 self._evaluators[key] = evaluator, digests
         except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
-        found, digests = self._evaluators[key]
-        what = f"the scoring of {lease.suite} under {lease.profile}"
-        _refuse_difference(what=what, here=digests.rules, wanted=lease.profile_digest)
-        what = f"the {lease.split} data of {lease.suite}"
-        _refuse_difference(what=what, here=digests.data, wanted=lease.data_digest)
-        # Of the public requests, on every split: hidden ones follow from these and the seed.
-        _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
-        return found
-
-    def _forget_experts(self) -> None:
-        """Two sets of experts side by side might not fit into the device's memory."""
-        self._evaluators = {key: kept for key, kept in self._evaluators.items() if not kept[0].suite.conditions.experts}
+        evaluator, digests = self._evaluators[key]
+        for what, here, there in (
+            (f"the scoring of {lease.suite} under {lease.profile}", digests.rules, lease.profile_digest),
+            (f"the {lease.split} data of {lease.suite}", digests.data, lease.data_digest),
+            # Of the public requests, on every split: hidden ones follow from these and the seed.
+            (f"suite {lease.suite}", suite.digest, lease.suite_digest),
+        ):
+            if here != there:
+                text = f"{what} has the digest {here[:12]} on the worker, {there[:12]} on the server."
+                raise LeaseRefusedError(text)
+        return evaluator
 
     def _setting(self, lease: HeldLease) -> "Setting":
         from evaluator.episodes.base import Setting
@@ -184,14 +189,8 @@ class EvaluatorRunner:
         )  # fmt: skip
 
 
-def _reseeded(planner: "Planner", *, repetition: int) -> "Planner":
-    from evaluator.core.planner import reseeded
-
-    return reseeded(planner, run=repetition - 1)
-
-
 def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
-    """The evaluator, which asks in the form that the lease names."""
+    """The evaluator with the lease's perturbation of requests."""
     if not lease.perturbation:
         return evaluator
     from evaluator.episodes.base import episode_of
@@ -206,7 +205,7 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
 
 
 def _hidden_seed(lease: HeldLease) -> "HiddenSeed | None":
-    """The seed of a hidden split. The library refuses one for open data, so that it cannot slip into them."""
+    """The seed of a hidden split; None for open data, for which the library refuses a seed."""
     from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
 
     if lease.split != HIDDEN or lease.hidden_seed is None:
@@ -215,7 +214,7 @@ def _hidden_seed(lease: HeldLease) -> "HiddenSeed | None":
 
 
 def _check_commitment(lease: HeldLease) -> None:
-    """Refuse a seed that does not fit the published commitment."""
+    """Refuse a seed that does not match the published commitment."""
     from evaluator.core.suites.hidden import SeedError
 
     hidden = _hidden_seed(lease)
@@ -227,11 +226,6 @@ def _check_commitment(lease: HeldLease) -> None:
         raise LeaseRefusedError(str(error)) from error
     if not fits:
         raise LeaseRefusedError(
-            f"the seed of season {lease.season} of {lease.suite} does not fit the commitment {lease.commitment[:12]} "
-            "that was published for it."
+            f"the seed of season {lease.season} of {lease.suite} does not match its published commitment "
+            f"{lease.commitment[:12]}."
         )
-
-
-def _refuse_difference(*, what: str, here: str, wanted: str) -> None:
-    if here != wanted:
-        raise LeaseRefusedError(f"{what} has the digest {here[:12]} on the worker, {wanted[:12]} on the server.")

@@ -1,4 +1,4 @@
-"""The worker: leases shards, runs their tasks, sends the results. It may be killed at any instruction."""
+"""The worker: leases shards, runs their tasks, and sends the results. It may be killed at any instruction."""
 
 import logging
 import secrets
@@ -34,32 +34,32 @@ logger = logging.getLogger(__name__)
 
 _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
-"""A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
+"""Refused leases in a row after which the worker exits: it is probably older than the site."""
 _LONGEST_POLL_SECONDS = 2.0
 _IDLE_AFTER_SECONDS = 60.0
 _INTERRUPTIBLE = frozenset({Phase.FETCHING, Phase.LOADING, Phase.PLANNING})
 """Phases in which the worker waits for the planner."""
-_STOPPED = "the worker was told to stop"
+_STOPPED = "the worker was stopped"
 
 
 class Terminated(BaseException):
-    """The process was told to stop. Like KeyboardInterrupt it is no error, and `except Exception` lets it pass."""
+    """The process was asked to stop. Like KeyboardInterrupt not caught by `except Exception`."""
 
 
 class _TerminatedAtTheEnd(Terminated):
-    """The same, where the attempt's end has been sent: there is nothing to give back."""
+    """`Terminated` after the end of the attempt was sent: there is nothing to return."""
 
 
 class _Interrupted(BaseException):
-    """The attempt is over while the planner keeps the worker waiting. No error: `except Exception` lets it pass."""
+    """The attempt has ended while the worker waits for its planner. Not caught by `except Exception`."""
 
 
 _ENDS_THE_PROCESS = (Terminated, KeyboardInterrupt, SystemExit, GeneratorExit)
-"""Every other `BaseException` is foreign code that failed: native libraries raise their panics as such."""
+"""Any other `BaseException` is a failure of third-party code: native libraries raise panics as such."""
 
 
 def stop_on_sigterm() -> None:
-    """Let SIGTERM (and SIGINT) end the work between two instructions; a second one changes nothing."""
+    """Raise `Terminated` on SIGTERM and SIGINT; later ones are ignored."""
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal's signature
         for name in (signal.SIGTERM, signal.SIGINT):
@@ -72,12 +72,12 @@ def stop_on_sigterm() -> None:
 
 def _interrupt_main_thread() -> None:
     ident = threading.main_thread().ident
-    assert ident is not None, "it runs"
+    assert ident is not None, "the main thread runs"
     signal.pthread_kill(ident, signal.SIGUSR2)
 
 
 class Worker:
-    """Works off leases, one after the other, with the same loaded experts."""
+    """Processes leases, one after the other, with the same loaded experts."""
 
     def __init__(
         self,
@@ -94,15 +94,15 @@ class Worker:
     ) -> None:
         """Args:
         client: the API.
-        runner: what runs tasks.
-        name: how the worker is called; its launcher knows it by this name.
-        suites: take only tasks of these.
-        evaluation: take only tasks of this one.
-        idle_seconds: end after so long without work; None: never. A worker for one evaluation also ends as soon as the
-            site says that no shard of the evaluation is left.
-        secrets: what must never stand in a log that is sent.
-        poll_seconds: how long to wait after the first answer that there is no work; later answers wait longer.
-        sleep: how to wait.
+        runner: runs tasks.
+        name: the worker's name, by which its launcher knows it.
+        suites: lease only tasks of these suites.
+        evaluation: lease only tasks of this evaluation.
+        idle_seconds: exit after this time without work; None: never. A worker for one evaluation also exits when the
+            site reports that the evaluation has no unfinished shards.
+        secrets: texts to redact in logs that are sent.
+        poll_seconds: pause after the first response without work; later pauses are longer.
+        sleep: for tests.
         """
         self._client = client
         self._runner = runner
@@ -116,30 +116,29 @@ class Worker:
         self._known = Known()
         self._uploads = DirectUploads()
         self._request: LeaseRequest | None = None
-        """The last lease request, until its answer has come."""
+        """The last lease request, until its response has arrived."""
         self._refusals = 0
         """Leases refused in a row."""
         self._heartbeats: Heartbeats | None = None
-        """Those of the present attempt."""
+        """Of the current attempt."""
         self._may_interrupt = False
-        """Whether the tasks of the present attempt run."""
+        """Whether tasks of the current attempt run."""
         self._handles_signals = False
 
-    def look_on_signal(self) -> None:
-        """Let SIGUSR1 ask the site whether the present attempt is over, and end this process if it is.
+    def handle_signals(self) -> None:
+        """Install the handlers of SIGUSR1 and SIGUSR2.
 
-        So a launcher stops what works for an evaluation that was cancelled, and nothing else: whichever attempt this
-        worker has by the time that the signal comes, it alone knows.
+        SIGUSR1 checks with the site whether the current attempt has ended, and exits if it has. Launchers send it to
+        stop the workers of a cancelled evaluation: only the worker knows which attempt it has when the signal arrives.
 
-        And let SIGUSR2, which the heartbeats send, interrupt a planner that keeps this worker waiting for an attempt
-        that is over.
+        SIGUSR2, which the heartbeats send, interrupts the planner of an attempt that has ended.
         """
         signal.signal(signal.SIGUSR1, self._look)
         signal.signal(signal.SIGUSR2, self._leave_attempt)
         self._handles_signals = True
 
     def _leave_attempt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal's signature
-        # Experts that are interrupted might be left half loaded, and what they do ends by itself.
+        # Not while experts run: they would be left half loaded, and their calls end by themselves.
         if self._may_interrupt and self._runner.phase.now in _INTERRUPTIBLE:
             self._may_interrupt = False
             raise _Interrupted
@@ -154,16 +153,16 @@ class Worker:
         raise Terminated
 
     def run(self, *, on_session: Callable[[], None] = lambda: None) -> int:
-        """Work until no work is left, or none came for `idle_seconds`, and return the exit code.
+        """Work until no work is left, or there was none for `idle_seconds`, and return the exit code.
 
         Args:
-            on_session: called once the site has opened a session for this worker and answered its first lease request.
+            on_session: called after the site's first response to a lease request.
         """
         try:
             return self._work_until_idle(on_session)
         except Terminated:
-            logger.info("told to stop")
-            self._take_back_request()
+            logger.info("asked to stop")
+            self._return_request()
             return Exit.TERMINATED
         except UnreachableError as error:
             logger.error("%s", error)
@@ -187,13 +186,13 @@ class Worker:
                 except UnreachableError as error:
                     if not is_known or self._idle is not None or self._evaluation is not None:
                         raise
-                    # Nobody expects it to end, and the site knew it: a restart would only load its experts again.
+                    # A pool's worker goes on: a restart would only load the experts again.
                     logger.warning("%s; waiting for the site", error)
                     continue
                 if not is_known:
                     is_known = True
                     on_session()
-                lease = self._answered(answer.lease)
+                self._request, lease = None, answer.lease
                 if lease is None and answer.work_left is False:
                     logger.info("no shard of evaluation %s is left", self._evaluation)
                     return Exit.IDLE
@@ -205,7 +204,7 @@ class Worker:
                 last_work, wait = time.monotonic(), self._poll
             elif self._idle is not None and time.monotonic() - last_work >= self._idle:
                 logger.info("nothing to do for %g seconds", self._idle)
-                # Only the site knows that the evaluation's work is done, and 0 would say so to whoever started this.
+                # 0 would mean that the evaluation's work is done, which only the site knows.
                 return Exit.IDLE if self._evaluation is None else Exit.WORK_LEFT
             else:
                 if time.monotonic() - last_work >= _IDLE_AFTER_SECONDS:
@@ -214,19 +213,15 @@ class Worker:
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
 
     def _lease_request(self) -> LeaseRequest:
-        """What to ask for. A request that may have been granted although its answer was lost is sent again."""
+        """The next lease request. One whose response was lost is repeated, since it may have been granted."""
         if self._request is None:
             suites = tuple(self._suites) if self._suites else None
             token = secrets.token_urlsafe(32)
             self._request = LeaseRequest(worker=self._name, suites=suites, evaluation=self._evaluation, token=token)
         return self._request
 
-    def _answered(self, lease: Lease | None) -> Lease | None:
-        self._request = None
-        return lease
-
-    def _take_back_request(self) -> None:
-        """Give back what may have been leased by a call whose answer nobody waits for any more."""
+    def _return_request(self) -> None:
+        """Return the lease of a request that was interrupted, if it was granted."""
         if self._request is None:
             return
         try:
@@ -234,22 +229,21 @@ class Worker:
             if lease is not None:
                 self._client.fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, EnrolmentExpiredError, UnreachableError, RefusedError) as error:
-            logger.warning("left without giving back what may have been leased: %s", error)
+            logger.warning("a lease may not have been returned: %s", error)
 
     def _work_on(self, lease: Lease) -> Lease | None:
-        """Run one lease to its end, and return the next one, if the site gave it; errors end the lease, not the
-        worker."""
+        """Process one lease, and return the next one if the site granted it. Errors end the lease, not the worker."""
         ids = {"worker": self._name, "evaluation": lease.evaluation, "attempt": lease.attempt}
         attributes: dict[str, str | int] = {**ids, "suite": lease.suite, "tasks": len(lease.tasks)}
         with (
             span("attempt", kind="consumer", parent=lease.traceparent, attributes=attributes),
             process_named(**ids, **ids_for_logs()),
         ):
-            complete = self._with_secrets(lease)
-            return None if complete is None else self._run_and_report(complete)
+            held = self._with_secrets(lease)
+            return None if held is None else self._run_and_report(held)
 
     def _with_secrets(self, lease: Lease) -> HeldLease | None:
-        """The lease with its secrets; None if the site does not give them, so that the lease is over."""
+        """The lease with its secrets; None if the site refuses them, which ends the lease."""
         try:
             return with_secrets(lease, client=self._client)
         except (AttemptOverError, UnreachableError) as error:
@@ -273,17 +267,17 @@ class Worker:
             except AttemptOverError as error:
                 logger.warning("attempt %s: %s", lease.attempt, error)
             except (AgentAway, LeaseReturnedError) as error:
-                logger.info("attempt %s: given back: %s", lease.attempt, error)
+                logger.info("attempt %s: returned: %s", lease.attempt, error)
                 self._give_back(lease=lease, log=log, how=GivenUp.RELEASED, reason=str(error))
             except _Interrupted:
-                logger.warning("attempt %s: is over, and its planner was interrupted", lease.attempt)
+                logger.warning("attempt %s: has ended, and its planner was interrupted", lease.attempt)
             except UnreachableError as error:
                 logger.error("attempt %s is left to time out: %s", lease.attempt, error)
             except LeaseRefusedError as error:
                 logger.error("attempt %s: refused: %s", lease.attempt, error)
                 self._refusals = refusals + 1
                 self._give_back(lease=lease, log=log, how=GivenUp.REFUSED, reason=str(error))
-            except BaseException as error:  # foreign code runs in here; the next lease may do better
+            except BaseException as error:  # third-party code failed; the next lease may succeed
                 if isinstance(error, _ENDS_THE_PROCESS):
                     raise
                 logger.exception("attempt %s: failed", lease.attempt)
@@ -308,21 +302,21 @@ class Worker:
             try:
                 for record in self._interruptible(self._runner.run(lease)):
                     delivery.add(log.redact.in_record(record))
-                    logger.info("task %s: %s", record.task, _told(record))
+                    logger.info("task %s: %s", record.task, _summary(record))
                     heartbeats.check()
                 self._runner.phase.end()
                 return self._finish(lease=lease, delivery=delivery, log=log)
             except _TerminatedAtTheEnd:
                 raise
             except Terminated:
-                self._say_goodbye(lease=lease, delivery=delivery, log=log)
+                self._release(lease=lease, delivery=delivery, log=log)
                 raise
             except _Interrupted:
                 raise
             except BaseException as error:
                 if isinstance(error, _ENDS_THE_PROCESS):
                     raise
-                # What is done is done: it must arrive before the attempt is given back.
+                # Finished results must arrive before the attempt is returned.
                 with suppress(Exception):
                     delivery.finish(timeout=_LAST_WORDS_SECONDS)
                 raise
@@ -331,7 +325,7 @@ class Worker:
                 self._runner.phase.end()
 
     def _interruptible(self, records: Iterator[ResultRecord]) -> Iterator[ResultRecord]:
-        """The records; while each is waited for, SIGUSR2 may end that."""
+        """The records; SIGUSR2 may interrupt the wait for each."""
         while True:
             self._may_interrupt = True
             try:
@@ -343,7 +337,7 @@ class Worker:
             yield record
 
     def _finish(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> Lease | None:
-        """End the attempt, and return the next lease if the site gives it with the same call."""
+        """Complete the attempt, and return the next lease if the same call grants one."""
         last = FinishRequest(
             results=tuple(delivery.rest()),
             log=log.rest(),
@@ -354,7 +348,7 @@ class Worker:
             with span("finish"):
                 return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
         except RefusedError as error:
-            # What is refused together may be good alone.
+            # Results that are refused together may be accepted individually.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
                 self._client.log(lease=lease, log=last.log, patience=_LAST_WORDS_SECONDS)
             delivery.send_each(last.results)
@@ -363,29 +357,31 @@ class Worker:
             rest = last.model_copy(update={"results": (), "log": last.log.after()})
             return self._finish_in_one_call(lease=lease, last=rest, delivery=delivery)
         except Terminated as stopped:
-            # Whether it has come nobody knows; a second time it changes nothing.
+            # The call may have arrived; repeating it changes nothing.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
-                unasked = last.model_copy(update={"next": None})
-                self._client.finish(lease=lease, request=unasked, patience=_LAST_WORDS_SECONDS)
+                without_next = last.model_copy(update={"next": None})
+                self._client.finish(lease=lease, request=without_next, patience=_LAST_WORDS_SECONDS)
                 raise _TerminatedAtTheEnd from stopped
             raise
 
     def _finish_in_one_call(self, *, lease: Lease, last: FinishRequest, delivery: Delivery) -> Lease | None:
         try:
-            return self._answered(self._client.finish(lease=lease, request=last))
+            following = self._client.finish(lease=lease, request=last)
         except ObjectsMissingError as error:
             delivery.send_missing(error.digests)
-            return self._answered(self._client.finish(lease=lease, request=last))
+            following = self._client.finish(lease=lease, request=last)
+        self._request = None
+        return following
 
-    def _say_goodbye(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> None:
-        """Send what is done and give the rest back, so that another worker goes on at once."""
+    def _release(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> None:
+        """Send finished results and return the rest, so that another worker continues at once."""
         try:
             delivery.finish(timeout=_LAST_WORDS_SECONDS)
             logger.info("attempt %s: %s", lease.attempt, _STOPPED)
             log.finish()
             self._client.fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, UnreachableError, RefusedError, TimeoutError) as error:
-            logger.warning("attempt %s: left without saying goodbye: %s", lease.attempt, error)
+            logger.warning("attempt %s: could not be released: %s", lease.attempt, error)
 
     def _give_back(self, *, lease: Lease, log: AttemptLog, how: GivenUp, reason: str) -> None:
         log.finish()
@@ -397,11 +393,10 @@ class Worker:
         try:
             self._client.fail(lease=lease, how=how, reason=reason, patience=patience)
         except (AttemptOverError, UnreachableError, RefusedError) as error:
-            logger.warning("attempt %s could not be given back: %s", lease.attempt, error)
+            logger.warning("attempt %s could not be returned: %s", lease.attempt, error)
 
 
-def _told(record: ResultRecord) -> str:
-    """How a task ended, for the log."""
+def _summary(record: ResultRecord) -> str:
     if record.reason is not None:
         return f"{record.outcome} ({record.reason}): {record.reason_text}"
     return str(record.outcome) if record.score is None else f"{record.outcome} {record.score:.4f}"

@@ -1,9 +1,9 @@
-"""A worker's secrets: handed over through a pipe and kept in its memory, never in its environment or arguments.
+"""A worker's secrets: passed through a pipe and kept in memory, never in the environment or arguments.
 
-What a process is started with stays readable under /proc for as long as it lives, by every process of the same user and
-by every library in it that opens the file it is told to. A worker loads strangers' models.
+The initial environment and arguments of a process stay readable under /proc, for every process of the same user and
+every library that can be made to open a file. A worker loads submitted models.
 
-Imports the standard library alone: a worker that restarts should not have imported everything first.
+Imports only the standard library, so that a restart is fast.
 """
 
 import json
@@ -25,15 +25,15 @@ _STORE_CREDENTIALS = (
     "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 )  # fmt: skip
-"""All ways in which boto3 gets credentials from the environment: keys, and where to read or fetch them."""
+"""Variables from which boto3 gets credentials: keys, and files or addresses of credentials."""
 _PROXIES = (
     "PLANARENA_EGRESS_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 )  # fmt: skip
-"""May hold a name and a password, and libraries read them from the environment only."""
+"""May contain credentials; libraries read them from the environment only."""
 _ARBITER = ("PLANARENA_ARBITER_KEY",)
-"""The API key of the arbiter that settles what the rules of a judge leave undecided."""
+"""API key of the arbiter that decides what the rules of a judge leave undecided."""
 _TRACES = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
-"""What the collector of traces asks for."""
+"""Credentials for the collector of traces."""
 _READ_BY_LIBRARIES = (*_PROXIES, *_ARBITER, *_TRACES)
 _HARMLESS = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "VIRTUAL_ENV", "NO_PROXY",
@@ -50,22 +50,22 @@ _HARMLESS_PREFIXES = (
 
 
 class SecretsError(ValueError):
-    """What came through the pipe is not what a launcher sends."""
+    """The pipe does not contain a launcher's message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSecrets:
-    """Everything that a worker is started with and nobody else may know. Seeds and secret headers are not: they come by
-    calls of the attempt that needs them (`planners.with_secrets`)."""
+    """Secrets with which a worker is started. Seeds and secret headers are fetched by each attempt instead
+    (`planners.with_secrets`)."""
 
     token: str = field(default="", repr=False)
-    """Its enrolment token; empty: there is none."""
+    """The enrolment token; empty if there is none."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What libraries read from the environment of the running process: credentials of the store, proxies, headers for
-    the collector of traces; and the key of the arbiter."""
+    """Variables that libraries read from the environment: credentials of the store, proxies, headers for the collector
+    of traces; and the key of the arbiter."""
 
     def values(self) -> list[str]:
-        """All secrets, for taking them out of texts."""
+        """All secrets, for redaction."""
         return [value for value in (self.token, *self.variables.values()) if value]
 
 
@@ -73,12 +73,12 @@ NO_SECRETS = WorkerSecrets()
 
 
 def names_a_secret(variable: str) -> bool:
-    """Whether the name of an environment variable says that its value is a secret."""
+    """Whether the name of an environment variable denotes a secret."""
     return _SECRET_NAME.search(variable) is not None
 
 
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables a worker is started with: those on a list of names, without any that names a secret."""
+    """The environment of a worker: an allow-list of variables, without secrets."""
     return {
         name: value
         for name, value in environment.items()
@@ -99,14 +99,13 @@ def secrets_in(environment: Mapping[str, str], *, token_variable: str = TOKEN) -
 
 
 def proxies_in(environment: Mapping[str, str]) -> WorkerSecrets:
-    """What a worker that the site starts on its own machine needs of the site's secrets: the way out, the key of the
-    arbiter that its judge may ask, and the headers of the collector of traces.
-    Its store is a folder, so that it gets no credentials of the site's store."""
+    """The site's secrets for a worker on the same machine: proxies, the key of the arbiter, and headers for the
+    collector of traces. Its store is a folder and needs no credentials."""
     return WorkerSecrets(variables={name: environment[name] for name in _READ_BY_LIBRARIES if environment.get(name)})
 
 
 def piped(secrets: WorkerSecrets) -> int:
-    """The read end of a pipe that holds the secrets, to be inherited by one process and closed here.
+    """The read end of a pipe with the secrets, to be inherited by one process and closed by the caller.
 
     Raises:
         SecretsError: they are too large.
@@ -114,7 +113,7 @@ def piped(secrets: WorkerSecrets) -> int:
     content = {"token": secrets.token, "variables": dict(secrets.variables)}
     data = json.dumps(content).encode()
     if len(data) > _LARGEST:
-        raise SecretsError(f"a worker's secrets have {len(data)} bytes; at most {_LARGEST} can be handed over")
+        raise SecretsError(f"a worker's secrets have {len(data)} bytes; at most {_LARGEST} are possible")
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "wb") as pipe:
         pipe.write(data)
@@ -122,36 +121,36 @@ def piped(secrets: WorkerSecrets) -> int:
 
 
 def received(descriptor: int) -> WorkerSecrets:
-    """The secrets from a pipe, which is empty and closed afterwards.
+    """The secrets from a pipe, which is closed afterwards.
 
     Raises:
-        SecretsError: there are none in it.
+        SecretsError: it contains none.
     """
     try:
         with os.fdopen(os.dup(descriptor), "rb") as pipe:
             content = json.loads(pipe.read(_LARGEST + 1))
         return WorkerSecrets(token=str(content["token"]), variables=dict(content["variables"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SecretsError(f"{OPTION} {descriptor} holds no secrets of a worker ({type(error).__name__})") from None
+        raise SecretsError(f"{OPTION} {descriptor} contains no worker secrets ({type(error).__name__})") from None
     finally:
         _forget(descriptor)
 
 
 def restart_without_secrets(arguments: Sequence[str]) -> None:
-    """Replace this process by one with the same arguments whose environment and command line hold no secret.
+    """Replace this process by one with the same arguments, but without secrets in environment and command line.
 
-    Returns where there is nothing to hide, and where there is no /proc to read it from.
+    Returns if there are no secrets, or no /proc that exposes them.
 
     Args:
-        arguments: all of the command line, as in `sys.orig_argv`.
+        arguments: the command line, as in `sys.orig_argv`.
     """
     environment, (command, token) = harmless(os.environ), _without_token(arguments)
-    if not sys.platform.startswith("linux") or any(one.startswith(OPTION) for one in arguments):
+    if not sys.platform.startswith("linux") or any(argument.startswith(OPTION) for argument in arguments):
         return
     if not token and environment == dict(os.environ):
         return
-    found = secrets_in(os.environ, token_variable=_token_variable(arguments))
-    secrets = WorkerSecrets(token=token or found.token, variables=found.variables)
+    exposed = secrets_in(os.environ, token_variable=_token_variable(arguments))
+    secrets = WorkerSecrets(token=token or exposed.token, variables=exposed.variables)
     descriptor = piped(secrets)
     os.set_inheritable(descriptor, True)
     os.execve(sys.executable, [sys.executable, *command[1:], OPTION, str(descriptor)], environment)  # noqa: S606 - this very program
@@ -159,7 +158,7 @@ def restart_without_secrets(arguments: Sequence[str]) -> None:
 
 def _without_token(arguments: Sequence[str]) -> tuple[list[str], str]:
     """The command line without `--token VALUE` or `--token=VALUE`, and the value."""
-    kept: list[str] = []
+    others: list[str] = []
     token, takes_next = "", False
     for argument in arguments:
         if takes_next:
@@ -169,19 +168,19 @@ def _without_token(arguments: Sequence[str]) -> tuple[list[str], str]:
         elif argument.startswith("--token="):
             token = argument.partition("=")[2]
         else:
-            kept.append(argument)
-    return kept, token.strip()
+            others.append(argument)
+    return others, token.strip()
 
 
 def _token_variable(arguments: Sequence[str]) -> str:
-    """What `--token-env` names."""
-    named = TOKEN
+    """The value of `--token-env`."""
+    name = TOKEN
     for at, argument in enumerate(arguments):
         if argument == "--token-env" and at + 1 < len(arguments):
-            named = arguments[at + 1]
+            name = arguments[at + 1]
         elif argument.startswith("--token-env="):
-            named = argument.partition("=")[2]
-    return named
+            name = argument.partition("=")[2]
+    return name
 
 
 def _forget(descriptor: int) -> None:
@@ -189,7 +188,7 @@ def _forget(descriptor: int) -> None:
         with suppress(OSError):
             os.close(descriptor)
         return
-    # A standard stream stays open, or the next file would take its number.
+    # A standard stream must stay open, or the next file would get its number.
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, descriptor)
     os.close(null)

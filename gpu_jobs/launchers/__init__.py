@@ -1,6 +1,6 @@
 """Launchers start and stop workers.
 
-The one for Kubernetes is in `launchers.kubernetes`: only those who use it should load its client.
+The Kubernetes launcher is in `launchers.kubernetes`, so that its client is only imported if needed.
 """
 
 from gpu_jobs.launchers.base import (

@@ -7,30 +7,30 @@ from typing import Protocol, runtime_checkable
 
 
 class LaunchError(Exception):
-    """No worker could be started; the message is a sentence that says why."""
+    """No worker could be started; the message is a sentence with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What a launcher knows of a worker."""
+    """A launcher's knowledge of a worker."""
 
     alive: bool | None
     """None if the launcher cannot tell, for example because it did not start this worker."""
     reason: str = ""
     """Why it is not alive, as part of a sentence."""
     disrupted: bool = False
-    """Whether it is gone for a reason that nothing which runs in it can cause, such as a machine that was shut down."""
+    """Whether it is gone for a reason that its tasks cannot cause, such as the shutdown of a machine."""
     started_at: datetime | None = None
-    """When a living worker was started again under the same handle; what it held before is lost, for `reason`."""
+    """When a live worker was restarted under the same handle; its earlier leases are lost, for `reason`."""
 
 
 class Launcher(Protocol):
-    """Starts workers and knows how they are. A handle is also the name under which the worker takes leases."""
+    """Starts and stops workers, and reports their liveness. The handle is also the worker's name in leases."""
 
     def ensure(self, *, evaluation_id: str) -> str:
-        """See that a worker runs that will take the tasks of this evaluation, and return its handle.
+        """Make sure that a worker runs that may lease tasks of this evaluation, and return its handle.
 
-        Adopts what runs already, so that calling it twice starts nothing twice.
+        Idempotent: running workers are adopted.
 
         Raises:
             LaunchError: no worker could be started.
@@ -38,16 +38,16 @@ class Launcher(Protocol):
         ...
 
     def alive(self, *, handle: str) -> Liveness:
-        """How the worker with this handle is."""
+        """Liveness of the worker with this handle."""
         ...
 
     def stop(self, *, handle: str) -> None:
-        """Stop a worker: it gives its tasks back. Nothing happens if it does not run."""
+        """Stop a worker, which returns its tasks. Does nothing if it does not run."""
         ...
 
     def stop_one(self, *, handle: str) -> None:
-        """Stop one worker that may hang; others of the same evaluation go on. The launcher starts another one in its
-        place by itself or when it is asked next. Nothing happens if it does not run.
+        """Stop one worker that may hang; it is replaced automatically or by the next `ensure`. Does nothing if it does
+        not run.
 
         Raises:
             LaunchError: it could not be stopped.
@@ -57,11 +57,11 @@ class Launcher(Protocol):
 
 @runtime_checkable
 class PoolsWorkers(Protocol):
-    """A launcher whose workers take tasks of any evaluation."""
+    """A launcher whose workers may lease tasks of any evaluation."""
 
     def stop_if_over(self, *, handle: str) -> None:
-        """Have a worker ask the site whether its present attempt is over, and stop if it is. One that has moved on to
-        another attempt goes on. Nothing happens if it does not run.
+        """Make a worker check with the site whether its current attempt has ended, and stop if it has. Does nothing if
+        it does not run.
 
         Raises:
             LaunchError: its state could not be read.
@@ -71,19 +71,19 @@ class PoolsWorkers(Protocol):
 
 @runtime_checkable
 class TendsPools(Protocol):
-    """A launcher of pools that somebody else scales."""
+    """A launcher of pools with an external scaler."""
 
     def tend(self, *, busy: Collection[str]) -> None:
-        """Do what pools need from time to time. What fails is logged and done the next time.
+        """Periodic maintenance of pools. Errors are logged; the next call tries again.
 
         Args:
-            busy: the handles of workers that hold a lease, and should not be stopped.
+            busy: handles of workers that hold a lease, and should not be scaled down.
         """
         ...
 
 
 class NoLauncher:
-    """Starts nothing: workers are started by hand, on any machine that reaches the API."""
+    """Starts nothing: workers are started manually, on any machine that reaches the API."""
 
     def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002
         return ""
@@ -99,32 +99,28 @@ class NoLauncher:
 
 
 class Enrolments(Protocol):
-    """Where launchers that start each worker themselves get tokens from: one for each launch."""
+    """Source of enrolment tokens for launchers that start each worker: one token for each launch."""
 
     def mint(self, *, name: str) -> str:
-        """A token for one launch.
-
-        Args:
-            name: how the launch is called, for people.
-        """
+        """A new token for a launch with this display name."""
         ...
 
     def withdraw(self, token: str) -> None:
-        """End a token that no worker received."""
+        """Revoke a token that no worker received."""
         ...
 
 
 class PoolEnrolments(Protocol):
-    """Where the launcher of worker pools gets tokens from: one that all workers of a pool share, renewed in time."""
+    """Source of enrolment tokens for worker pools: all workers of a pool share a token, which is renewed in time."""
 
     def is_fresh(self, *, pool: str, token: str) -> bool:
-        """Whether this token opens sessions for this pool, and will for long enough to be left as it is."""
+        """Whether this token opens sessions for this pool, and does not need renewal yet."""
         ...
 
     def mint(self, *, pool: str) -> str:
-        """A further token for the workers of this pool. Earlier ones stay valid until they expire."""
+        """A new token for the workers of this pool. Earlier ones stay valid until they expire."""
         ...
 
     def withdraw(self, token: str) -> None:
-        """End a token that no worker received."""
+        """Revoke a token that no worker received."""
         ...

@@ -1,4 +1,4 @@
-"""Worker pools of an installation: which evaluations each of them takes. Pure: read from one variable, as JSON."""
+"""Worker pools of an installation and the evaluations that each may lease, read from one variable as JSON. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ VARIABLE = "PLANARENA_KUBERNETES_POOLS"
 
 
 class PoolsError(ValueError):
-    """The variable does not describe pools; the message says what is wrong and what would be right."""
+    """The variable does not describe pools; the message says what is wrong and what is expected."""
 
 
 class Takes(StrEnum):
-    """Evaluations that a pool may be made for."""
+    """Kinds of evaluations that a pool may lease."""
 
     EXECUTED = "executed"
-    """Of suites whose plans are executed by experts."""
+    """Suites whose plans are executed by experts."""
     JUDGED = "judged"
-    """Of suites whose plans are judged."""
+    """Suites whose plans are judged."""
     MODELS = "models"
-    """Of planners whose language model a model server loads. Says nothing about suites."""
+    """Planners whose language model a model server loads, on the suites above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What an evaluation needs of the pool that runs it."""
+    """Requirements of an evaluation for its pool."""
 
     executed: bool
-    """Whether experts execute its plans; else they are judged."""
+    """Whether experts execute its plans; otherwise they are judged."""
     model: bool = False
     """Whether a model server loads its planner's language model."""
     endpoint: bool = False
@@ -49,24 +49,24 @@ class Needs:
 
 
 class Pool(BaseModel):
-    """Workers that share their work."""
+    """A pool of workers that share their work."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     name: Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$")]
     device: Literal["cpu", "cuda"] = "cpu"
-    """Of torch, where its workers run experts."""
+    """Torch device of the workers' experts."""
     takes: Annotated[frozenset[Takes], Field(strict=False)] = frozenset({Takes.EXECUTED, Takes.JUDGED})
     endpoints: bool = False
     """Whether its workers may call planners behind HTTP."""
     most: Annotated[int, Field(ge=1)] = 4
-    """Workers at once."""
+    """Largest number of workers."""
 
     @field_validator("takes")
     @classmethod
     def _names_suites(cls, takes: frozenset[Takes]) -> frozenset[Takes]:
         if not takes - {Takes.MODELS}:
-            raise ValueError("needs executed or judged, since models says only which planners")
+            raise ValueError("needs executed or judged, since models only selects planners")
         return takes
 
     def runs(self, needs: Needs) -> bool:
@@ -77,7 +77,7 @@ class Pool(BaseModel):
         return not needs.model or Takes.MODELS in self.takes
 
     def shares_work_with(self, other: "Pool") -> bool:
-        """Whether some evaluations can be leased by workers of both."""
+        """Whether workers of both pools may lease some of the same evaluations."""
         return bool(self.takes & other.takes - {Takes.MODELS})
 
 
@@ -93,7 +93,7 @@ def pools_from(text: str) -> tuple[Pool, ...]:
     """The pools that the variable describes, in its order; none if it is empty.
 
     Raises:
-        PoolsError: it describes none.
+        PoolsError: it is invalid.
     """
     if not text.strip():
         return ()
@@ -102,7 +102,7 @@ def pools_from(text: str) -> tuple[Pool, ...]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise PoolsError(f"{VARIABLE} is no list of pools: {where + ': ' if where else ''}{first['msg']}") from None
+        raise PoolsError(f"{VARIABLE} is not a list of pools: {where + ': ' if where else ''}{first['msg']}") from None
     if len({pool.name for pool in pools}) != len(pools):
         raise PoolsError(f"{VARIABLE} has two pools of the same name")
     return pools

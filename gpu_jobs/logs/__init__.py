@@ -1,1 +1,1 @@
-"""What workers, the site and its queue log: their lines, and those of attempts, sent to the site."""
+"""Log formats of workers, the site and its queue, and sending the logs of attempts to the site."""

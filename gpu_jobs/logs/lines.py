@@ -1,4 +1,4 @@
-"""Log formats for people and machines: lines carry the ids of the current work, and secrets are redacted.
+"""Log formats for people and machines: lines have the ids of the current work, and secrets are redacted.
 
 structlog is imported only for JSON, since that takes 0.1 to 0.2 seconds.
 """
@@ -21,7 +21,7 @@ _of_context: ContextVar[dict[str, str] | None] = ContextVar("log_ids", default=N
 
 @contextmanager
 def named(**ids: str) -> Iterator[None]:
-    """Lines of this context, such as a request or a task, have these ids too."""
+    """Add ids to the lines of this context, such as a request or a task."""
     token = _of_context.set({**(_of_context.get() or {}), **ids})
     try:
         yield
@@ -30,14 +30,14 @@ def named(**ids: str) -> Iterator[None]:
 
 
 def also_named(**ids: str) -> None:
-    """Further ids of the present context, found out on the way; without `named` around it, nothing happens."""
-    if (present := _of_context.get()) is not None:
-        present.update(ids)
+    """Add ids to the current context; does nothing outside of `named`."""
+    if (current := _of_context.get()) is not None:
+        current.update(ids)
 
 
 @contextmanager
 def process_named(**ids: str) -> Iterator[None]:
-    """Lines of all threads of this process have these ids too, for processes that do one thing at a time."""
+    """Add ids to the lines of all threads, for processes that do one thing at a time."""
     before = dict(_of_process)
     _of_process.update(ids)
     try:
@@ -53,12 +53,12 @@ def present_ids() -> Mapping[str, str]:
 
 
 def formatter(form: str, *, redact: Redact, ids: Ids = present_ids) -> logging.Formatter:
-    """What makes lines of records.
+    """A log formatter.
 
     Args:
-        form: of `FORMATS`.
-        redact: takes secrets out of a text.
-        ids: what is at work.
+        form: one of `FORMATS`.
+        redact: removes secrets from a text.
+        ids: returns the ids of the current work.
     """
     return _json(redact=redact, ids=ids) if form == "json" else _Lines(redact=redact, ids=ids)
 

@@ -1,7 +1,7 @@
-"""What a worker logs while it works on a lease, sent to the site for the evaluation's owner to read.
+"""Sends a worker's log of a lease to the site, for the evaluation's owner.
 
-Only messages are sent, without tracebacks: these name folders of the worker's machine, and stay in its own log. Sending
-is no part of the work: whatever goes wrong with it, the attempt goes on.
+Only messages are sent. Tracebacks, which contain paths of the worker's machine, stay in its local log. Errors of
+sending do not affect the attempt.
 """
 
 import logging
@@ -39,9 +39,9 @@ class AttemptLog:
     ) -> None:
         """Args:
         client: the API.
-        lease: whose log it is; its secrets and its planner's address are never sent.
-        secrets: what else is never sent.
-        every_seconds: how often lines are sent.
+        lease: of the attempt; its secrets and its planner's address are redacted.
+        secrets: further texts to redact.
+        every_seconds: interval of calls.
         """
         planner = lease.planner
         addresses = [planner.url] if isinstance(planner, EndpointPlanner | ChatPlanner) else []
@@ -51,8 +51,9 @@ class AttemptLog:
         self._collector = _Collector(self.redact)
         self._every = every_seconds
         self._first = 0
-        """Number of the first line that waits."""
-        self._wanted = True
+        """Number of the first waiting line."""
+        self._is_open = True
+        """Whether the site accepts further lines."""
         self._sending = threading.Lock()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="log", daemon=True)
@@ -69,21 +70,18 @@ class AttemptLog:
         self._stopping.set()
 
     def finish(self) -> None:
-        """Send what waits, and nothing afterwards: an attempt that has ended takes no lines. Never fails."""
+        """Send waiting lines and stop, before the attempt ends. Never fails."""
         self._send(patience=_LAST_WORDS_SECONDS)
-        self._wanted = False
+        self._is_open = False
 
     def rest(self) -> LogLines:
-        """The last lines, which the caller sends; nothing is sent afterwards.
-
-        What does not fit into one call is sent before.
-        """
+        """Stop, and return the last lines, which the caller sends. Lines beyond one call are sent first."""
         with self._sending:
-            while self._wanted and self._collector.waits_for_more_than(MOST_LINES_PER_CALL):
+            while self._is_open and self._collector.waits_for_more_than(MOST_LINES_PER_CALL):
                 if not self._send_some(patience=_LAST_WORDS_SECONDS):
                     break
-            lines = self._collector.first(MOST_LINES_PER_CALL) if self._wanted else ()
-            self._wanted = False
+            lines = self._collector.first(MOST_LINES_PER_CALL) if self._is_open else ()
+            self._is_open = False
             return LogLines(first=self._first, lines=lines)
 
     def _run(self) -> None:
@@ -92,11 +90,11 @@ class AttemptLog:
 
     def _send(self, *, patience: float) -> None:
         with self._sending:
-            while self._wanted and self._send_some(patience=patience):
+            while self._is_open and self._send_some(patience=patience):
                 pass
 
     def _send_some(self, *, patience: float) -> bool:
-        """Send the oldest lines. False if none wait, or the site takes none now."""
+        """Send the oldest lines. False if none wait, or the site does not accept them now."""
         lines = self._collector.first(MOST_LINES_PER_CALL)
         if not lines:
             return False
@@ -104,19 +102,19 @@ class AttemptLog:
             log = LogLines(first=self._first, lines=lines)
             taken = self._client.log(lease=self._lease, log=log, patience=patience)
         except UnreachableError:
-            # The same lines are sent again with the next call.
+            # The next call sends the same lines.
             return False
         except (AttemptOverError, RefusedError):
-            self._wanted = False
+            self._is_open = False
             return False
         self._collector.forget(len(lines))
         self._first += len(lines)
-        self._wanted = not taken.cut
+        self._is_open = not taken.cut
         return True
 
 
 class _Collector(logging.Handler):
-    """Keeps lines until they are sent; drops the newest when there are far too many."""
+    """Buffers lines until they are sent; drops the newest when the buffer is full."""
 
     def __init__(self, redact: Callable[[str], str]) -> None:
         super().__init__(level=logging.INFO)
@@ -130,24 +128,24 @@ class _Collector(logging.Handler):
             text = record.getMessage()
             if record.exc_info and record.exc_info[1] is not None:
                 text = f"{text}\n{type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
-        except Exception:  # noqa: BLE001 - a message that cannot be made must not end what logs it
+        except Exception:  # noqa: BLE001 - a faulty message must not affect the caller
             self.handleError(record)
             return
         for line in self._redact(text[:_LONGEST_MESSAGE]).splitlines():
             self._add(LogLine(at=record.created, level=record.levelname[:LONGEST_LEVEL], text=_bounded(line)))
 
     def first(self, count: int) -> tuple[LogLine, ...]:
-        """The oldest lines that wait."""
+        """The oldest waiting lines."""
         with self._changing:
             return tuple(islice(self._waiting, count))
 
     def waits_for_more_than(self, count: int) -> bool:
-        """Whether more lines wait than so many."""
+        """Whether more than `count` lines wait."""
         with self._changing:
             return len(self._waiting) > count
 
     def forget(self, count: int) -> None:
-        """Drop the oldest lines: they have arrived."""
+        """Remove the oldest lines, which have arrived."""
         with self._changing:
             for _ in range(count):
                 self._waiting.popleft()
@@ -165,6 +163,6 @@ class _Collector(logging.Handler):
 
 
 def _bounded(line: str) -> str:
-    """The line without what databases do not keep, cut."""
+    """The truncated line, without characters that databases do not store."""
     line = line.encode("utf-8", "replace").decode().replace("\x00", "?")
     return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - len(_CUT)] + _CUT

@@ -147,7 +147,7 @@ def test_a_worker_that_wakes_up_after_its_lease_went_to_another_changes_nothing(
             kill(other, signal.SIGTERM)
         kill(sleeper, signal.SIGCONT)
         log = next(going.run.folder.glob("second_worker.log" if is_twin else "workers/local-*.log"))
-        wait_until(lambda: "the attempt is over: lost" in log.read_text(), what="the late worker is told")
+        wait_until(lambda: "the attempt has ended: lost" in log.read_text(), what="the late worker is told")
         assert snapshot(going) == rows
         assert going.outcome() == expected
 

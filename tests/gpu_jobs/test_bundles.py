@@ -28,7 +28,7 @@ def test_any_other_bytes_are_an_error_and_never_a_crash(data):
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
-        (lambda data: data[:-1], "artefact 2 is cut: 1 bytes are missing"),
+        (lambda data: data[:-1], "artefact 2 is truncated: 1 bytes are missing"),
         (lambda data: data + b"more", "byte 197, artefact 3"),
         (lambda data: b"Z" + data[1:], "byte 0, artefact 1"),
         (lambda data: data.replace(b" 5 ", b" -5 "), "artefact 1"),

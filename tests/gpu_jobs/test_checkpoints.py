@@ -68,7 +68,7 @@ def test_what_is_not_what_was_announced_is_not_used(tmp_path, data, alter):
     site = FakeSite(data)
     site.alter = alter
     cache = CheckpointCache(client=site, folder=tmp_path)
-    with pytest.raises(CheckpointError, match="did not come as it was announced"):
+    with pytest.raises(CheckpointError, match="differs from the site's announcement"):
         get(cache, data)
     assert not list(tmp_path.rglob("*.*"))
     site.alter = bytes

@@ -134,12 +134,12 @@ def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repo
         assert ends(runner, make_lease(TASK, "QA/1")) == [("planner_fault", "prompt_too_long")] * 2
     # The hub is away now.
     assert ends(runner, make_lease("QA/2")) == [("planner_fault", "prompt_too_long")]
-    first = runner._models._found
+    first = runner._models._model
     assert isinstance(first, RemoteModel)
     for _ in range(2):
         assert ends(runner, uploaded()) == [("planner_fault", "prompt_too_long")]
     assert folders.asked == [DIGEST]
-    assert runner._models._found is not first
+    assert runner._models._model is not first
 
 
 def test_a_hub_in_trouble_is_no_fault_of_the_planner(repository):
@@ -268,12 +268,12 @@ def test_a_shared_model_server_is_let_go_when_it_is_not_needed_and_opened_again(
     opener = SharedOpener(is_shared=is_shared)
     models = LanguageModels(device="cpu", checkpoints=Folders(d=fill(tmp_path / "d")), opener=opener)
     lease = uploaded()
-    models.let_go()
-    first = models._model(lease=lease, wanted=lease.planner)
-    models.let_go()
-    models.let_go()
+    models.release_shared()
+    first = models._opened(lease=lease, message=lease.planner)
+    models.release_shared()
+    models.release_shared()
     assert first.closed == (1 if is_shared else 0)
-    assert (models._model(lease=lease, wanted=lease.planner) is first) == (not is_shared)
+    assert (models._opened(lease=lease, message=lease.planner) is first) == (not is_shared)
     assert len(opener.opened) == (2 if is_shared else 1)
 
 
@@ -281,9 +281,9 @@ def test_a_runner_lets_a_shared_model_server_go_for_a_planner_without_a_model(tm
     opener = SharedOpener(is_shared=True)
     runner = runner_of(checkpoints=Folders(d=fill(tmp_path / "d")), opener=opener)
     lease = uploaded()
-    kept = runner._models._model(lease=lease, wanted=lease.planner)
+    kept = runner._models._opened(lease=lease, message=lease.planner)
     list(runner.run(HeldLease.model_validate({**lease.model_dump(), "planner": {"kind": "bundled", "name": "gold"}})))
     assert kept.closed == 1
-    again = runner._models._model(lease=lease, wanted=lease.planner)
+    again = runner._models._opened(lease=lease, message=lease.planner)
     runner.idle()
     assert again.closed == 1

@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gpu_jobs.__main__ import ALIVE, READY, forget_earlier_process, show
+from gpu_jobs.__main__ import ALIVE, READY, remove_probe_files, touch
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract import Phase
 from gpu_jobs.delivery import Delivery
@@ -306,7 +306,7 @@ def test_a_worker_that_is_asked_leaves_an_attempt_that_is_over_in_the_middle_of_
                 time.sleep(0.01)
 
     worker = make_worker(api, Acting(ask))
-    worker.look_on_signal()
+    worker.handle_signals()
     assert worker.run() == (143 if is_over else 0)
     assert is_over or set(api.results) == {"0", "1", "2"}
     os.kill(os.getpid(), signal.SIGUSR1)  # without an attempt it changes nothing
@@ -337,7 +337,7 @@ class Hangs(FakeRunner):
 def test_a_worker_leaves_a_planner_that_hangs_as_soon_as_the_site_has_ended_the_attempt(own_signals, phase):
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
     worker = make_worker(api, runner := Hangs(api, phase=phase, seconds=60))
-    worker.look_on_signal()
+    worker.handle_signals()
     assert worker.run() == 0
     assert runner.swallowed == 0
     assert [how for how, _ in api.ended] == ["finish"], "the second attempt ran to its end"
@@ -348,7 +348,7 @@ def test_executing_plans_is_not_interrupted(own_signals):
     """Experts might be left half loaded; and it ends by itself."""
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
     worker = make_worker(api, runner := Hangs(api, phase=Phase.EXECUTING, seconds=0.5))
-    worker.look_on_signal()
+    worker.handle_signals()
     assert worker.run() == 0
     assert runner.ran == ["0", "0", "1", "2"]
 
@@ -396,12 +396,12 @@ def test_a_record_that_the_site_refuses_costs_its_own_task_only(caplog):
 def test_a_process_removes_what_an_earlier_one_in_the_pod_has_left(tmp_path, monkeypatch):
     for variable in (ALIVE, READY):
         monkeypatch.setenv(variable, str(tmp_path / variable))
-        show(variable)
+        touch(variable)
         assert (tmp_path / variable).exists()
-    forget_earlier_process()
+    remove_probe_files()
     assert list(tmp_path.iterdir()) == []
     monkeypatch.delenv(READY)
-    show(READY)
+    touch(READY)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,7 +1,7 @@
-"""The thin edge to the API server: the official client's connection and credentials, JSON in and out.
+"""A thin client of the API server: the official client's connection and credentials, with JSON in and out.
 
-Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections, and 409
-where it says that others changed something at the same moment. Everything else from 400 on is a refusal, and says so.
+Every call has a time limit, and is retried with jitter after transient errors: 429, 5xx, dropped connections, and 409
+because of a concurrent change. All other statuses from 400 on are permanent refusals.
 """
 
 import json
@@ -25,46 +25,46 @@ from gpu_jobs.launchers.kubernetes.settings import SELECTOR, KubernetesSettings,
 logger = logging.getLogger(__name__)
 
 _CONFLICT = "Conflict"
-"""Reason of a Status. The other 409 is `AlreadyExists`."""
+"""Reason of a Status. The other reason of 409 is `AlreadyExists`."""
 
 
 class ClusterError(Exception):
-    """The API server could not be asked, or refused; the message is part of a sentence."""
+    """The API server could not be reached, or refused; the message is part of a sentence."""
 
 
 class ClusterUnreachableError(ClusterError):
-    """No usable answer within the time for it."""
+    """No valid response within the time limit."""
 
 
 class ClusterRefusedError(ClusterError):
-    """It refuses, and would again until somebody changes something."""
+    """A permanent refusal."""
 
     def __init__(self, *, status: int, message: str) -> None:
         self.status = status
         self.message = message
-        """The cluster's own words."""
+        """The cluster's message."""
         super().__init__(f"the cluster answered {status}: {message}")
 
 
 class QuotaExceededError(ClusterRefusedError):
-    """A ResourceQuota of the namespace is used up: it may be taken when others have ended."""
+    """A ResourceQuota of the namespace is used up, until other workers end."""
 
 
 class AlreadyThereError(ClusterError):
-    """Something of this name exists."""
+    """An object with this name exists."""
 
 
 class ConflictError(ClusterError):
-    """Others changed something at the same moment, or a precondition does not hold."""
+    """A concurrent change, or a failed precondition."""
 
 
 class ExpiredError(ClusterError):
-    """The server has forgotten what this list or watch would go on from: begin again."""
+    """The resource version of a list or watch has expired: start again."""
 
 
 def may_heal(*, method: str, status: int, data: bytes) -> bool:
-    """Whether the same request may succeed in a moment. A create meets a conflict when others take from the same quota
-    at that moment; a delete only if its precondition does not hold."""
+    """Whether a retry of the request may succeed. A create has a conflict if others use the same quota concurrently; a
+    delete only if its precondition fails."""
     if status == 409 and method != "DELETE":
         return _status_object(data).get("reason") == _CONFLICT
     return is_transient(status, conflicts_are_answers=True)
@@ -82,7 +82,7 @@ def checked(*, status: int, data: bytes) -> Json:
 
 
 def _status_object(data: bytes) -> Json:
-    """The Status in the body of an error. A proxy in between speaks HTML; then there is none."""
+    """The Status in the body of an error; empty if there is none, as in a proxy's HTML page."""
     try:
         return parsed(data)
     except ClusterError:
@@ -104,10 +104,10 @@ def _error(*, status: int, body: Json) -> ClusterError:
 
 def parsed(data: bytes) -> Json:
     try:
-        found = json.loads(data or b"{}")
+        body = json.loads(data or b"{}")
     except ValueError as error:
-        raise ClusterError("the cluster's API answered with something that is not JSON") from error
-    return found if isinstance(found, dict) else {}
+        raise ClusterError("the cluster's API sent a response that is not JSON") from error
+    return body if isinstance(body, dict) else {}
 
 
 _PAGE = 500
@@ -126,7 +126,7 @@ def connect(settings: KubernetesSettings) -> ApiClient:
     configuration = Configuration()
     try:
         if settings.context:
-            # Set again: the client reads the variable only when it is imported.
+            # The client reads the variable only on import.
             file = os.environ.get("KUBECONFIG") or None
             load_kube_config(config_file=file, context=settings.context, client_configuration=configuration)
         else:
@@ -140,13 +140,13 @@ def connect(settings: KubernetesSettings) -> ApiClient:
 
 
 def api_client(configuration: Configuration) -> ApiClient:
-    """A client that tries nothing again by itself: one place decides, and knows what may be repeated."""
+    """A client without retries of its own, which `ClusterClient` decides on."""
     configuration.retries = False
     return ApiClient(configuration)
 
 
 class ClusterClient:
-    """What the launcher reads and changes in one namespace."""
+    """The calls of the launcher in one namespace."""
 
     def __init__(
         self,
@@ -160,12 +160,12 @@ class ClusterClient:
     ) -> None:
         """Args:
         api: the official client.
-        namespace: where everything is.
+        namespace: of all objects.
         timeout: seconds to connect, and between two bytes.
-        patience_seconds: how long a call is tried again until it fails; less than a Celery task may take.
-        rest_seconds: how long calls fail at once after one has failed for so long: a sweep must not wait for each of
-            its calls when the server is away.
-        sleep: how to wait.
+        patience_seconds: how long a call is retried; less than the time limit of Celery tasks.
+        rest_seconds: how long further calls fail at once after that: a sweep must not wait for each of its calls while
+            the server is down.
+        sleep: for tests.
         """
         self._api = api
         self._namespace = namespace
@@ -184,46 +184,46 @@ class ClusterClient:
         return self._list(self._path(_CORE, "pods"), selector)
 
     def pod(self, name: str) -> Json | None:
-        """A pod, or None if there is none of this name."""
-        return self._found(self._path(_CORE, "pods", name))
+        """The pod of this name, or None."""
+        return self._get(self._path(_CORE, "pods", name))
 
     def secret(self, name: str) -> Json | None:
-        """A Secret, or None if there is none of this name."""
-        return self._found(self._path(_CORE, "secrets", name))
+        """The Secret of this name, or None."""
+        return self._get(self._path(_CORE, "secrets", name))
 
     def patch_secret(self, *, name: str, patch: Json) -> bool:
-        """Change a Secret by a JSON merge patch. False if it is not there."""
-        return self._changed("PATCH", self._path(_CORE, "secrets", name), body=patch, headers=_MERGE_PATCH)
+        """Change a Secret by a JSON merge patch. False if it does not exist."""
+        return self._change("PATCH", self._path(_CORE, "secrets", name), body=patch, headers=_MERGE_PATCH)
 
     def patch_pod(self, *, name: str, patch: Json) -> bool:
-        """Change a pod by a JSON merge patch. False if it is not there."""
-        return self._changed("PATCH", self._path(_CORE, "pods", name), body=patch, headers=_MERGE_PATCH)
+        """Change a pod by a JSON merge patch. False if it does not exist."""
+        return self._change("PATCH", self._path(_CORE, "pods", name), body=patch, headers=_MERGE_PATCH)
 
     def delete_pod(self, *, name: str) -> bool:
-        """Delete one pod, which gets SIGTERM and after its grace period SIGKILL. False if it is not there."""
-        return self._changed("DELETE", self._path(_CORE, "pods", name), body={})
+        """Delete a pod, which gets SIGTERM and after its grace period SIGKILL. False if it does not exist."""
+        return self._change("DELETE", self._path(_CORE, "pods", name), body={})
 
     def workloads(self) -> list[Json]:
-        """Kueue's Workloads; none without Kueue, or without the right to ask."""
-        found = (self._optional(f"{_KUEUE}/{version}", "workloads") for version in _KUEUE_VERSIONS)
-        return next((items for items in found if items is not None), [])
+        """Kueue's Workloads; none without Kueue, or without permission."""
+        lists = (self._optional(f"{_KUEUE}/{version}", "workloads") for version in _KUEUE_VERSIONS)
+        return next((items for items in lists if items is not None), [])
 
     def scaled_objects(self) -> list[Json] | None:
-        """KEDA's ScaledObjects; None without KEDA, or without the right to ask."""
+        """KEDA's ScaledObjects; None without KEDA, or without permission."""
         return self._optional(_KEDA, "scaledobjects")
 
     def watch_pods(self, *, selector: str, version: str, seconds: int = 60) -> Iterator[Json]:
-        """What happens to pods after `version`, for at most so many seconds; then, or if the connection drops, it ends.
+        """Events of pods after `version`, for at most `seconds` or until the connection drops.
 
         Raises:
-            ExpiredError: the server does not remember that version any more.
+            ExpiredError: that version has expired.
             ClusterError: the watch could not be started.
         """
         query = {
             "labelSelector": selector, "watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds),
             "allowWatchBookmarks": "true",
         }  # fmt: skip
-        # A dead peer would hold the watch forever without a limit on silence.
+        # The read timeout ends the watch of a dead peer.
         try:
             timeout = (self._timeout[0], seconds + 10.0)
             response = self._send("GET", self._path(_CORE, "pods"), query=query, timeout=timeout)
@@ -232,12 +232,16 @@ class ClusterClient:
         try:
             if response.status != 200:
                 checked(status=response.status, data=response.data)
+            buffer = b""
             with suppress(urllib3.exceptions.HTTPError):
-                for line in _lines(response):
-                    event = parsed(line)
-                    if event.get("type") == "ERROR":
-                        raise _error(status=int(event.get("object", {}).get("code", 500)), body=event.get("object", {}))
-                    yield event
+                for chunk in response.stream(amt=None):
+                    *lines, buffer = (buffer + chunk).split(b"\n")
+                    for line in filter(bytes.strip, lines):
+                        event = parsed(line)
+                        if event.get("type") == "ERROR":
+                            status = event.get("object", {})
+                            raise _error(status=int(status.get("code", 500)), body=status)
+                        yield event
         finally:
             response.close()
 
@@ -245,7 +249,7 @@ class ClusterClient:
         path = f"{api}/namespaces/{self._namespace}/{kind}"
         return f"{path}/{name}" if name else path
 
-    def _found(self, path: str) -> Json | None:
+    def _get(self, path: str) -> Json | None:
         try:
             return self._call("GET", path)
         except ClusterRefusedError as error:
@@ -261,7 +265,7 @@ class ClusterClient:
                 return None
             raise
 
-    def _changed(self, method: str, path: str, *, body: Json, headers: Mapping[str, str] | None = None) -> bool:
+    def _change(self, method: str, path: str, *, body: Json, headers: Mapping[str, str] | None = None) -> bool:
         try:
             self._call(method, path, body=body, headers=headers)
         except ClusterRefusedError as error:
@@ -279,7 +283,7 @@ class ClusterClient:
             except ExpiredError:
                 if "continue" not in query:
                     raise
-                # The list grew too old between two pages.
+                # The list expired between two pages.
                 items, query = [], {key: value for key, value in query.items() if key == "labelSelector"}
                 continue
             items += page.get("items") or []
@@ -297,7 +301,7 @@ class ClusterClient:
         body: Json | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Json:
-        """One request, tried again while that may help."""
+        """One request, with retries."""
         if time.monotonic() < self._silent_until:
             raise ClusterUnreachableError("the cluster's API did not answer a moment ago")
 
@@ -327,37 +331,29 @@ class ClusterClient:
         body: Json | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """One try, over the official client. The response is not read yet."""
-        given = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
+        """One try with the official client. The response is not read yet."""
+        all_headers = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
         request = self._api.param_serialize(
             method=method,
             resource_path=path,
             query_params=list((query or {}).items()),
-            header_params=given,
+            header_params=all_headers,
             body=body,
             auth_settings=["BearerToken"],
         )
         try:
-            # Unread, and without the client's models: a newer server may say what they do not know.
+            # Unread, and without the client's models, which may not know the fields of a newer server.
             return self._api.call_api(*request, _request_timeout=timeout).response
         except ApiException as error:
-            # The client's own errors are about TLS: trying again would not help.
-            raise ClusterError(f"the cluster's API cannot be spoken to ({error.reason})") from error
-
-
-def _lines(response: Any) -> Iterator[bytes]:
-    buffer = b""
-    for chunk in response.stream(amt=None):
-        buffer += chunk
-        *whole, buffer = buffer.split(b"\n")
-        yield from (line for line in whole if line.strip())
+            # The client itself only raises errors of TLS: a retry would not help.
+            raise ClusterError(f"no connection to the cluster's API ({error.reason})") from error
 
 
 _LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Follower:
-    """Tells which pods of pools have changed."""
+    """Reports changes of the pools' pods."""
 
     def __init__(
         self,
@@ -370,10 +366,10 @@ class Follower:
     ) -> None:
         """Args:
         client: the cluster.
-        on_change: gets a pod's name; should only note it, and be fast.
-        stopped: set it to end `follow`, within `watch_seconds`.
-        pause_seconds: the least time between two watches.
-        watch_seconds: how long one watch lasts.
+        on_change: called with the name of a pod; must be fast.
+        stopped: ends `follow` within `watch_seconds` when set.
+        pause_seconds: shortest pause between two watches.
+        watch_seconds: duration of a watch.
         """
         self._client = client
         self._on_change = on_change
@@ -385,7 +381,7 @@ class Follower:
         """Follow the pods until stopped.
 
         Args:
-            beat: called after every list and watch, also one that failed, as a sign of life.
+            beat: called after every list and watch, including failed ones, as a heartbeat.
         """
         version, wait = "", self._pause
         while not self._stopped.is_set():
@@ -393,7 +389,7 @@ class Follower:
                 version = self._watch(version or self._list())
                 wait = self._pause
             except ExpiredError:
-                # Events were missed; the next list tells about everything that is there.
+                # Events were missed; the next list reports all pods.
                 version = ""
             except ClusterError as error:
                 logger.warning("watching pods: %s", error)
@@ -408,12 +404,12 @@ class Follower:
         return version
 
     def _watch(self, version: str) -> str:
-        """Tell about what changes after `version`, and return the version that was reached."""
+        """Report changes after `version`, and return the latest version."""
         for event in self._client.watch_pods(selector=SELECTOR, version=version, seconds=self._seconds):
-            changed = event.get("object", {})
-            version = str(changed.get("metadata", {}).get("resourceVersion", "")) or version
-            if event.get("type") != "BOOKMARK" and changed.get("metadata", {}).get("name"):
-                self._on_change(name_of(changed))
+            pod = event.get("object", {})
+            version = str(pod.get("metadata", {}).get("resourceVersion", "")) or version
+            if event.get("type") != "BOOKMARK" and pod.get("metadata", {}).get("name"):
+                self._on_change(name_of(pod))
             if self._stopped.is_set():
                 break
         return version

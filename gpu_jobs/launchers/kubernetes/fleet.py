@@ -1,5 +1,4 @@
-"""What the cluster has of the worker pools at one moment, and the state of each pool from its Deployment, its pods and
-Kueue's Workloads."""
+"""A snapshot of the worker pools in the cluster, and the state of each pool from its Deployment, pods and Workloads."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,60 +27,63 @@ class Fleet:
     """All pools."""
 
     deployments: Mapping[str, Json]
-    """By the pool's name."""
+    """By name of the pool."""
     pods: Mapping[str, Json]
-    """By the pod's name."""
+    """By name of the pod."""
     workloads: Sequence[Json] = ()
-    """Kueue's, if a pod is held by a scheduling gate."""
+    """Kueue's Workloads, if a pod has a scheduling gate."""
 
     def assess(self, pool: str) -> Assessment:
-        """How a pool stands."""
+        """State of a pool."""
         own = [pod for pod in self.pods.values() if pool_label(pod) == pool]
         return assess(deployment=self.deployments.get(pool), pods=own, workloads=self.workloads)
 
     def images(self) -> list[str]:
-        """The images of the pools' containers; their registry is the operator's affair."""
-        specs = [one.get("spec", {}).get("template", {}).get("spec", {}) for one in self.deployments.values()]
-        containers = [
-            one for spec in specs for kind in ("containers", "initContainers") for one in spec.get(kind) or []
+        """The images of the pools' containers."""
+        specs = [item.get("spec", {}).get("template", {}).get("spec", {}) for item in self.deployments.values()]
+        return [
+            str(container.get("image", ""))
+            for spec in specs
+            for kind in ("containers", "initContainers")
+            for container in spec.get(kind) or []
         ]
-        return [str(one.get("image", "")) for one in containers]
 
 
 class FleetView:
-    """The pools, looked at again when the last look is older than a few seconds."""
+    """The pools, read again after a few seconds."""
 
     def __init__(self, *, client: ClusterClient, clock: Callable[[], float] = time.monotonic) -> None:
         """Args:
         client: the cluster.
-        clock: the time in seconds; tests give their own.
+        clock: for tests.
         """
         self._client = client
         self._clock = clock
-        self._kept: Fleet | None = None
+        self._fleet: Fleet | None = None
         self._until = float("-inf")
 
     def now(self) -> Fleet:
         """The pools, at most `KEPT_SECONDS` old.
 
         Raises:
-            ClusterError: the cluster could not be asked, or refused.
+            ClusterError: the cluster could not be reached, or refused.
         """
-        if self._kept is None or self._clock() >= self._until:
-            self._kept = self._look()
+        if self._fleet is None or self._clock() >= self._until:
+            deployments = {
+                pool: item
+                for item in self._client.deployments(SELECTOR)
+                if (pool := pool_label(item)) and name_of(item) == pool_handle(pool)
+            }
+            pods = {name_of(pod): pod for pod in self._client.pods(SELECTOR)[0]}
+            gated = any(assess_pod(pod).reason is Reason.QUEUED_FOR_QUOTA for pod in pods.values())
+            workloads = self._client.workloads() if gated else ()
+            self._fleet = Fleet(deployments=deployments, pods=pods, workloads=workloads)
             self._until = self._clock() + KEPT_SECONDS
-        return self._kept
+        return self._fleet
 
     def forget(self) -> None:
-        """Look again the next time."""
-        self._kept = None
-
-    def _look(self) -> Fleet:
-        found = self._client.deployments(SELECTOR)
-        named = {pool: one for one in found if (pool := pool_label(one)) and name_of(one) == pool_handle(pool)}
-        pods = {name_of(pod): pod for pod in self._client.pods(SELECTOR)[0]}
-        gated = any(assess_pod(pod).reason is Reason.QUEUED_FOR_QUOTA for pod in pods.values())
-        return Fleet(deployments=named, pods=pods, workloads=self._client.workloads() if gated else ())
+        """Read the pools again the next time."""
+        self._fleet = None
 
 
 _WORST_FIRST = (
@@ -93,19 +95,19 @@ _EPOCH = datetime.min.replace(tzinfo=UTC)
 
 
 def assess(*, deployment: Json | None, pods: Sequence[Json] = (), workloads: Sequence[Json] = ()) -> Assessment:
-    """How a pool stands: running if any of its workers runs, else why none does.
+    """State of a pool: running if any of its workers runs, otherwise why none does.
 
     Args:
-        deployment: the pool's; None if it is not there.
+        deployment: the pool's; None if it does not exist.
         pods: its pods.
-        workloads: Kueue's, of any pods.
+        workloads: Kueue's Workloads, of any pods.
     """
     if deployment is None:
         return Assessment(state=State.GONE, reason=Reason.NOT_INSTALLED)
-    # Pods that have ended stay for a while after others have taken their place.
+    # Ended pods remain for a while after their replacement.
     present = [pod for pod in pods if pod.get("status", {}).get("phase") not in {"Failed", "Succeeded"}]
-    found = [_admission(pod, found=assess_pod(pod), workloads=workloads) for pod in present]
-    running = [one for one in found if one.state is State.RUNNING]
+    states = [_admission(pod, state=assess_pod(pod), workloads=workloads) for pod in present]
+    running = [state for state in states if state.state is State.RUNNING]
     if running:
         return min(running, key=_since)
     if refused := _refused_pods(deployment):
@@ -113,16 +115,16 @@ def assess(*, deployment: Json | None, pods: Sequence[Json] = (), workloads: Seq
     if not deployment.get("spec", {}).get("replicas", 1):
         return Assessment(state=State.WAITING, reason=Reason.NOT_SCALED)
     for reason in _WORST_FIRST:
-        if alike := [one for one in found if one.reason is reason]:
-            # The one that has waited for longest.
+        if alike := [state for state in states if state.reason is reason]:
+            # The pod that has waited for longest.
             return min(alike, key=_since)
     return Assessment(state=State.WAITING, reason=Reason.STARTING)
 
 
 def liveness_of(pod: Json) -> Liveness:
-    """What a pod says of its worker."""
-    found = assess_pod(pod)
-    if found.state is State.RUNNING:
+    """Liveness of a pod's worker."""
+    state = assess_pod(pod)
+    if state.state is State.RUNNING:
         again = restarted(pod)
         if again is None:
             return Liveness(alive=True)
@@ -130,18 +132,18 @@ def liveness_of(pod: Json) -> Liveness:
         return Liveness(
             alive=True, reason=before.short, disrupted=before.reason in DISRUPTIONS, started_at=started
         )  # fmt: skip
-    if found.state is State.FAILED or found.reason in {Reason.NODE_LOST, Reason.QUOTA_PREEMPTED}:
-        return Liveness(alive=False, reason=found.short, disrupted=found.reason in DISRUPTIONS)
+    if state.state is State.FAILED or state.reason in {Reason.NODE_LOST, Reason.QUOTA_PREEMPTED}:
+        return Liveness(alive=False, reason=state.short, disrupted=state.reason in DISRUPTIONS)
     # It waits, or is shutting down.
-    return Liveness(alive=None, reason=found.short)
+    return Liveness(alive=None, reason=state.short)
 
 
-def _since(found: Assessment) -> datetime:
-    return found.since or _EPOCH
+def _since(state: Assessment) -> datetime:
+    return state.since or _EPOCH
 
 
 def _refused_pods(deployment: Json) -> Assessment | None:
-    """Why pods could not be created, in the words of the Deployment's condition. A quota needs patience only."""
+    """Why pods could not be created, from the Deployment's condition."""
     failure = condition(deployment, "ReplicaFailure")
     if failure is None or not holds(failure):
         return None
@@ -155,26 +157,26 @@ def _refused_pods(deployment: Json) -> Assessment | None:
     return Assessment(state=State.WAITING, reason=reason, since=since, detail=words)
 
 
-def _admission(pod: Json, *, found: Assessment, workloads: Sequence[Json]) -> Assessment:
-    """A pod that Kueue holds by a scheduling gate, with what its Workload says."""
-    if found.reason is not Reason.QUEUED_FOR_QUOTA:
-        return found
-    workload = next((one for one in workloads if _is_of(one, pod=pod)), None)
+def _admission(pod: Json, *, state: Assessment, workloads: Sequence[Json]) -> Assessment:
+    """State of a pod, with the reason of its Workload if Kueue holds it by a scheduling gate."""
+    if state.reason is not Reason.QUEUED_FOR_QUOTA:
+        return state
+    workload = next((item for item in workloads if _is_of(item, pod=pod)), None)
     if workload is None:
-        return found
+        return state
     reserved = condition(workload, "QuotaReserved")
     if reserved is not None and not holds(reserved) and reserved.get("reason") in {"Inadmissible", "Misconfigured"}:
-        return _of_workload(Reason.INADMISSIBLE, reserved, since=found.since)
+        return _of_workload(Reason.INADMISSIBLE, reserved, since=state.since)
     for kind in ("Preempted", "Evicted"):
         evicted = condition(workload, kind)
         if evicted is not None and holds(evicted):
-            return _of_workload(Reason.QUOTA_PREEMPTED, evicted, since=found.since)
-    return _of_workload(Reason.QUEUED_FOR_QUOTA, reserved or {}, since=found.since)
+            return _of_workload(Reason.QUOTA_PREEMPTED, evicted, since=state.since)
+    return _of_workload(Reason.QUEUED_FOR_QUOTA, reserved or {}, since=state.since)
 
 
-def _of_workload(reason: Reason, found: Json, *, since: datetime | None) -> Assessment:
-    began = moment(found.get("lastTransitionTime")) or since
-    return Assessment(state=State.WAITING, reason=reason, since=began, detail=str(found.get("message", "")))
+def _of_workload(reason: Reason, item: Json, *, since: datetime | None) -> Assessment:
+    began = moment(item.get("lastTransitionTime")) or since
+    return Assessment(state=State.WAITING, reason=reason, since=began, detail=str(item.get("message", "")))
 
 
 def _is_of(workload: Json, *, pod: Json) -> bool:

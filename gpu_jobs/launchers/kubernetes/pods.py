@@ -1,4 +1,4 @@
-"""What a pod's status means. Pure: JSON in, `Assessment` out."""
+"""Interprets the status of pods. Pure: JSON in, `Assessment` out."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -34,16 +34,16 @@ _CONTAINER = frozenset({
     "StartError", "ContainerCannotRun",
 })  # fmt: skip
 _STOPPED_BY_KUEUE = "TerminationTarget"
-"""Condition of a pod that Kueue is about to delete, for example since it was preempted."""
+"""Condition of a pod that Kueue is about to delete, for example after preemption."""
 _BACKOFF = frozenset({"CrashLoopBackOff"})
 _KILLED_EXIT = 137
 
 
 def assess_pod(pod: Json) -> Assessment:
-    """How one pod stands."""
+    """State of a pod."""
     phase = str(pod.get("status", {}).get("phase", "Pending"))
     if disrupted := _disruption(pod):
-        # Before the phase: a pod of a lost node says "Running" forever.
+        # Before the phase: a pod of a lost node stays "Running".
         return disrupted
     if phase in {"Failed", "Succeeded"}:
         return _failure(pod)
@@ -55,8 +55,8 @@ def assess_pod(pod: Json) -> Assessment:
 
 
 def restarted(pod: Json) -> tuple[datetime, Assessment] | None:
-    """When the worker of a running pod was started again in its container, and how the one before had ended; None if it
-    is the first."""
+    """When the worker of a running pod was restarted, and how the previous one had ended; None if it was not
+    restarted."""
     for status in _workers(pod):
         started = moment(status.get("state", {}).get("running", {}).get("startedAt"))
         ended = status.get("lastState", {}).get("terminated")
@@ -66,7 +66,7 @@ def restarted(pod: Json) -> tuple[datetime, Assessment] | None:
 
 
 def exit_reason(code: int) -> Reason:
-    """What the worker says by its exit code."""
+    """Meaning of a worker's exit code."""
     if code in REFUSED:
         return Reason.REFUSED
     return {
@@ -79,7 +79,7 @@ def exit_reason(code: int) -> Reason:
 
 
 def moment(text: object) -> datetime | None:
-    """A time as Kubernetes writes it."""
+    """A timestamp of Kubernetes."""
     if not isinstance(text, str):
         return None
     try:
@@ -94,70 +94,71 @@ def condition(resource: Json, kind: str) -> Json | None:
     return next((item for item in conditions if item.get("type") == kind), None)
 
 
-def holds(found: Json | None) -> bool:
-    """Whether a condition is there and true."""
-    return found is not None and found.get("status") == "True"
+def holds(item: Json | None) -> bool:
+    """Whether a condition exists and is true."""
+    return item is not None and item.get("status") == "True"
 
 
 def _disruption(pod: Json) -> Assessment | None:
-    if holds(found := condition(pod, _STOPPED_BY_KUEUE)):
-        return Assessment(state=State.GONE, reason=Reason.QUOTA_PREEMPTED, detail=str((found or {}).get("message", "")))
-    found = condition(pod, "DisruptionTarget")
-    if found is None or not holds(found):
+    stopped = condition(pod, _STOPPED_BY_KUEUE)
+    if stopped is not None and holds(stopped):
+        detail = str(stopped.get("message", ""))
+        return Assessment(state=State.GONE, reason=Reason.QUOTA_PREEMPTED, detail=detail)
+    disrupted = condition(pod, "DisruptionTarget")
+    if disrupted is None or not holds(disrupted):
         return None
-    reason = _DISRUPTIONS.get(str(found.get("reason")), Reason.EVICTED)
+    reason = _DISRUPTIONS.get(str(disrupted.get("reason")), Reason.EVICTED)
     state = State.FAILED if pod.get("status", {}).get("phase") == "Failed" else State.GONE
-    since = moment(found.get("lastTransitionTime"))
-    return Assessment(state=state, reason=reason, since=since, detail=str(found.get("message", "")))
+    since = moment(disrupted.get("lastTransitionTime"))
+    return Assessment(state=state, reason=reason, since=since, detail=str(disrupted.get("message", "")))
 
 
 def _failure(pod: Json) -> Assessment:
-    """Why a pod has failed: the container's own words before the pod's."""
-    said = str(pod.get("status", {}).get("reason", ""))
-    if said in _POD_REASONS or said.startswith("OutOf"):
-        reason = _POD_REASONS.get(said, Reason.NODE_REFUSED)
+    """Why a pod has failed: the container's reason before the pod's."""
+    pod_reason = str(pod.get("status", {}).get("reason", ""))
+    if pod_reason in _POD_REASONS or pod_reason.startswith("OutOf"):
+        reason = _POD_REASONS.get(pod_reason, Reason.NODE_REFUSED)
         return Assessment(state=State.FAILED, reason=reason, detail=_message(pod))
     for ended in _states(pod, "terminated"):
         if ended.get("exitCode", 0) != 0 or ended.get("reason") == "OOMKilled":
             return _of_ended(ended)
     if pod.get("status", {}).get("phase") == "Succeeded":
         return Assessment(state=State.FAILED, reason=Reason.STOPPED)
-    return Assessment(state=State.FAILED, reason=Reason.CRASHED, detail=f"{said}: {_message(pod)}")
+    return Assessment(state=State.FAILED, reason=Reason.CRASHED, detail=f"{pod_reason}: {_message(pod)}")
 
 
 def _of_ended(ended: Json) -> Assessment:
+    if ended.get("reason") == "OOMKilled":
+        reason = Reason.OUT_OF_MEMORY
+    elif ended.get("reason") in _CONTAINER:
+        reason = Reason.CONTAINER_NOT_CREATED
+    else:
+        reason = exit_reason(int(ended.get("exitCode", 1)))
     return Assessment(
         state=State.FAILED,
-        reason=_ended_because(ended),
+        reason=reason,
         since=moment(ended.get("finishedAt")),
         detail=f"exit code {ended.get('exitCode')}: {str(ended.get('message', '')).strip()[-500:]}",
     )
 
 
-def _ended_because(ended: Json) -> Reason:
-    if ended.get("reason") == "OOMKilled":
-        return Reason.OUT_OF_MEMORY
-    if ended.get("reason") in _CONTAINER:
-        return Reason.CONTAINER_NOT_CREATED
-    return exit_reason(int(ended.get("exitCode", 1)))
-
-
 def _running(pod: Json) -> Assessment:
     if pod.get("status", {}).get("reason") == "NodeLost":
         return Assessment(state=State.WAITING, reason=Reason.NODE_LOST, detail=_message(pod))
-    # The phase stays while the worker's container waits to be started again.
-    if ended := next((found for status in _workers(pod) if (found := _last_end(status))), None):
+    # The phase stays while the worker's container waits for its restart.
+    if ended := next((end for status in _workers(pod) if (end := _last_end(status))), None):
         return _of_ended(ended)
     since = moment(pod.get("status", {}).get("startTime"))
     return Assessment(state=State.RUNNING, reason=Reason.RUNNING, since=since)
 
 
 def _workers(pod: Json) -> list[Json]:
-    return [one for one in pod.get("status", {}).get("containerStatuses") or [] if one.get("name") == CONTAINER]
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    return [status for status in statuses if status.get("name") == CONTAINER]
 
 
 def _last_end(status: Json) -> Json | None:
-    """How a container has ended that does not run at the moment."""
+    """The last end of a container that does not run."""
     state = status.get("state", {})
     ended: Json | None = (status.get("lastState", {}) if "waiting" in state else state).get("terminated")
     return ended
@@ -167,14 +168,14 @@ def _pending(pod: Json) -> Assessment:
     scheduled = condition(pod, "PodScheduled")
     since = moment((scheduled or {}).get("lastTransitionTime")) or moment(pod["metadata"].get("creationTimestamp"))
     for status in pod.get("status", {}).get("initContainerStatuses") or []:
-        # A model server beside the worker, without which the worker does not start.
+        # The model server beside the worker, without which the worker does not start.
         if status.get("state", {}).get("waiting", {}).get("reason") in _BACKOFF and (ended := _last_end(status)):
             return _of_ended(ended)
     for waiting in _states(pod, "waiting"):
-        said, detail = str(waiting.get("reason", "")), f"{waiting.get('reason')}: {waiting.get('message', '')}"
-        if said in _IMAGE:
+        cause, detail = str(waiting.get("reason", "")), f"{waiting.get('reason')}: {waiting.get('message', '')}"
+        if cause in _IMAGE:
             return Assessment(state=State.WAITING, reason=Reason.IMAGE_NOT_PULLED, since=since, detail=detail)
-        if said in _CONTAINER:
+        if cause in _CONTAINER:
             return Assessment(state=State.WAITING, reason=Reason.CONTAINER_NOT_CREATED, since=since, detail=detail)
     if scheduled is not None and scheduled.get("status") == "False":
         gated = scheduled.get("reason") == "SchedulingGated"
@@ -186,10 +187,10 @@ def _pending(pod: Json) -> Assessment:
 
 def _states(pod: Json, kind: str) -> Iterator[Json]:
     status = pod.get("status", {})
-    # The worker first: a model server beside it, which is an init container that goes on running, is ended with it.
+    # The worker first: the model server beside it, an init container, is stopped with it.
     for container in [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]:
-        if found := container.get("state", {}).get(kind):
-            yield found
+        if state := container.get("state", {}).get(kind):
+            yield state
 
 
 def _message(pod: Json) -> str:

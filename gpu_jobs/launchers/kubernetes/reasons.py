@@ -1,7 +1,7 @@
-"""Reasons why a worker pool or pod is as it is: a closed list with sentences. Pure.
+"""Reasons for the state of a worker pool or pod: a closed list with sentences. Pure.
 
-The sentences are shown in public, so they name no image, node or address; those are in `Assessment.detail`, for the
-operator's log.
+The sentences are public and contain no image, node or address; those are in `Assessment.detail`, for the operator's
+log.
 """
 
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ Json = dict[str, Any]
 
 
 class State(Enum):
-    """Where a pool or one of its pods stands."""
+    """State of a pool or pod."""
 
     WAITING = auto()
-    """No worker runs yet, or none any more, and the cluster is still trying."""
+    """No worker runs, and the cluster is still trying."""
     RUNNING = auto()
     """A worker runs."""
     FAILED = auto()
     """Its worker has ended; the cluster starts another one."""
     GONE = auto()
-    """It is not there, or is being deleted."""
+    """It does not exist, or is being deleted."""
 
 
 class Reason(StrEnum):
@@ -59,11 +59,11 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """What a reason says."""
+    """Texts of a reason."""
 
     sentence: str
     short: str
-    """The same as part of a sentence: why a worker is gone."""
+    """Why a worker is gone, as part of a sentence."""
 
 
 _R = Reason
@@ -113,28 +113,29 @@ MEANINGS: Mapping[Reason, Meaning] = {
         short="the queue cannot admit it",
     ),
     _R.QUOTA_PREEMPTED: Meaning(
-        sentence="The workers made way for others in the cluster's queue and wait to be admitted again.",
-        short="it made way for others in the queue",
+        sentence="The workers were preempted by others in the cluster's queue and wait to be admitted again.",
+        short="it was preempted by others in the queue",
     ),
     _R.OUT_OF_MEMORY: Meaning(sentence="The worker needed more memory than it may use.", short="it ran out of memory"),
     _R.KILLED: Meaning(sentence="The worker was killed.", short="it was killed"),
     _R.EVICTED: Meaning(sentence="The worker was evicted from its machine.", short="it was evicted from its machine"),
     _R.PREEMPTED: Meaning(
-        sentence="The worker made way for work of higher priority.", short="it made way for work of higher priority"
+        sentence="The worker was preempted by work of higher priority.",
+        short="it was preempted by work of higher priority",
     ),
     _R.NODE_LOST: Meaning(sentence="The worker's machine was lost.", short="its machine was lost"),
     _R.NODE_SHUTDOWN: Meaning(sentence="The worker's machine was shut down.", short="its machine was shut down"),
     _R.NODE_REFUSED: Meaning(
         sentence="The machine that the worker was sent to could not take it.", short="its machine could not take it"
     ),
-    _R.STOPPED: Meaning(sentence="The worker was told to stop.", short="it was told to stop"),
+    _R.STOPPED: Meaning(sentence="The worker was stopped.", short="it was stopped"),
     _R.UNREACHABLE: Meaning(
         sentence="The worker could not reach the site from the cluster.", short="it could not reach the site"
     ),
     _R.REFUSED: Meaning(
-        sentence="The worker does not fit the site: their releases or their token differ. The operator has to correct "
-        "this.",
-        short="it does not fit the site",
+        sentence="The worker does not match the site: their releases or their token differ. The operator has to "
+        "correct this.",
+        short="it does not match the site",
     ),
     _R.CRASHED: Meaning(sentence="The worker ended with an error.", short="it ended with an error"),
     _R.DELETED: Meaning(sentence="The worker was deleted in the cluster.", short="it was deleted in the cluster"),
@@ -147,23 +148,23 @@ DISRUPTIONS = frozenset(
         Reason.NODE_REFUSED, Reason.STOPPED, Reason.DELETED, Reason.UNREACHABLE, Reason.REFUSED,
     }
 )  # fmt: skip
-"""Why the cluster, its operators or the site ended a worker; the tasks that it had cannot have caused it."""
+"""Ends of a worker by the cluster, its operators or the site, which its tasks cannot have caused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """How a pool or a pod stands."""
+    """State of a pool or pod, with the reason."""
 
     state: State
     reason: Reason
     since: datetime | None = None
-    """When the reason began to hold, as far as the cluster says."""
+    """Since when, if the cluster says."""
     detail: str = ""
-    """The cluster's own words, for the operator."""
+    """The cluster's message, for the operator."""
 
     @property
     def sentence(self) -> str:
-        """The reason for a person."""
+        """The reason as a sentence."""
         return MEANINGS[self.reason].sentence
 
     @property
@@ -173,11 +174,11 @@ class Assessment:
 
 
 def is_about_quota(message: str) -> bool:
-    """Whether the cluster's words say that a ResourceQuota is used up. Kubernetes has no code of its own for it: its
-    admission plug-in answers 403 with these words, and tools like Tekton look for the same."""
+    """Whether a message says that a ResourceQuota is used up. Kubernetes has no code for it: its admission plug-in
+    responds 403 with these words, which tools such as Tekton match as well."""
     return "exceeded quota:" in message
 
 
 def is_about_pod_security(message: str) -> bool:
-    """Whether the cluster's words are those of its PodSecurity admission, which has no code of its own either."""
+    """Whether a message is from the PodSecurity admission, which has no code either."""
     return "violates PodSecurity" in message

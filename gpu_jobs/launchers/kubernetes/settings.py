@@ -1,5 +1,4 @@
-"""The operator's settings of the launcher, read from the environment, and names and labels of worker pools in the
-cluster, as the Helm chart gives them. Pods themselves are described by the chart's values."""
+"""Settings of the launcher, read from the environment, and the names and labels of worker pools in the Helm chart."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -15,20 +14,20 @@ _KNOWN = ("namespace", "context", "scale_patience_seconds")
 
 
 class SettingsError(ValueError):
-    """A variable has a value that cannot be used; the message names both and says what would be right."""
+    """A variable has an invalid value; the message says what is expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesSettings:
-    """Where an installation's worker pools are. docs/install.md has the table of the variables."""
+    """Settings of an installation's worker pools. docs/install.md has the table of the variables."""
 
     pools: tuple[Pool, ...]
     namespace: str = "planarena-jobs"
-    """Of the pools."""
+    """Namespace of the pools."""
     context: str = ""
-    """Of the kubeconfig, where the site does not run in the cluster itself."""
+    """Context of the kubeconfig, if the site runs outside of the cluster."""
     scale_patience_seconds: int = _SCALE_PATIENCE_SECONDS
-    """How long a pool that is needed may have no replica until the scaler is named as the reason."""
+    """How long a needed pool may have no replica before the scaler is reported as the reason."""
 
     def __post_init__(self) -> None:
         if not self.pools:
@@ -38,30 +37,30 @@ class KubernetesSettings:
 
 
 def settings_from(environment: Mapping[str, str]) -> KubernetesSettings:
-    """The settings that the environment's `PLANARENA_KUBERNETES_*` variables make.
+    """The settings from the environment's `PLANARENA_KUBERNETES_*` variables.
 
     Raises:
-        SettingsError: a variable is missing or wrong, or is none of the known ones.
+        SettingsError: a variable is missing, invalid or unknown.
     """
-    given = {
+    values = {
         name.removeprefix(PREFIX).lower(): value.strip()
         for name, value in environment.items()
         if name.startswith(PREFIX) and name != VARIABLE and value.strip()
     }
-    for name in sorted(given.keys() - set(_KNOWN)):
+    for name in sorted(values.keys() - set(_KNOWN)):
         known = ", ".join(["POOLS", *map(str.upper, _KNOWN)])
         raise SettingsError(
-            f"{PREFIX}{name.upper()} is no setting; known are, after {PREFIX}: {known}. What pods look like is said by "
-            "the values of the Helm chart."
+            f"{PREFIX}{name.upper()} is not a setting; known are, after {PREFIX}: {known}. The values of the Helm "
+            "chart configure the pods."
         )
     try:
         pools = pools_from(environment.get(VARIABLE, ""))
     except PoolsError as error:
         raise SettingsError(f"{error}.") from None
-    patience = given.pop("scale_patience_seconds", "")
+    patience = values.pop("scale_patience_seconds", "")
     if patience and (not patience.isdecimal() or not int(patience)):
         raise _wrong("scale_patience_seconds", patience, "a whole number of at least 1")
-    return KubernetesSettings(pools=pools, scale_patience_seconds=int(patience or _SCALE_PATIENCE_SECONDS), **given)
+    return KubernetesSettings(pools=pools, scale_patience_seconds=int(patience or _SCALE_PATIENCE_SECONDS), **values)
 
 
 def _wrong(name: str, value: str, right: str) -> SettingsError:
@@ -76,7 +75,7 @@ WORKER = "worker"
 CONTAINER = "worker"
 TOKEN_KEY = "token"  # noqa: S105 - the key in a pool's Secret
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-"""Annotation of pods: a Deployment that is scaled down deletes the ready ones with the lowest cost first."""
+"""Annotation of pods: when scaled down, a Deployment deletes the ready pods with the lowest cost first."""
 SELECTOR = f"{NAME}={APPLICATION},{COMPONENT}={WORKER},{POOL}"
 """The label selector of all pools' Deployments and pods."""
 _PREFIX = "planarena-pool-"
@@ -89,21 +88,21 @@ def pool_handle(pool: str) -> str:
 
 
 def pool_of_handle(*, handle: str, pools: Collection[Pool]) -> str:
-    """The pool that a handle names; empty if it names none of these."""
+    """The pool of a handle; empty if it is not the handle of a pool."""
     return next((pool.name for pool in pools if pool_handle(pool.name) == handle), "")
 
 
 def pool_of_pod(*, handle: str, pools: Collection[Pool]) -> str:
-    """The pool whose pod a handle names; empty if it names no pod of these."""
-    found = _POD.fullmatch(handle)
-    return found["pool"] if found and any(pool.name == found["pool"] for pool in pools) else ""
+    """The pool of a pod's name; empty if it is not a pod of these pools."""
+    match = _POD.fullmatch(handle)
+    return match["pool"] if match and any(pool.name == match["pool"] for pool in pools) else ""
 
 
 def pool_label(resource: dict[str, Any]) -> str:
-    """The pool that a Deployment or pod belongs to; empty if it does not say so."""
+    """The pool in the labels of a Deployment or pod; empty if there is none."""
     return str((resource.get("metadata", {}).get("labels") or {}).get(POOL, ""))
 
 
 def name_of(resource: dict[str, Any]) -> str:
-    """The name of an object of the cluster."""
+    """Name of an object."""
     return str(resource["metadata"]["name"])

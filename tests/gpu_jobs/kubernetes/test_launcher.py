@@ -90,8 +90,8 @@ def test_while_the_cluster_is_silent_nothing_is_known_and_nothing_is_taken_for_d
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (Fault(status=403, message="no permission"), r"refuses to tell about the workers \(403\): no permission"),
-        (Fault(status=422, message="bad selector"), r"refuses to tell about the workers \(422\): bad selector"),
+        (Fault(status=403, message="no permission"), r"refuses access to the workers \(403\): no permission"),
+        (Fault(status=422, message="bad selector"), r"refuses access to the workers \(422\): bad selector"),
         (Fault(status=500, message="etcd leader changed"), "could not be asked for a worker"),
         (Fault(drop="before"), "could not be asked for a worker"),
     ],

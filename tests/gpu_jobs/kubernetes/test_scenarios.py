@@ -29,7 +29,7 @@ def drive(api, cluster, *, seconds, step=15, launcher=None):
         (waits("ErrImagePull"), "image cannot be pulled"),
         (unschedulable, "No machine of the cluster has room for the worker at present."),
         (exits(137, reason="OOMKilled"), "more memory than it may use"),
-        (exits(12), "does not fit the site"),
+        (exits(12), "does not match the site"),
     ],
 )
 def test_what_does_not_heal_is_said_for_days_and_goes_on_once_it_is_corrected(api, cluster, fate, sentence):
@@ -95,8 +95,8 @@ class TestKueue:
         ("conditions", "sentence"),
         [
             ([("QuotaReserved", "False", "Inadmissible")], "the queue is missing or stopped"),
-            ([("QuotaReserved", "False", "Pending"), ("Evicted", "True", "Preempted")], "made way for others"),
-            ([("QuotaReserved", "False", "Pending"), ("Preempted", "True", "InClusterQueue")], "made way for others"),
+            ([("QuotaReserved", "False", "Pending"), ("Evicted", "True", "Preempted")], "preempted by others"),
+            ([("QuotaReserved", "False", "Pending"), ("Preempted", "True", "InClusterQueue")], "preempted by others"),
             ([], "waits in the cluster's queue"),
         ],
     )
@@ -114,5 +114,5 @@ class TestKueue:
         held.update(pod, conditions=[{"type": "TerminationTarget", "reason": "StoppedByKueue", "message": "Preempted"}])
         liveness = make_launcher(api, held).alive(handle=pod["metadata"]["name"])
         assert (liveness.alive, liveness.reason, liveness.disrupted) == (
-            False, "it made way for others in the queue", True,
+            False, "it was preempted by others in the queue", True,
         )  # fmt: skip

@@ -31,12 +31,16 @@ def test_every_setting_is_read():
     [
         ("POOLS", "", "PLANARENA_KUBERNETES_POOLS is not set"),
         ("POOLS", "[]", "PLANARENA_KUBERNETES_POOLS is not set"),
-        ("POOLS", "gpu", "PLANARENA_KUBERNETES_POOLS is no list of pools: Invalid JSON"),
+        ("POOLS", "gpu", "PLANARENA_KUBERNETES_POOLS is not a list of pools: Invalid JSON"),
         ("NAMESPACE", "Jobs!", "PLANARENA_KUBERNETES_NAMESPACE is 'Jobs!': it must be a name that Kubernetes accepts"),
         ("SCALE_PATIENCE_SECONDS", "0", "SCALE_PATIENCE_SECONDS is '0': it must be a whole number of at least 1"),
         ("SCALE_PATIENCE_SECONDS", "soon", "it must be a whole number"),
-        ("IMAGE", "registry.example/w", "PLANARENA_KUBERNETES_IMAGE is no setting; known are, .*: POOLS, NAMESPACE, "),
-        ("PARALLELISM", "2", "PLANARENA_KUBERNETES_PARALLELISM is no setting.*the values of the Helm chart"),
+        (
+            "IMAGE",
+            "registry.example/w",
+            "PLANARENA_KUBERNETES_IMAGE is not a setting; known are, .*: POOLS, NAMESPACE, ",
+        ),
+        ("PARALLELISM", "2", "PLANARENA_KUBERNETES_PARALLELISM is not a setting.*values of the Helm chart"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_would_be_right(name, value, said):

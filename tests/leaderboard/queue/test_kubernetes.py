@@ -112,7 +112,7 @@ def test_the_tasks_of_a_preempted_pod_go_to_another(cluster):
     cluster.fate(cluster, pod)
     cluster.later(10)
     settle(evaluation)
-    assert "it made way for work of higher priority" in evaluation.reason_text
+    assert "it was preempted by work of higher priority" in evaluation.reason_text
     lease.attempt.refresh_from_db()
     assert (lease.attempt.state, lease.attempt.loss) == ("lost", "disrupted")
     (fresh,) = cluster.running()
