@@ -1,4 +1,4 @@
-"""`python -m gpu_jobs.model_server CONFINEMENT`: started by `process`, never by hand."""
+"""`python -m gpu_jobs.model_server CONFINEMENT`, started by `process`."""
 
 import sys
 

@@ -3,10 +3,10 @@
     python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--suite SLUG] [--requests N] [--rounds N]
                                               [--transport tcp] [--json]
 
-Both models answer the same requests of a suite in turn, so that a machine that slows down slows both. One thread each,
-since the number of threads is what differs most between processes. Processor time and round trips are reported too,
-because other programs on the machine affect them little. `--transport tcp` starts the program of a model server's
-container (`serving`) and talks to it over TCP on 127.0.0.1, as a worker on Kubernetes does.
+Both models answer the same requests of a suite in turn, so that changes of the machine's speed affect both. Each has
+one thread, since processes would otherwise differ in their number of threads. Processor time and round trips are
+reported as well, because other programs hardly affect them. `--transport tcp` starts the program of a model server's
+container (`serving`) and connects over TCP on 127.0.0.1, as a worker on Kubernetes does.
 """
 
 import argparse
@@ -48,20 +48,20 @@ _CONTINUATIONS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One kind of work, done by both."""
+    """Measurements of one kind of work in both places."""
 
     work: str
     in_process_seconds: tuple[float, ...]
-    """Of each round."""
+    """Seconds of each round."""
     server_seconds: tuple[float, ...]
     same: bool
-    """Whether both gave the same answers."""
+    """Whether the answers were equal."""
     in_process_processor_seconds: float = 0.0
-    """Of all rounds together."""
+    """Sum over the rounds."""
     server_processor_seconds: float = 0.0
-    """Of worker and server, all rounds together."""
+    """Sum over the rounds, of worker and server."""
     round_trips: float = 0.0
-    """Between worker and server, per round."""
+    """Round trips between worker and server, per round."""
 
     @property
     def ratio(self) -> float:
@@ -78,29 +78,29 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one run of some work took."""
+    """Duration of one run."""
 
     seconds: float
     processor_seconds: float
-    """Of this process and its descendants; the kernel counts those of descendants in steps of 10 ms."""
+    """Of this process and its descendants, which the kernel counts in steps of 10 ms."""
 
 
 @runtime_checkable
 class CountsRoundTrips(Protocol):
-    """A model that is asked over a connection."""
+    """A model behind a connection."""
 
     round_trips: int
 
 
 Work = Callable[[LanguageModel], object]
-"""What is timed: its result must not depend on where the model is."""
+"""The timed function. Its result must not depend on the place of the model."""
 
 
 def compare(
     *, work: Sequence[tuple[str, Work]], local: LanguageModel, remote: LanguageModel, rounds: int
 ) -> list[Comparison]:
-    """Time each kind of work in both places, after one round that is not counted."""
-    found = []
+    """Time each kind of work in both places, after a warm-up round."""
+    comparisons = []
     for name, do in work:
         same = do(local) == do(remote)
         trips = _round_trips(remote)
@@ -108,15 +108,15 @@ def compare(
         in_process, server = zip(*pairs, strict=True)
         comparison = Comparison(
             work=name,
-            in_process_seconds=tuple(one.seconds for one in in_process),
-            server_seconds=tuple(one.seconds for one in server),
+            in_process_seconds=tuple(timing.seconds for timing in in_process),
+            server_seconds=tuple(timing.seconds for timing in server),
             same=same,
-            in_process_processor_seconds=sum(one.processor_seconds for one in in_process),
-            server_processor_seconds=sum(one.processor_seconds for one in server),
+            in_process_processor_seconds=sum(timing.processor_seconds for timing in in_process),
+            server_processor_seconds=sum(timing.processor_seconds for timing in server),
             round_trips=(_round_trips(remote) - trips) / rounds,
         )
-        found.append(comparison)
-    return found
+        comparisons.append(comparison)
+    return comparisons
 
 
 def work_of(*, suite: Suite, requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
@@ -125,11 +125,11 @@ def work_of(*, suite: Suite, requests: Sequence[PlannerRequest]) -> list[tuple[s
     names = tuple(tool.name for tool in requests[0].tools[:_CONTINUATIONS])
     free = [GenerateCall(messages=prompt, max_tokens=_FREE_TOKENS) for prompt in prompts]
     scored = [ScoreCall(messages=prompt, continuations=names) for prompt in prompts]
-    found: list[tuple[str, Work]] = [
+    return [
         ("free decoding", lambda model: model.answer(free)),
         ("scores of continuations", lambda model: model.answer(scored)),
+        *((name, _planning(name, suite=suite, requests=requests)) for name in STRATEGIES),
     ]
-    return found + [(name, _planning(name, suite=suite, requests=requests)) for name in STRATEGIES]
 
 
 def _planning(strategy: str, *, suite: Suite, requests: Sequence[PlannerRequest]) -> Work:
@@ -158,7 +158,7 @@ def _round_trips(model: LanguageModel) -> int:
 
 
 def requests_of(*, suite: Suite, count: int) -> list[PlannerRequest]:
-    """So many requests of a suite, evenly spaced."""
+    """`count` requests of a suite, evenly spaced."""
     tasks = suite.tasks[:: max(1, len(suite.tasks) // count)][:count]
     offered = frozenset(load_profile("lilliput").experts)
     return [request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered)) for task in tasks]
@@ -166,7 +166,7 @@ def requests_of(*, suite: Suite, count: int) -> list[PlannerRequest]:
 
 @contextmanager
 def opened(folder: Path, *, transport: str) -> Iterator[RemoteModel]:
-    """A model in a server: of this worker's (`socketpair`), or as in a container of its own (`tcp`)."""
+    """A model in a server: in this machine's sandbox (`socketpair`), or as in a separate container (`tcp`)."""
     if transport == "socketpair":
         model = open_model(folder, name="model", device="cpu", source={}, sandbox=detected().sandbox)
         try:
@@ -184,7 +184,7 @@ def opened(folder: Path, *, transport: str) -> Iterator[RemoteModel]:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Address]:
-    """The program of a model server's container, as a process of this machine; the model's files go into a folder."""
+    """The program of a model server's container as a local process, with a folder for the model's files."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -199,14 +199,14 @@ def serving(folder: Path) -> Iterator[Address]:
 
 
 def table_of(comparisons: Sequence[Comparison], *, requests: int) -> Listing:
-    """Median seconds of both, and what the server adds to the time, to the processor time and in round trips."""
+    """Median seconds of both, and the server's overhead in time, processor time and round trips."""
     table = Listing(
         "work", "in-process s", "server s", "time", "CPU time", "trips", "answers", title=f"{requests} requests"
     )
-    for one in comparisons:
-        seconds = (f"{median(times):.3f}" for times in (one.in_process_seconds, one.server_seconds))
-        more = (f"{100 * (ratio - 1):+.1f}%" for ratio in (one.ratio, one.processor_ratio))
-        table.add_row(one.work, *seconds, *more, f"{one.round_trips / requests:.2f}", "same" if one.same else "OTHER")
+    for row in comparisons:
+        seconds = (f"{median(times):.3f}" for times in (row.in_process_seconds, row.server_seconds))
+        more = (f"{100 * (ratio - 1):+.1f}%" for ratio in (row.ratio, row.processor_ratio))
+        table.add_row(row.work, *seconds, *more, f"{row.round_trips / requests:.2f}", "same" if row.same else "OTHER")
     return table
 
 
@@ -233,8 +233,7 @@ def main() -> int:
             work=work_of(suite=suite, requests=requests), local=local, remote=remote, rounds=arguments.rounds
         )
     if arguments.json:
-        ratios = ({"ratio": one.ratio, "processor_ratio": one.processor_ratio} for one in comparisons)
-        print_json([asdict(one) | more for one, more in zip(comparisons, ratios, strict=True)])
+        print_json([asdict(row) | {"ratio": row.ratio, "processor_ratio": row.processor_ratio} for row in comparisons])
     else:
         table_of(comparisons, requests=len(requests)).show(out)
     return 0

@@ -10,23 +10,24 @@ _PIECE = 1 << 20
 
 
 class ChannelError(Exception):
-    """What came is no frame, or is larger than allowed."""
+    """Malformed or too large frame, or a broken connection."""
 
 
 class ChannelClosedError(ChannelError):
-    """The other side is gone."""
+    """The peer is gone."""
 
 
 class ServerLostError(ChannelError):
-    """The server's container or machine is gone, for no reason that the model could be blamed for."""
+    """The server's container or machine is gone, through no fault of the model."""
 
 
 class ServerEndedError(ChannelError):
-    """The model's process is gone, as its supervisor in another container says; the message is part of a sentence."""
+    """The supervisor of a remote server reports that the model's process has ended; the message is part of a
+    sentence."""
 
 
 class ChannelTimeoutError(ChannelError):
-    """The frame did not come, or could not be delivered, in time."""
+    """A frame was not received or sent in time."""
 
 
 class Channel:
@@ -35,17 +36,17 @@ class Channel:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._read = bytearray()
-        """What was received behind the last frame."""
+        """Received bytes after the last frame."""
 
     def close(self) -> None:
-        """Close this end. The other one reads the end of the stream."""
+        """Close this end; the peer reads the end of the stream."""
         self._connection.close()
 
     def end_sending(self) -> None:
-        """Tell the other side that nothing more comes; it can still be received from.
+        """Close the sending direction only.
 
         Raises:
-            ChannelError: the other side is gone.
+            ChannelError: the peer is gone.
         """
         try:
             self._connection.shutdown(socket.SHUT_WR)
@@ -57,26 +58,26 @@ class Channel:
 
         Args:
             data: the frame's content.
-            deadline: on `time.monotonic`; None: waits as long as it takes.
+            deadline: on `time.monotonic`; None: no limit.
 
         Raises:
-            ChannelError: the other side is gone, or does not read in time.
+            ChannelError: the peer is gone, or does not read in time.
         """
         self._limit(deadline)
         try:
             self._connection.sendall(_LENGTH.pack(len(data)) + data)
         except OSError as error:
-            raise _problem(error, late="it does not read what it is sent") from None
+            raise _problem(error, late="it does not read") from None
 
     def receive(self, *, most: int, deadline: float | None = None) -> bytes:
         """Receive one frame.
 
         Args:
-            most: bytes that it may have. A larger one is refused before it is read.
-            deadline: on `time.monotonic`, for all of it; None: waits as long as it takes.
+            most: largest size in bytes. A larger frame is refused before it is read.
+            deadline: for the whole frame, on `time.monotonic`; None: no limit.
 
         Raises:
-            ChannelError: the other side is gone, sends too much or not in time.
+            ChannelError: the peer is gone, sends too much or not in time.
         """
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline=deadline))
         if length > most:
@@ -84,19 +85,19 @@ class Channel:
         return self._exactly(length, deadline=deadline)
 
     def _exactly(self, count: int, *, deadline: float | None) -> bytes:
-        # Grows with what has come, not with what was announced.
+        # Memory grows with received bytes, not with the announced length.
         while len(self._read) < count:
             self._limit(deadline)
             try:
                 piece = self._connection.recv(_PIECE)
             except OSError as error:
-                raise _problem(error, late="nothing came in time") from None
+                raise _problem(error, late="nothing was received in time") from None
             if not piece:
                 raise ChannelClosedError("the end of the stream")
             self._read += piece
-        found = bytes(self._read[:count])
+        data = bytes(self._read[:count])
         del self._read[:count]
-        return found
+        return data
 
     def _limit(self, deadline: float | None, *, now: Callable[[], float] = time.monotonic) -> None:
         if deadline is None:
@@ -109,7 +110,7 @@ class Channel:
 
 
 def _problem(error: OSError, *, late: str) -> ChannelError:
-    # Both are a `TimeoutError`; only the kernel's ETIMEDOUT, that the peer's machine is gone, has a number.
+    # Both are a `TimeoutError`, but only the kernel's ETIMEDOUT (the peer's machine is gone) has a number.
     if isinstance(error, TimeoutError) and error.errno is None:
         return ChannelTimeoutError(late)
     return ChannelClosedError(error.strerror or type(error).__name__)

@@ -1,4 +1,4 @@
-"""Answers of a model server, checked against its calls, since they are untrusted. No torch."""
+"""Checks the answers of a model server, which are untrusted, against its calls. No torch."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,15 +18,15 @@ from evaluator.core.language_model import (
 from gpu_jobs.model_server import protocol as wire
 
 _EXPANSIONS_PER_STEP = 16
-"""Sequences of names that a search may ask about per beam and token; a grammar needs about one."""
+"""Requests of a search about sequences of names per beam and token; a grammar needs about one."""
 
 
 class NonsenseError(Exception):
-    """The server said what no model server says; the message is part of a sentence."""
+    """An invalid answer of a server; the message is part of a sentence."""
 
 
 class Followings:
-    """What may follow under one constraint, for a server that may ask anything, any number of times."""
+    """Answers an untrusted server's requests about one constraint, up to a limit."""
 
     def __init__(self, constraint: Constraint) -> None:
         self._constraint = constraint
@@ -34,18 +34,18 @@ class Followings:
         self._left = 1
 
     def expect(self, call: GenerateCall) -> None:
-        """Let the server ask as often as this call of the constraint's may need."""
+        """Raise the limit by the requests that a call with this constraint may need."""
         self._left += _EXPANSIONS_PER_STEP * (1 + max(1, call.beams) * max(1, call.max_tokens))
 
     def node(self, written: tuple[str, ...]) -> wire.Node:
-        """What may follow these names, and what may follow after each of that.
+        """What may follow these names, and one name further.
 
         Raises:
-            NonsenseError: the constraint does not lead to these names, or the server has asked too often.
+            NonsenseError: the constraint does not allow these names, or the limit is reached.
         """
         self._left -= 1
         if self._left < 0:
-            raise NonsenseError("it asks about a constraint without end")
+            raise NonsenseError("it asks about a constraint too often")
         try:
             if not self.leads_to(written):
                 raise NonsenseError("it asks about names that its constraint does not allow")
@@ -53,14 +53,14 @@ class Followings:
             children = tuple(_allowed(self._after((*written, name))) for name in own.names)
         except NonsenseError:
             raise
-        except Exception as error:  # noqa: BLE001 - a constraint is a strategy's code
+        except Exception as error:  # noqa: BLE001 - a constraint is code of a strategy
             nothing = wire.Allowed(names=(), may_end=False)
             problem = f"{type(error).__name__}: {error}"[:1000]
             return wire.Node(own=nothing, children=(), problem=problem)
         return wire.Node(own=_allowed(own), children=children)
 
     def leads_to(self, names: tuple[str, ...]) -> bool:
-        """Whether the constraint allows these names, each after those before it."""
+        """Whether the constraint allows this sequence of names."""
         return all(name in self._after(names[:at]).names for at, name in enumerate(names))
 
     def may_end(self, names: tuple[str, ...]) -> bool:
@@ -68,10 +68,9 @@ class Followings:
         return self._after(names).may_end
 
     def _after(self, written: tuple[str, ...]) -> Following:
-        found = self._known.get(written)
-        if found is None:
-            found = self._known[written] = self._constraint.following(written)
-        return found
+        if written not in self._known:
+            self._known[written] = self._constraint.following(written)
+        return self._known[written]
 
 
 def _allowed(following: Following) -> wire.Allowed:
@@ -84,18 +83,18 @@ def checked_answers(
     """The server's answers to these calls.
 
     Args:
-        answers: as they came, with types and ranges checked.
-        calls: what it was asked.
-        followings: the constraint of each call.
+        answers: with checked types and ranges.
+        calls: the calls.
+        followings: of each call's constraint.
 
     Raises:
-        NonsenseError: one of them is no answer to its call.
+        NonsenseError: an answer does not match its call.
     """
     if len(answers.answers) != len(calls):
         raise NonsenseError(f"{len(answers.answers)} answers to {len(calls)} calls")
     return [
-        _checked(answer, call=call, followings=one)
-        for answer, call, one in zip(answers.answers, calls, followings, strict=True)
+        _checked(answer, call=call, followings=constraint)
+        for answer, call, constraint in zip(answers.answers, calls, followings, strict=True)
     ]
 
 
@@ -111,7 +110,7 @@ def _checked(
         return Scores(log_probabilities=answer.log_probabilities, usage=usage)
     if isinstance(answer, wire.WireCompletion) and isinstance(call, GenerateCall):
         if usage.completion_tokens > call.max_tokens * call.beams:
-            raise NonsenseError(f"{usage.completion_tokens} tokens; at most {call.max_tokens} were asked for")
+            raise NonsenseError(f"{usage.completion_tokens} tokens; at most {call.max_tokens} were requested")
         beams = tuple(_beams(answer, call=call, followings=followings))
         if beams and answer.text != beams[0].text:
             raise NonsenseError("a text that is not that of its most probable beam")
@@ -125,7 +124,7 @@ def _beams(answer: wire.WireCompletion, *, call: GenerateCall, followings: Follo
             raise NonsenseError("beams of a call without constraint")
         return
     if not 1 <= len(answer.beams) <= call.beams:
-        raise NonsenseError(f"{len(answer.beams)} beams; {call.beams} were asked for")
+        raise NonsenseError(f"{len(answer.beams)} beams; {call.beams} were requested")
     last = 0.0
     for beam in answer.beams:
         if not followings.leads_to(beam.names) or not (answer.truncated or followings.may_end(beam.names)):

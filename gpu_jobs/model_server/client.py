@@ -1,4 +1,4 @@
-"""`RemoteModel`: a language model in a sandboxed process, as the worker sees it. No torch, no transformers."""
+"""`RemoteModel`: the worker's side of a language model in a sandboxed process. No torch, no transformers."""
 
 import logging
 import time
@@ -32,11 +32,11 @@ logger = logging.getLogger(__name__)
 
 
 class NoServerFreeError(ModelError):
-    """No model server of another container was free for as long as one was looked for."""
+    """No remote model server was free within the time limit."""
 
 
 class RunningServer(Protocol):
-    """What a model needs of its server's process (`process.ServerProcess`)."""
+    """The server of a model (`process.ServerProcess`, `remote.RemoteServer`)."""
 
     channel: Channel
 
@@ -55,18 +55,19 @@ class RunningServer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """Seconds of wall-clock time that a model server has. One that takes longer is killed.
+    """Time limits of a model server in seconds. A server that exceeds them is killed.
 
-    Less than the site gives a worker without progress (`PLANARENA_LOAD_SECONDS`, `PLANARENA_PREPARE_SECONDS`,
-    `PLANARENA_PLAN_SECONDS`), so that a model that hangs is the planner's fault and not a lost worker.
+    They are below the site's limits for workers without progress (`PLANARENA_LOAD_SECONDS`,
+    `PLANARENA_PREPARE_SECONDS`, `PLANARENA_PLAN_SECONDS`), so that a hanging model is a fault of the planner and not a
+    lost worker.
     """
 
     start: float = 60.0
-    """Until it runs in its sandbox, before it loads anything."""
+    """To start the sandbox."""
     load: float = 800.0
-    """To load the model, the libraries that it takes included."""
+    """To load the libraries and the model."""
     answer: float = 180.0
-    """For calls that are asked together, and `call` for each of them."""
+    """For a batch of calls, plus `call` for each of them."""
     call: float = 50.0
 
 
@@ -76,7 +77,7 @@ DEADLINES = Deadlines()
 class RemoteModel:
     """A `LanguageModel` behind a model server.
 
-    A server that dies, hangs or talks nonsense is killed, and every call from then on is a `Failure` that says so.
+    A server that dies, hangs or violates the protocol is killed, and every later call is a `Failure` with the reason.
     """
 
     abilities = frozenset(Ability)
@@ -94,26 +95,26 @@ class RemoteModel:
         deadlines: Deadlines = DEADLINES,
         digest: Callable[[Path], "Future[str]"] = model_digest_soon,
     ) -> None:
-        """Load a model in a server that has said hello.
+        """Load a model in a started server.
 
         Args:
-            server: its process.
+            server: the server.
             folder: of the model.
-            inside: the same folder as the server sees it.
+            inside: path of the folder in the sandbox.
             name: of the model.
             device: of torch.
-            source: where the folder comes from, for `identity`.
-            threads: of torch on the CPU; None: as many as torch takes by itself.
-            deadlines: how long the server may take.
-            digest: of the weights in the folder, as this worker reads them; tests give a fake.
+            source: origin of the folder, for `identity`.
+            threads: of torch on the CPU; None: torch's default.
+            deadlines: time limits of the server.
+            digest: computes the digest of the weights in the folder; for tests.
 
         Raises:
-            ModelUnusableError: the folder holds no model that can be loaded, or the server has loaded another one.
+            ModelUnusableError: the model cannot be loaded, or the server has loaded another one.
             ModelError: this machine cannot load it now.
         """
         self.name = name
         self.round_trips = 0
-        """Messages that the server has sent so far."""
+        """Messages received from the server."""
         self._server = server
         self._deadlines = deadlines
         self._source = dict(source)
@@ -127,11 +128,11 @@ class RemoteModel:
 
     @property
     def is_broken(self) -> bool:
-        """Whether its server is gone for good."""
+        """Whether its server is gone."""
         return self._broken is not None
 
     def close(self) -> None:
-        """End the server. Every call from now on fails."""
+        """End the server. Later calls fail."""
         self._broken = self._broken or _failure("was closed")
         self._end()
 
@@ -139,13 +140,13 @@ class RemoteModel:
         """See `LanguageModel.answer`."""
         answers: list[Answer | Failure | None] = [_unsendable(call) for call in calls]
         sent = [at for at, answer in enumerate(answers) if answer is None]
-        found = self._answered([calls[at] for at in sent]) if sent else []
-        for at, answer in zip(sent, found, strict=True):
+        replies = self._answered([calls[at] for at in sent]) if sent else []
+        for at, answer in zip(sent, replies, strict=True):
             answers[at] = answer
         return [answer for answer in answers if answer is not None]
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, without special ones; an estimate if the server does not say."""
+        """Tokens of a text, without special ones; an estimate if the server does not answer."""
         estimate = len(text.encode(errors="replace")) // 4
         if self._broken is not None or not _is_text(text):
             return estimate
@@ -161,13 +162,12 @@ class RemoteModel:
             self._give_up(error, allowed=allowed)
             return estimate
         except BaseException:
-            # After an interruption, the pending answer would be read as the answer to the next call.
+            # After an interruption, the pending answer would be taken for the answer to the next call.
             self.close()
             raise
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`. The digest of the weights is the worker's own; what else depends on the model's
-        files is the server's word."""
+        """See `LanguageModel.identity`. Only the digest of the weights is checked by the worker."""
         facts = self._identity
         return {
             "kind": "local",
@@ -188,14 +188,14 @@ class RemoteModel:
             reply = self._receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
             if isinstance(reply, wire.Loaded):
                 if reply.identity.weights_digest != self._known_digest(digest):
-                    raise NonsenseError("it reports other weights than those that it was given")
+                    raise NonsenseError("it reports other weights than the model's")
                 return reply.identity
             if not isinstance(reply, wire.Failed):
                 raise _unexpected(reply)
         except (ChannelError, NonsenseError) as error:
             failure = self._give_up(error, allowed=self._deadlines.load)
             kind = ModelError if failure.kind is FailureKind.UNAVAILABLE else ModelUnusableError
-            raise kind(f"{failure.message.rstrip('.')}, while it was loaded.") from None
+            raise kind(f"{failure.message.rstrip('.')}, while loading.") from None
         except BaseException:
             self.close()
             raise
@@ -257,17 +257,17 @@ class RemoteModel:
         return reply
 
     def _give_up(self, error: Exception, *, allowed: float) -> Failure:
-        """Kill the server, and say why in every answer from now on."""
+        """Kill the server; later calls fail with this reason."""
         if isinstance(error, ChannelTimeoutError):
             kind, what = FailureKind.TIMEOUT, f"did not answer within {allowed:g} seconds and was stopped"
         elif isinstance(error, ChannelClosedError):
-            kind, what = FailureKind.BROKEN, f"ended while it was asked: {self._server.end_in_words()}"
+            kind, what = FailureKind.BROKEN, f"ended during a call: {self._server.end_in_words()}"
         elif isinstance(error, ServerEndedError):
-            kind, what = FailureKind.BROKEN, f"ended while it was asked: {error}"
+            kind, what = FailureKind.BROKEN, f"ended during a call: {error}"
         elif isinstance(error, ServerLostError):
             kind, what = FailureKind.UNAVAILABLE, f"was lost with its server: {error}"
         else:
-            kind, what = FailureKind.BROKEN, f"was stopped, since its process does not keep to its protocol: {error}"
+            kind, what = FailureKind.BROKEN, f"was stopped, since its process violated the protocol: {error}"
         self._broken = _failure(what, kind=kind)
         logger.warning("%s: %s Its last output: %s", self.name, self._broken.message, self._server.output() or "none")
         self._end()
@@ -275,7 +275,7 @@ class RemoteModel:
 
 
 class _Constraints:
-    """The constraints of a batch by number; equal ones are sent once."""
+    """The numbered constraints of a batch; equal ones are sent once."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self._numbers: dict[NameAutomaton | int, int] = {}
@@ -290,29 +290,29 @@ class _Constraints:
                 self._followings[number].expect(call)
 
     def of(self, call: Call) -> Followings | None:
-        """Those of a call's constraint."""
+        """The `Followings` of a call's constraint."""
         number = self._number(call)
         return None if number is None else self._followings[number]
 
     def followings(self, number: int) -> Followings:
-        """Those with a number that the server names.
+        """The `Followings` of a number that the server sent.
 
         Raises:
-            NonsenseError: there is none, or the server was sent all of it.
+            NonsenseError: it does not exist, or the server has the whole constraint.
         """
         if not 0 <= number < len(self._followings):
-            raise NonsenseError("it asks about a constraint that there is not")
+            raise NonsenseError("it asks about a constraint that does not exist")
         if isinstance(self._constraints[number], NameAutomaton):
-            raise NonsenseError("it asks about a constraint that it was sent whole")
+            raise NonsenseError("it asks about a constraint that it already has")
         return self._followings[number]
 
     def wire_constraints(self) -> tuple[wire.WireConstraint, ...]:
-        """All constraints as the server reads them."""
+        """All constraints as messages."""
         return tuple(map(_wire_constraint, self._constraints, self._followings))
 
     def wire_call(self, call: Call) -> wire.WireGenerate | wire.WireScore:
-        """A call as the server reads it."""
-        messages = tuple(wire.WireMessage(role=one.role, content=one.content) for one in call.messages)
+        """A call as a message."""
+        messages = tuple(wire.WireMessage(role=message.role, content=message.content) for message in call.messages)
         if not isinstance(call, GenerateCall):
             return wire.WireScore(messages=messages, continuations=call.continuations)
         return wire.WireGenerate(
@@ -327,7 +327,7 @@ class _Constraints:
 
 
 def _key(constraint: Constraint) -> NameAutomaton | int:
-    """What makes two constraints one: equal data, else the same object."""
+    """Equal automata have equal keys; other constraints are compared by identity."""
     return constraint if isinstance(constraint, NameAutomaton) else id(constraint)
 
 
@@ -341,12 +341,12 @@ def _wire_constraint(constraint: Constraint, followings: Followings) -> wire.Wir
 
 
 def _unsendable(call: Call) -> Failure | None:
-    """Why a call cannot be asked, or None. Half of a surrogate pair is no text, and no tokenizer reads it."""
+    """A failure for texts with a lone surrogate, which no tokenizer reads, or None."""
     texts = [message.content for message in call.messages]
     texts += call.stop if isinstance(call, GenerateCall) else call.continuations
     if all(map(_is_text, texts)):
         return None
-    return Failure(kind=FailureKind.REFUSED, message="The prompt holds half of a surrogate pair, which is no text.")
+    return Failure(kind=FailureKind.REFUSED, message="The prompt contains half of a surrogate pair.")
 
 
 def _is_text(text: str) -> bool:

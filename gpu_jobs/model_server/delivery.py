@@ -1,9 +1,9 @@
-"""Files of a model, from the worker to a model server in another container: bounded, and checked by their digests.
+"""Sends a model's files from the worker to a model server in another container, with size limits and digests.
 
     receiver: Hello
     worker:   Deliver, then each file's bytes in frames      receiver: Delivered | Failed
 
-The worker is trusted, the network is not: names, sizes and digests are checked before anything reads a file.
+The worker is trusted, but the network is not: names, sizes and digests are checked before a file is read.
 """
 
 import hashlib
@@ -27,39 +27,39 @@ _MOST_FILES = 1000
 _MOST_DELIVER_BYTES = 1024 * 1024
 _DEEPEST = 4
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}")
-"""Of a file's path: no part begins with a dot, so that none is hidden, `.` or `..`."""
+"""A part of a file's path. It does not begin with a dot, so that it is not hidden, `.` or `..`."""
 
 
 class DeliveryError(Exception):
-    """The files did not arrive as they were announced; the message is part of a sentence."""
+    """The files differ from their announcement; the message is part of a sentence."""
 
 
 class WireFile(wire._Message):
-    """A file that is about to come."""
+    """An announced file."""
 
     name: Annotated[str, Field(min_length=1, max_length=500)]
-    """Its path in the model's folder, with `/` between parts."""
+    """Path in the model's folder, with `/` as separator."""
     size: Annotated[int, Field(ge=0, le=2**50)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Deliver(wire._Message):
-    """What is about to come, in this order. Comes once."""
+    """Announces files, in order. Sent once."""
 
     type: Literal["deliver"] = "deliver"
     files: Annotated[tuple[WireFile, ...], Field(min_length=1, max_length=_MOST_FILES)]
 
 
 class Delivered(wire._Message):
-    """The files are there, and the server that reads them runs in its sandbox."""
+    """The files have arrived, and the server runs in its sandbox."""
 
     type: Literal["delivered"] = "delivered"
     folder: Annotated[str, Field(max_length=500)]
-    """The model's folder as the server sees it."""
+    """Path of the model's folder in the sandbox."""
     device: Annotated[str, Field(pattern=r"^\w{1,20}$")]
-    """Of torch, in the server's container."""
+    """Torch device in the server's container."""
     threads: Annotated[int, Field(ge=1, le=4096)] | None = None
-    """Of torch on the CPU there; None: as many as torch takes by itself."""
+    """Torch threads on its CPU; None: torch's default."""
     confined_by: Annotated[tuple[str, ...], Field(max_length=16)] = ()
 
 
@@ -69,15 +69,15 @@ _REPLY: TypeAdapter[Delivered | wire.Failed] = TypeAdapter(
 
 
 def deliver(files: Mapping[str, Path], *, channel: Channel, deadline: float) -> Delivered | wire.Failed:
-    """Send files, and return what the receiver says of them.
+    """Send files, and return the receiver's response.
 
     Args:
-        files: by their paths in the model's folder.
-        channel: to a receiver that has said hello.
-        deadline: for all of it, on `time.monotonic`.
+        files: by path in the model's folder.
+        channel: to a receiver that has sent `Hello`.
+        deadline: for all files, on `time.monotonic`.
 
     Raises:
-        DeliveryError: the answer is none of the protocol's, or a file has changed since it was announced.
+        DeliveryError: the response is invalid, or a file has changed since it was announced.
         ChannelError: the receiver is gone or does not read.
         OSError: a file cannot be read.
     """
@@ -90,11 +90,11 @@ def deliver(files: Mapping[str, Path], *, channel: Channel, deadline: float) -> 
     try:
         return _REPLY.validate_json(channel.receive(most=wire.MOST_SMALL_BYTES, deadline=deadline))
     except ValidationError:
-        raise DeliveryError("the receiver answered with a message that is none of the protocol's") from None
+        raise DeliveryError("the receiver's response is not a message of the protocol") from None
 
 
 def announced_files(channel: Channel, *, most_bytes: int, deadline: float) -> Deliver:
-    """Read what is about to come, and check names and sizes before a byte is written.
+    """Read the announcement of files, and check names and sizes.
 
     Args:
         channel: to the worker.
@@ -102,19 +102,19 @@ def announced_files(channel: Channel, *, most_bytes: int, deadline: float) -> De
         deadline: on `time.monotonic`.
 
     Raises:
-        DeliveryError: the message is no `Deliver`, a name could lead out of the folder, or the files are too large.
-        ChannelError: the worker is gone, or silent.
+        DeliveryError: the message is invalid, a name could lead out of the folder, or the files are too large.
+        ChannelError: the worker is gone or silent.
     """
     try:
         request = Deliver.model_validate_json(channel.receive(most=_MOST_DELIVER_BYTES, deadline=deadline))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise DeliveryError(f"the first message is no list of files ({first['type']})") from None
+        raise DeliveryError(f"the first message is not a list of files ({first['type']})") from None
     names = [file.name for file in request.files]
     for name in names:
         if not is_plain(name):
-            raise DeliveryError(f"{name[:100]!r} is no plain relative path of a file")
-    if len(set(names)) != len(names) or any(_leads_through(one, other) for one in names for other in names):
+            raise DeliveryError(f"{name[:100]!r} is not a plain relative path")
+    if len(set(names)) != len(names) or any(name.startswith(f"{other}/") for name in names for other in names):
         raise DeliveryError("two files have the same path, or one lies inside another")
     total = sum(file.size for file in request.files)
     if total > most_bytes:
@@ -123,17 +123,17 @@ def announced_files(channel: Channel, *, most_bytes: int, deadline: float) -> De
 
 
 def receive_files(request: Deliver, *, channel: Channel, folder: Path, deadline: float) -> None:
-    """Write the announced files into an empty folder. Nothing is left of them if one of them is wrong.
+    """Write the announced files into an empty folder, which stays empty if one of them is invalid.
 
     Args:
-        request: as `announced_files` returned it.
+        request: from `announced_files`.
         channel: to the worker.
-        folder: exists and is empty.
-        deadline: for all of it, on `time.monotonic`.
+        folder: an empty folder.
+        deadline: for all files, on `time.monotonic`.
 
     Raises:
-        DeliveryError: a file is longer or shorter than announced, or has another digest.
-        ChannelError: the worker is gone, or silent.
+        DeliveryError: the size or digest of a file differs from the announcement.
+        ChannelError: the worker is gone or silent.
         OSError: the disk is full.
     """
     try:
@@ -145,7 +145,7 @@ def receive_files(request: Deliver, *, channel: Channel, folder: Path, deadline:
 
 
 def emptied(folder: Path) -> None:
-    """Remove all that is in a folder, and keep the folder: an `emptyDir` outlives the container that filled it."""
+    """Create a folder or remove its content: an `emptyDir` outlives its containers."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
@@ -158,10 +158,6 @@ def is_plain(name: str) -> bool:
     """Whether a name is a relative path of ordinary parts that stays in its folder."""
     parts = name.split("/")
     return len(parts) <= _DEEPEST and all(_PART.fullmatch(part) for part in parts)
-
-
-def _leads_through(one: str, other: str) -> bool:
-    return one.startswith(f"{other}/")
 
 
 def _send(path: Path, *, size: int, channel: Channel, deadline: float) -> None:
@@ -186,7 +182,7 @@ def _receive(file: WireFile, *, channel: Channel, path: Path, deadline: float) -
             except ChannelTimeoutError:
                 raise
             except ChannelError as error:
-                raise DeliveryError(f"{file.name}: {error}; {left} bytes of it were still to come") from None
+                raise DeliveryError(f"{file.name}: {error}; {left} bytes are missing") from None
             if not piece:
                 raise DeliveryError(f"{file.name} is shorter than announced by {left} bytes")
             target.write(piece)

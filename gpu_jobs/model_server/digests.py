@@ -1,7 +1,6 @@
 """Digests of a model's files, computed by the worker, which does not trust the model server.
 
-Each file is read once for as long as it does not change: its digest is needed when it is delivered, and again for the
-digest of the model.
+Digests are cached until a file changes: they are needed for the delivery and for the digest of the model.
 """
 
 import threading
@@ -13,13 +12,13 @@ from evaluator.execution.experts import weights
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes in hexadecimal; read again only if its size or one of its times has changed.
+    """SHA-256 of a file's bytes in hexadecimal, cached until its size or one of its times changes.
 
     Raises:
         OSError: it cannot be read.
     """
-    found = path.stat()
-    return _digest(str(path.resolve()), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    status = path.stat()
+    return _digest(str(path.resolve()), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 @lru_cache(maxsize=1024)
@@ -28,7 +27,7 @@ def _digest(path: str, *_facts: int) -> str:
 
 
 def model_digest(folder: Path) -> str:
-    """As `weights_digest`, which is the definition.
+    """`weights_digest` with cached digests of files.
 
     Raises:
         WeightsError: there are no weights.
@@ -38,14 +37,14 @@ def model_digest(folder: Path) -> str:
 
 
 def model_digest_soon(folder: Path) -> "Future[str]":
-    """`model_digest` in a thread, while the model is loaded: reading the files takes as long for both."""
-    found: Future[str] = Future()
+    """`model_digest` in a daemon thread, while the model is loaded."""
+    future: Future[str] = Future()
 
     def compute() -> None:
         try:
-            found.set_result(model_digest(folder))
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            found.set_exception(error)
+            future.set_result(model_digest(folder))
+        except BaseException as error:  # noqa: BLE001 - raised again by `Future.result`
+            future.set_exception(error)
 
     threading.Thread(target=compute, name="weights digest", daemon=True).start()
-    return found
+    return future

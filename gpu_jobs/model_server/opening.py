@@ -1,6 +1,6 @@
-"""Opening a submitted model: in the sandbox that this machine has, or not at all, and within its time limits.
+"""Opens submitted models in this machine's sandbox or a remote model server, with time limits.
 
-A model that hangs keeps its worker from everybody else until its deadline, so a small one gets less time.
+A hanging model blocks its worker until the deadline, so small models have shorter deadlines.
 """
 
 import math
@@ -27,21 +27,21 @@ MEMORY = "PLANARENA_MODEL_MEMORY"
 ENGINE = "PLANARENA_MODEL_ENGINE"
 _OF_LIBRARIES = 4 * 1024**3
 _TIMES_WEIGHTS = 5
-"""Half-precision weights take twice as much on a CPU; the rest is for caches of keys and values."""
+"""Half-precision weights take twice their size on a CPU; the rest is for caches of keys and values."""
 _OF_MACHINE = 0.9
 _VARIABLES: Mapping[str, str] = {
     "load": "PLANARENA_MODEL_LOAD_SECONDS",
     "answer": "PLANARENA_MODEL_ANSWER_SECONDS",
     "call": "PLANARENA_MODEL_CALL_SECONDS",
 }
-"""Those that replace the fields of `Deadlines`."""
+"""Variables that replace fields of `Deadlines`."""
 _LIBRARIES_SECONDS = 120.0
-"""For a busy machine to import torch and transformers; an idle one needs about 6."""
+"""Time to import torch and transformers on a busy machine; an idle one needs about 6 seconds."""
 _LOADED_PER_SECOND = 25_000_000
 """Bytes of weights."""
 _ANSWER_SECONDS, _ANSWERED_PER_SECOND = 30.0, 10_000_000
 _CALL_SECONDS, _CALLED_PER_SECOND = 5.0, 20_000_000
-"""For a model without weights, and bytes of weights for which each further second is allowed."""
+"""Seconds for a model without weights, and bytes of weights per further second."""
 
 
 class OpenedModel(LanguageModel, Protocol):
@@ -49,22 +49,22 @@ class OpenedModel(LanguageModel, Protocol):
 
     @property
     def is_broken(self) -> bool:
-        """Whether its server is gone for good."""
+        """Whether its server is gone."""
         ...
 
     def close(self) -> None:
-        """Give back the server. Every call from now on fails."""
+        """Release the server. Later calls fail."""
         ...
 
 
 class ModelOpener(Protocol):
-    """Loads a model from a folder. Tests may give one that needs no process."""
+    """Loads a model from a folder."""
 
     def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> OpenedModel:
-        """Load it.
+        """Load the model.
 
         Raises:
-            ModelUnusableError: it cannot be loaded by anybody.
+            ModelUnusableError: it cannot be loaded anywhere.
             ModelError: it cannot be loaded now, or here.
         """
         ...
@@ -72,37 +72,41 @@ class ModelOpener(Protocol):
 
 @runtime_checkable
 class Delivers(Protocol):
-    """An opener whose models are loaded elsewhere, so that their files have to be brought there first."""
+    """An opener of remote servers, to which a model's files are sent first."""
 
     is_shared: bool
-    """Whether other workers wait for the servers that this one does not let go."""
+    """Whether other workers may wait for the servers."""
 
     def deliver(self, folder: Path) -> None:
-        """Bring a model's files to where it is opened next.
+        """Send a model's files to the server of the next model.
 
         Raises:
-            ModelUnusableError: they are of no model.
-            ModelError: they cannot be brought there now.
+            ModelUnusableError: they are not a model.
+            ModelError: they cannot be sent now.
         """
         ...
 
 
 def submitted_model_opener() -> ModelOpener:
-    """Loads models in the model server that `PLANARENA_MODEL_SERVER` names; without one, in the sandbox that this
-    machine has; where that is not enough, refuses to.
+    """The opener for `PLANARENA_MODEL_SERVER` or, without one, for this machine's sandbox, which refuses models if the
+    sandbox is insufficient.
 
     Raises:
-        ModelError: the variable names no server.
+        ModelError: the variable is invalid.
     """
     if text := os.environ.get(VARIABLE):
-        return _elsewhere(text)
-    found = detected()
-    if found.problem and os.environ.get(ALLOW_UNSANDBOXED) != "1":
-        return partial(_refuse, problem=found.problem)
-    return partial(open_model, sandbox=found.sandbox)
+        return _remote_opener(text)
+    detection = detected()
+    if detection.problem and os.environ.get(ALLOW_UNSANDBOXED) != "1":
+
+        def refuse(*_: object, **__: object) -> OpenedModel:
+            raise ModelError(detection.problem)
+
+        return refuse
+    return partial(open_model, sandbox=detection.sandbox)
 
 
-def _elsewhere(text: str) -> ModelOpener:
+def _remote_opener(text: str) -> ModelOpener:
     from gpu_jobs.model_server.remote import RemoteOpener, patience_seconds
 
     try:
@@ -119,11 +123,6 @@ def _elsewhere(text: str) -> ModelOpener:
     return VllmOpener(address, patience_seconds=patience_seconds(), deadlines=deadlines_set())
 
 
-def _refuse(folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue], problem: str) -> OpenedModel:
-    del folder, name, device, source
-    raise ModelError(problem)
-
-
 def open_model(
     folder: Path,
     *,
@@ -133,7 +132,7 @@ def open_model(
     sandbox: Sandbox,
     deadlines: Deadlines | None = None,
 ) -> RemoteModel:
-    """See `ModelOpener`. Without deadlines, those that the operator has set or that fit the size of the model."""
+    """See `ModelOpener`. Default deadlines are the operator's, or follow from the size of the model."""
     deadlines = deadlines or deadlines_set(weights=_weights(folder))
     started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     return RemoteModel(
@@ -143,7 +142,7 @@ def open_model(
 
 
 def most_memory(folder: Path) -> int:
-    """Bytes that a server may hold for the model in a folder: by its weights, or what the operator has set."""
+    """Memory limit in bytes of a server for the model in a folder: the operator's, or by its weights."""
     if text := os.environ.get(MEMORY):
         return parse_size(text)
     return min(_OF_LIBRARIES + _TIMES_WEIGHTS * _weights(folder), int(_OF_MACHINE * psutil.virtual_memory().total))
@@ -154,7 +153,7 @@ def _weights(folder: Path) -> int:
 
 
 def threads_here() -> int | None:
-    """Threads of torch here: as many as it has in this process, where it is loaded; else what is set for it."""
+    """Torch's threads in this process if it is loaded, otherwise those of OMP_NUM_THREADS."""
     torch = sys.modules.get("torch")
     if torch is not None:
         return int(torch.get_num_threads())
@@ -166,24 +165,22 @@ def deadlines_set(*, weights: int | None = None, environment: Mapping[str, str] 
     """The deadlines of a model.
 
     Args:
-        weights: bytes of its weights; None: those of the largest models.
-        environment: what the operator sets there counts whatever the size.
+        weights: bytes of its weights; None: as for the largest models.
+        environment: the operator's variables, which take precedence.
 
     Raises:
-        ModelError: a variable is no number of seconds.
+        ModelError: a variable is not a number of seconds.
     """
+    deadlines = DEADLINES
+    if weights is not None:
+        deadlines = replace(
+            DEADLINES,
+            load=min(DEADLINES.load, _LIBRARIES_SECONDS + weights / _LOADED_PER_SECOND),
+            answer=min(DEADLINES.answer, _ANSWER_SECONDS + weights / _ANSWERED_PER_SECOND),
+            call=min(DEADLINES.call, _CALL_SECONDS + weights / _CALLED_PER_SECOND),
+        )
     texts = {field: environment.get(variable, "").strip() for field, variable in _VARIABLES.items()}
-    by_size = DEADLINES if weights is None else _by_size(weights)
-    return replace(by_size, **{field: _seconds(text, of=_VARIABLES[field]) for field, text in texts.items() if text})
-
-
-def _by_size(weights: int) -> Deadlines:
-    return replace(
-        DEADLINES,
-        load=min(DEADLINES.load, _LIBRARIES_SECONDS + weights / _LOADED_PER_SECOND),
-        answer=min(DEADLINES.answer, _ANSWER_SECONDS + weights / _ANSWERED_PER_SECOND),
-        call=min(DEADLINES.call, _CALL_SECONDS + weights / _CALLED_PER_SECOND),
-    )
+    return replace(deadlines, **{field: _seconds(text, of=_VARIABLES[field]) for field, text in texts.items() if text})
 
 
 def _seconds(text: str, *, of: str) -> float:
@@ -192,5 +189,5 @@ def _seconds(text: str, *, of: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise ModelError(f"{of} is {text[:40]!r}, which is no number of seconds.")
+        raise ModelError(f"{of} is {text[:40]!r}, which is not a number of seconds.")
     return seconds

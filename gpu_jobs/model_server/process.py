@@ -1,4 +1,4 @@
-"""The process of a model server: started once, watched from outside, killed with everything that it started."""
+"""The process of a model server: watched from outside, and killed with all its children."""
 
 import os
 import re
@@ -23,26 +23,26 @@ from gpu_jobs.model_server.channel import Channel
 _LOOK_EVERY_SECONDS = 0.2
 _KEPT_OUTPUT = 4000
 _REFUSED_MEMORY = re.compile(r"^MemoryError|DefaultCPUAllocator: ", re.MULTILINE)
-"""How Python and torch say that the kernel refused memory, by its limit or for want of it."""
+"""Messages of Python and torch if the kernel refuses memory."""
 _LATE = re.compile(r'^  File ".*/network\.py", line \d+ in prompt$', re.MULTILINE)
-"""In the stack that `server.ends_when_late` leaves; a traceback of Python's has a comma before the function."""
+"""In the stack that `server.ends_when_late` prints; a traceback has a comma before the function."""
 _SHARED_MEMORY = re.compile(r"^(\w+)-(\w+) \S{3}s (\w+) \S+ (\d+) +(?:/dev/zero|/memfd:|/SYSV)", re.MULTILINE)
 """Shared memory without a file in `/proc/PID/maps`: first and last address, offset, inode."""
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-servers")
-"""Starts all of them. The kernel takes the end of the *thread* that started a child for the end of its parent; this one
-does not end before the worker does."""
+"""Starts all servers, in a thread that lives as long as the worker: for the kernel, a child's parent ends with the
+*thread* that started it."""
 
 
 class ServerProcess:
     """A running model server and the worker's end of its channel."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], memory_bytes: int) -> None:
-        """Start it in an empty folder of its own.
+        """Start the server in an empty folder.
 
         Args:
-        command: the program in its sandbox.
-        environment: all of its variables.
-        memory_bytes: it is killed when it and its children hold more for themselves.
+            command: the program in its sandbox.
+            environment: its whole environment.
+            memory_bytes: limit of the private memory of it and its children, above which it is killed.
 
         Raises:
             OSError: it cannot be started.
@@ -64,14 +64,14 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Of the outermost process: that of the sandbox, if one is needed to make it."""
+        """Id of the outermost process."""
         return self._process.pid
 
     def kill(self, *, why: str = "") -> None:
-        """Kill it and all its children, and wait for their end. May be called more than once.
+        """Kill it and all its children, and wait for their end. Idempotent.
 
         Args:
-            why: as part of a sentence, for `end_in_words`; the first one counts.
+            why: as part of a sentence, for `end_in_words`; the first reason counts.
         """
         if self._process.returncode is None:
             self._killed_for = self._killed_for or why
@@ -80,13 +80,13 @@ class ServerProcess:
             self._process.wait(10)
 
     def close(self) -> None:
-        """Kill it, and give back the channel and its folder. Called by the one who reads the channel."""
+        """Kill it, and close the channel and its folder. Called by the reader of the channel."""
         self.kill()
         self.channel.close()
         self._folder.cleanup()
 
     def end_in_words(self) -> str:
-        """How it ended, as part of a sentence. Waits a moment for the end of one whose channel is closed."""
+        """How it ended, as part of a sentence. Waits up to two seconds for its end."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(2)
         code = self._process.returncode
@@ -100,7 +100,7 @@ class ServerProcess:
             with suppress(ValueError):
                 return f"it was ended by {signal.Signals(number).name}"
         if code == 1 and _REFUSED_MEMORY.search(self.output()):
-            return f"it asked at once for more than the {self._memory / 1e6:.0f} MB of memory that it may use"
+            return f"it requested more than the {self._memory / 1e6:.0f} MB of memory that it may use"
         if code == 1 and _LATE.search(self.output()):
             return "its chat template and tokenizer took too long to make a prompt"
         return f"it ended with the exit code {code}"
@@ -119,7 +119,7 @@ class ServerProcess:
             time.sleep(_LOOK_EVERY_SECONDS)
 
     def _drain(self) -> None:
-        """Read all that it writes, or it would wait; keep the end."""
+        """Read its output, which would block it otherwise, and keep the tail."""
         stream: IO[bytes] | None = self._process.stderr
         assert stream is not None
         with stream, suppress(ValueError):
@@ -154,13 +154,13 @@ def _kill_tree(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _tree(pid: int) -> list[int]:
-    """A process and its descendants, as far as they have not been handed over to another parent."""
-    found = [pid]
-    for one in found:
+    """A process and its descendants, except for reparented ones."""
+    tree = [pid]
+    for member in tree:
         with suppress(OSError, ValueError):
-            for children in Path(f"/proc/{one}/task").glob("*/children"):
-                found.extend(int(child) for child in children.read_text().split())
-    return found
+            for children in Path(f"/proc/{member}/task").glob("*/children"):
+                tree.extend(int(child) for child in children.read_text().split())
+    return tree
 
 
 def _memory(pid: int) -> int:
@@ -170,12 +170,12 @@ def _memory(pid: int) -> int:
 
 
 def _absent_shared_memory(pid: int) -> int:
-    """Bytes of shared memory without a file that a process has mapped but not present: the kernel keeps them."""
+    """Bytes of anonymous shared memory that are mapped but not resident, which the kernel keeps."""
     ends: dict[str, int] = {}
     with suppress(OSError, ValueError):
-        for found in _SHARED_MEMORY.finditer(Path(f"/proc/{pid}/maps").read_text(errors="replace")):
-            first, last, offset = (int(found[place], 16) for place in (1, 2, 3))
-            ends[found[4]] = max(ends.get(found[4], 0), offset + last - first)
+        for match in _SHARED_MEMORY.finditer(Path(f"/proc/{pid}/maps").read_text(errors="replace")):
+            first, last, offset = (int(match[group], 16) for group in (1, 2, 3))
+            ends[match[4]] = max(ends.get(match[4], 0), offset + last - first)
         if ends:
             status = Path(f"/proc/{pid}/status").read_text()
             return max(0, sum(ends.values()) - int(status.partition("RssShmem:")[2].split(None, 1)[0]) * 1024)

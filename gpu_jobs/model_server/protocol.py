@@ -1,18 +1,18 @@
-"""The messages between worker and model server, version 2. Each is one JSON object in one frame.
+"""Messages between worker and model server, version 2. Each is one JSON object in one frame.
 
-The worker speaks first in every exchange but the first one: `Hello` comes by itself.
+The worker starts every exchange, except that the server sends `Hello` first.
 
     server: Hello
     worker: Load          server: Loaded | Failed
     worker: Ask           server: Follow (any number of times, each answered by Following), then Answers | Failed
     worker: CountTokens   server: TokenCount | Failed
 
-Where the server runs in another container, `delivery` comes before this, and `Ended` may come at any time.
+With a server in another container, `delivery` precedes this, and `Ended` may be sent at any time.
 
-`Ask` lists the constraints of its calls, equal ones once. A `NameAutomaton` is data, and is sent whole. Any other
-constraint is a strategy's object and stays in the worker: the server asks for a node of its tree (`Follow`) and gets
-all its children at once, which is what the trie of a `Grammar` needs to go on. That takes one round trip for each
-sequence of names that is continued, and none where it was asked before in the same batch.
+`Ask` contains the constraints of its calls, equal ones once. A `NameAutomaton` is data and sent as a whole. Any other
+constraint is an object of a strategy and stays in the worker: the server requests a node of its tree (`Follow`) and
+gets all its children at once, as the trie of a `Grammar` needs them. That takes one round trip for each continued
+sequence of names, and none for a repeated one in the same batch.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from evaluator.core.language_model import Call, FailureKind, GenerateCall
 
 VERSION = 2
 MOST_REQUEST_BYTES = 256 * 1024 * 1024
-"""Of a frame from the worker: the prompts of all calls of a shard."""
+"""Largest frame from the worker: the prompts of all calls of a shard."""
 MOST_SMALL_BYTES = 64 * 1024
-"""Of a frame from the server that holds no answers."""
+"""Largest frame from the server without answers."""
 MOST_ANSWER_BYTES = 64 * 1024 * 1024
-"""Of a frame from the server, whatever it was asked."""
+"""Largest frame from the server."""
 _BYTES_OF_A_TOKEN, _BYTES_OF_AN_ANSWER = 256, 4096
 _LONGEST_SENTENCE = 4000
 _MOST_TOKENS = 2**40
@@ -46,28 +46,28 @@ class _Message(BaseModel):
 
 
 class Hello(_Message):
-    """The server runs, confined, and has loaded nothing yet."""
+    """The confined server has started."""
 
     type: Literal["hello"] = "hello"
     version: int = VERSION
     confined_by: Annotated[tuple[str, ...], Field(max_length=16)] = ()
-    """Names of the layers that the server has put on itself (`sandbox.Layer`)."""
+    """Active layers of the sandbox (`confinement.Layer`)."""
 
 
 class Load(_Message):
-    """Load a model. Comes once."""
+    """Load a model. Sent once."""
 
     type: Literal["load"] = "load"
     folder: str
     name: str
     device: str
     threads: int | None = None
-    """Of torch on the CPU; None: as many as torch takes by itself."""
+    """Torch threads on the CPU; None: torch's default."""
     source: dict[str, JsonValue] = {}
 
 
 class Identity(_Message):
-    """What the server finds out about the model; the worker knows the rest of its identity itself."""
+    """The part of a model's identity that the server determines."""
 
     weights_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     precision: Literal["float32", "bfloat16", "float16"]
@@ -78,7 +78,7 @@ class Identity(_Message):
 
 
 class Loaded(_Message):
-    """The model is there."""
+    """The model is loaded."""
 
     type: Literal["loaded"] = "loaded"
     identity: Identity
@@ -89,7 +89,7 @@ class Failed(_Message):
 
     type: Literal["failed"] = "failed"
     unusable: bool
-    """Whether that is the model's fault, so that no other machine would do better."""
+    """Whether it is the model's fault, so that another machine would not help."""
     message: Sentence
 
 
@@ -112,9 +112,9 @@ class Node(_Message):
 
     own: Allowed
     children: tuple[Allowed, ...]
-    """For each of `own.names` in turn: what may follow when it is written too."""
+    """What may follow each of `own.names`."""
     problem: str | None = None
-    """Why the constraint has no answer; then the others are empty."""
+    """The constraint's error; then the other fields are empty."""
 
 
 class WireTree(_Message):
@@ -123,7 +123,7 @@ class WireTree(_Message):
     type: Literal["tree"] = "tree"
     separator: str
     root: Node
-    """Before any name, which every call asks first."""
+    """The node of the empty sequence, which every call needs."""
 
 
 class WireAutomaton(_Message):
@@ -167,7 +167,7 @@ WireCall = Annotated[WireGenerate | WireScore, Field(discriminator="type")]
 
 
 class Ask(_Message):
-    """Answer these calls, in one batch or several."""
+    """Request answers to these calls."""
 
     type: Literal["ask"] = "ask"
     calls: tuple[WireCall, ...]
@@ -175,7 +175,7 @@ class Ask(_Message):
 
 
 class Follow(_Message):
-    """What may follow the names written, and each of the names that may follow them?"""
+    """Request the `Node` of a sequence of names."""
 
     type: Literal["follow"] = "follow"
     constraint: int
@@ -184,21 +184,21 @@ class Follow(_Message):
 
 
 class Following(_Message):
-    """The answer to `Follow`."""
+    """Response to `Follow`."""
 
     type: Literal["following"] = "following"
     node: Node
 
 
 class CountTokens(_Message):
-    """How many tokens has a text?"""
+    """Request the number of tokens of a text."""
 
     type: Literal["count_tokens"] = "count_tokens"
     text: str
 
 
 class TokenCount(_Message):
-    """The answer to `CountTokens`."""
+    """Response to `CountTokens`."""
 
     type: Literal["token_count"] = "token_count"
     tokens: Tokens
@@ -212,7 +212,7 @@ class WireUsage(_Message):
 
 
 class WireBeam(_Message):
-    """A `Beam`; its text is what its names are joined to."""
+    """A `Beam`; its text follows from its names."""
 
     log_probability: LogProbability
     names: tuple[str, ...]
@@ -237,7 +237,7 @@ class WireScores(_Message):
 
 
 class WireFailure(_Message):
-    """A `Failure`. A model in a process of this machine is not asked over a network: it fails at the first try."""
+    """A `Failure` of one of the kinds that are possible without a network."""
 
     type: Literal["failure"] = "failure"
     kind: Literal[FailureKind.UNAVAILABLE, FailureKind.REFUSED, FailureKind.PROMPT_TOO_LONG, FailureKind.BROKEN]
@@ -248,15 +248,15 @@ WireAnswer = Annotated[WireCompletion | WireScores | WireFailure, Field(discrimi
 
 
 class Answers(_Message):
-    """One answer for each call, in their order."""
+    """One answer for each call, in order."""
 
     type: Literal["answers"] = "answers"
     answers: tuple[WireAnswer, ...]
 
 
 class Ended(_Message):
-    """The model's process is gone. Said by the supervisor of a server in another container (`serving`), so that the
-    worker can tell a model that ends its process from a pod that the cluster took away, which says nothing."""
+    """The model's process has ended. Sent by the supervisor of a server in another container (`serving`), so that the
+    worker can distinguish a model that ends its process from an evicted pod, which sends nothing."""
 
     type: Literal["ended"] = "ended"
     why: Sentence
@@ -275,7 +275,7 @@ def encoded(message: _Message) -> bytes:
 
 
 def most_answer_bytes(calls: Sequence[Call]) -> int:
-    """Bytes that the answers to these calls may have: enough for the longest tokens of any vocabulary."""
+    """Size limit of the answers to these calls: enough for the longest tokens of any vocabulary."""
     total = sum(
         _BYTES_OF_AN_ANSWER
         + (

@@ -1,4 +1,4 @@
-"""Opening a model in a server of another container (`serving`): finding a free one, and delivering the files to it."""
+"""Opens models in servers of other containers (`serving`): finds a free server, and sends it the model's files."""
 
 import logging
 import os
@@ -37,14 +37,18 @@ _POLL_SECONDS = 1.0
 
 
 class RemoteChannel(Channel):
-    """A channel to a supervisor, which says how its model's process ended: an end without a word is the platform's."""
+    """A channel to a supervisor, which reports the end of the model's process; any other end is the platform's."""
 
     def send(self, data: bytes, *, deadline: float | None = None) -> None:
         """See `Channel.send`."""
         try:
             super().send(data, deadline=deadline)
         except ChannelClosedError as error:
-            raise self._last_words() or ServerLostError(f"the connection ended ({error})") from None
+            # The supervisor's last message may still be unread.
+            with suppress(ChannelError, ValidationError):
+                last = super().receive(most=wire.MOST_ANSWER_BYTES, deadline=soon(1.0))
+                raise ServerEndedError(wire.Ended.model_validate_json(last).why) from None
+            raise ServerLostError(f"the connection ended ({error})") from None
 
     def receive(self, *, most: int, deadline: float | None = None) -> bytes:
         """See `Channel.receive`."""
@@ -52,14 +56,6 @@ class RemoteChannel(Channel):
             return super().receive(most=most, deadline=deadline)
         except ChannelClosedError as error:
             raise ServerLostError(f"the connection ended ({error})") from None
-
-    def _last_words(self) -> ServerEndedError | None:
-        """What the supervisor said before it closed the connection, if it is still there to be read."""
-        with suppress(ChannelError, ValidationError):
-            while True:
-                data = super().receive(most=wire.MOST_ANSWER_BYTES, deadline=soon(1.0))
-                return ServerEndedError(wire.Ended.model_validate_json(data).why)
-        return None
 
 
 class RemoteServer:
@@ -70,15 +66,15 @@ class RemoteServer:
         self.address = address
 
     def close(self) -> None:
-        """End the connection, which frees the server for others."""
+        """Close the connection, which frees the server."""
         self.channel.close()
 
     def end_in_words(self) -> str:
-        """Never asked: how such a server ends is said by the exceptions of its channel."""
+        """Unused: the channel's exceptions have the reason."""
         return "its connection ended"
 
     def output(self) -> str:
-        """Its log is the cluster's to keep."""
+        """A reference to its log in the cluster."""
         return f"in the log of the model server at {self.address}"
 
 
@@ -101,10 +97,10 @@ class RemoteOpener:
         poll_seconds: float = _POLL_SECONDS,
     ) -> None:
         """Args:
-        address: where they listen.
-        patience_seconds: how long to look for a free one: its pod may wait for a GPU.
+        address: of the servers.
+        patience_seconds: how long to look for a free server, whose pod may wait for a GPU.
         deadlines: of the model.
-        poll_seconds: between two looks.
+        poll_seconds: interval of attempts.
         """
         self.is_shared = not address.path
         self._address = address
@@ -114,18 +110,18 @@ class RemoteOpener:
         self._placed: _Placed | None = None
 
     def deliver(self, folder: Path) -> None:
-        """Bring a model's files to a free server, where it is opened next.
+        """Send a model's files to a free server.
 
         Raises:
-            ModelUnusableError: the folder holds what no server takes.
-            ModelError: there is no free server, or it was lost; another try may do better.
+            ModelUnusableError: the folder contains files that no server accepts.
+            ModelError: there is no free server, or it was lost; a retry may succeed.
         """
         self.drop()
         server, delivered = self.placed(folder)
         self._placed = _Placed(folder, server, delivered)
 
     def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> RemoteModel:
-        """See `opening.ModelOpener`. The server's own device counts."""
+        """See `opening.ModelOpener`. The server's device is used."""
         del device
         if self._placed is None or self._placed.folder != folder:
             self.deliver(folder)
@@ -137,13 +133,13 @@ class RemoteOpener:
         )  # fmt: skip
 
     def drop(self) -> None:
-        """Let go a server that has a model's files and was not opened."""
+        """Release a server with a model's files that was not opened."""
         if self._placed is not None:
             self._placed.server.close()
             self._placed = None
 
     def placed(self, folder: Path) -> tuple[RemoteServer, Delivered]:
-        """A free server that has taken a model's files. Raises as `deliver` does."""
+        """A free server that has received a model's files. Raises as `deliver` does."""
         files = plain_files(folder)
         for tries_left in reversed(range(_TRIES)):
             server = self._free_server()
@@ -181,19 +177,19 @@ class RemoteOpener:
 
 
 def greeted(address: Address, *, hello_seconds: float = _HELLO_SECONDS) -> RemoteServer:
-    """A connection to a server that has said hello.
+    """A connection to a server after its `Hello`.
 
     Raises:
         OSError: nothing listens there.
-        ChannelError: it serves another worker, or is no model server.
-        ValidationError: it says something else than hello.
+        ChannelError: it serves another worker, or is not a model server.
+        ValidationError: the message is not `Hello`.
     """
     server = RemoteServer(address.connected(seconds=_CONNECT_SECONDS), address=address)
     try:
         data = server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(hello_seconds))
         hello = wire.Hello.model_validate_json(data)
         if hello.version != wire.VERSION:
-            raise ChannelError(f"it speaks version {hello.version} of the protocol, not {wire.VERSION}")
+            raise ChannelError(f"it has version {hello.version} of the protocol, not {wire.VERSION}")
     except BaseException:
         server.close()
         raise
@@ -204,24 +200,24 @@ def plain_files(folder: Path) -> dict[str, Path]:
     """The files to deliver.
 
     Raises:
-        ModelUnusableError: one has a name that no server takes, or is a link out of the folder.
+        ModelUnusableError: a name is not allowed, or a file is a link out of the folder.
     """
     files = model_files(folder)
     for name in files:
         if not is_plain(name):
-            raise ModelUnusableError(f"The model has a file with the name {name[:100]!r}, which no model server takes.")
+            raise ModelUnusableError(f"The model has a file with the name {name[:100]!r}, which is not allowed.")
     if not files:
         raise ModelUnusableError("The model has no files.")
     return files
 
 
 def patience_seconds() -> float:
-    """As `PLANARENA_MODEL_SERVER_SECONDS` says."""
+    """The value of `PLANARENA_MODEL_SERVER_SECONDS`."""
     text = os.environ.get(PATIENCE, "")
     return float(text) if text.isdecimal() and int(text) else _PATIENCE_SECONDS
 
 
 def _in_words(error: Exception) -> str:
     if isinstance(error, ValidationError):
-        return "it does not say hello"
+        return "it does not send Hello"
     return str(error) or type(error).__name__

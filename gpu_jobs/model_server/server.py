@@ -1,6 +1,6 @@
-"""The model server: loads one model, and answers what the worker asks. It has no secret and needs no network.
+"""The model server: loads one model, and answers the worker's calls. It has no secrets and needs no network.
 
-Everything here runs beside a submitted model and tokenizer; the worker trusts none of its answers (`checking`).
+It shares its process with a submitted model and tokenizer; the worker trusts none of its answers (`checking`).
 """
 
 import faulthandler
@@ -8,7 +8,7 @@ import math
 import os
 import socket
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from evaluator.core.language_model import (
     LanguageModel,
     Message,
     ScoreCall,
-    Usage,
 )
 from evaluator.core.language_model import Following as Followers
 from evaluator.planners.language_models.automaton import NameAutomaton, shared_automaton
@@ -32,15 +31,15 @@ from gpu_jobs.model_server.channel import Channel, ChannelClosedError
 
 _LONGEST_SENTENCE = 2000
 PROMPT_SECONDS = 20.0
-"""For the template and the tokenizer to make one prompt, which takes milliseconds."""
+"""Time limit of template and tokenizer for one prompt, which takes milliseconds."""
 
 
 class ConstraintFailedError(Exception):
-    """The worker's constraint has no answer; the message is its error."""
+    """The worker's constraint has failed; the message is its error."""
 
 
 def serve(channel: Channel, *, confined_by: Sequence[str] = ()) -> None:
-    """Load a model and answer until the worker closes the channel."""
+    """Load a model, and answer calls until the worker closes the channel."""
     channel.send(wire.encoded(wire.Hello(confined_by=tuple(confined_by))))
     try:
         request = _received(channel)
@@ -68,7 +67,7 @@ def _loaded(request: wire.Load) -> tuple[LanguageModel | None, wire.Loaded | wir
     except ModelError as error:
         unusable = isinstance(error, ModelUnusableError)
         return None, wire.Failed(unusable=unusable, message=str(error)[:_LONGEST_SENTENCE])
-    except BaseException as error:  # noqa: BLE001 - a panic of native code is no `Exception`
+    except BaseException as error:  # noqa: BLE001 - a panic of native code is not an `Exception`
         return None, _failed(error, doing="cannot be loaded")
 
 
@@ -93,7 +92,7 @@ def _opened(request: wire.Load) -> LanguageModel:
 
 @contextmanager
 def ends_when_late() -> Iterator[None]:
-    """End this process if what is inside takes too long: native code cannot be interrupted."""
+    """A context that ends this process after `PROMPT_SECONDS`: native code cannot be interrupted."""
     faulthandler.dump_traceback_later(PROMPT_SECONDS, exit=True)
     try:
         yield
@@ -107,9 +106,10 @@ def _reply(
     try:
         if isinstance(request, wire.Ask):
             constraints = [
-                _constraint(one, number=number, channel=channel) for number, one in enumerate(request.constraints)
+                _constraint(constraint, number=number, channel=channel)
+                for number, constraint in enumerate(request.constraints)
             ]
-            calls = [_call(one, constraints=constraints) for one in request.calls]
+            calls = [_call(call, constraints=constraints) for call in request.calls]
             return wire.Answers(answers=tuple(_answer(answer) for answer in model.answer(calls)))
         if isinstance(request, wire.CountTokens):
             return wire.TokenCount(tokens=model.count_tokens(request.text))
@@ -125,8 +125,8 @@ def _failed(error: BaseException, *, doing: str) -> wire.Failed:
     return wire.Failed(unusable=True, message=f"The language model {doing}: {what}"[:_LONGEST_SENTENCE])
 
 
-class AskedConstraint:
-    """A `Constraint` of the worker's, asked over the channel."""
+class RemoteConstraint:
+    """A `Constraint` in the worker, requested over the channel."""
 
     def __init__(self, tree: wire.WireTree, *, number: int, channel: Channel) -> None:
         self.separator = tree.separator
@@ -137,19 +137,17 @@ class AskedConstraint:
         self._add((), node=tree.root)
 
     def following(self, written: tuple[str, ...]) -> Followers:
-        """See `Constraint.following`. Asks for all names that may stand in the last one's place together."""
+        """See `Constraint.following`. One request covers all alternatives to the last name."""
         if written not in self._known and self._problem is None:
-            self._expand(written[:-1])
+            before = written[:-1]
+            self._channel.send(wire.encoded(wire.Follow(constraint=self._number, written=before)))
+            reply = _received(self._channel)
+            if not isinstance(reply, wire.Following):
+                raise TypeError(f"{reply.type} instead of following")
+            self._add(before, node=reply.node)
         if self._problem is not None:
             raise ConstraintFailedError(self._problem)
         return self._known[written]
-
-    def _expand(self, written: tuple[str, ...]) -> None:
-        self._channel.send(wire.encoded(wire.Follow(constraint=self._number, written=written)))
-        reply = _received(self._channel)
-        if not isinstance(reply, wire.Following):
-            raise TypeError(f"{reply.type} instead of following")
-        self._add(written, node=reply.node)
 
     def _add(self, written: tuple[str, ...], *, node: wire.Node) -> None:
         self._problem = node.problem
@@ -162,19 +160,20 @@ def _followers(allowed: wire.Allowed) -> Followers:
     return Followers(names=allowed.names, may_end=allowed.may_end)
 
 
-def _constraint(one: wire.WireTree | wire.WireAutomaton, *, number: int, channel: Channel) -> Constraint:
-    if isinstance(one, wire.WireTree):
-        return AskedConstraint(one, number=number, channel=channel)
-    # Batches often have the same constraints as those before them.
+def _constraint(message: wire.WireTree | wire.WireAutomaton, *, number: int, channel: Channel) -> Constraint:
+    if isinstance(message, wire.WireTree):
+        return RemoteConstraint(message, number=number, channel=channel)
+    # Shared, since batches often have the same constraints.
     return shared_automaton(
         NameAutomaton(
-            names=one.names, steps=one.steps, accepting=one.accepting, longest=one.longest, separator=one.separator
+            names=message.names, steps=message.steps, accepting=message.accepting, longest=message.longest,
+            separator=message.separator,
         )
-    )
+    )  # fmt: skip
 
 
 def _call(call: wire.WireGenerate | wire.WireScore, *, constraints: Sequence[Constraint]) -> Call:
-    messages = tuple(Message(role=one.role, content=one.content) for one in call.messages)
+    messages = tuple(Message(role=message.role, content=message.content) for message in call.messages)
     if isinstance(call, wire.WireScore):
         return ScoreCall(messages=messages, continuations=call.continuations)
     constraint = None if call.constraint is None else constraints[call.constraint]
@@ -187,36 +186,24 @@ def _call(call: wire.WireGenerate | wire.WireScore, *, constraints: Sequence[Con
 def _answer(answer: Answer | Failure) -> wire.WireCompletion | wire.WireScores | wire.WireFailure:
     if isinstance(answer, Failure):
         return wire.WireFailure.model_validate({"kind": answer.kind, "message": answer.message[:_LONGEST_SENTENCE]})
-    usage = _usage(answer.usage)
-    if isinstance(answer, Completion):
-        if not _are_numbers(beam.log_probability for beam in answer.beams):
-            return _no_numbers()
-        beams = tuple(wire.WireBeam(log_probability=one.log_probability, names=one.names) for one in answer.beams)
-        return wire.WireCompletion(text=answer.text, usage=usage, truncated=answer.truncated, beams=beams)
-    if not _are_numbers(answer.log_probabilities):
-        return _no_numbers()
-    return wire.WireScores(log_probabilities=answer.log_probabilities, usage=usage)
-
-
-def _are_numbers(values: Iterable[float]) -> bool:
-    return all(math.isfinite(value) for value in values)
-
-
-def _no_numbers() -> wire.WireFailure:
-    message = "The language model gave probabilities that are not numbers."
-    return wire.WireFailure(kind=FailureKind.BROKEN, message=message)
-
-
-def _usage(usage: Usage) -> wire.WireUsage:
-    return wire.WireUsage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+    completion = isinstance(answer, Completion)
+    values = [beam.log_probability for beam in answer.beams] if completion else answer.log_probabilities
+    if not all(map(math.isfinite, values)):
+        message = "The language model gave probabilities that are not numbers."
+        return wire.WireFailure(kind=FailureKind.BROKEN, message=message)
+    usage = wire.WireUsage(prompt_tokens=answer.usage.prompt_tokens, completion_tokens=answer.usage.completion_tokens)
+    if not completion:
+        return wire.WireScores(log_probabilities=answer.log_probabilities, usage=usage)
+    beams = tuple(wire.WireBeam(log_probability=beam.log_probability, names=beam.names) for beam in answer.beams)
+    return wire.WireCompletion(text=answer.text, usage=usage, truncated=answer.truncated, beams=beams)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Confine this process, then serve on standard input, which is one end of a socket pair."""
+    """Confine this process, and serve on standard input, which is one end of a socket pair."""
     from gpu_jobs.model_server.isolation.confinement import Confinement, confine
 
     connection = channel_socket()
-    # Both would look for a folder that they can write to, and there is none.
+    # Both would search for a writable folder, and there is none.
     tempfile.tempdir = os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd())
     holding = confine(Confinement.model_validate_json(arguments[0]), channel=connection.fileno())
     serve(Channel(connection), confined_by=holding)
@@ -224,7 +211,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def channel_socket() -> socket.socket:
-    """The channel on a number of its own: what reads standard input or writes to standard output must not find it."""
+    """The channel on a new descriptor, since libraries may use standard input and output."""
     connection = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)

@@ -1,12 +1,12 @@
-"""`python -m gpu_jobs.model_server.serving`: a model server in a container of its own.
+"""`python -m gpu_jobs.model_server.serving`: a model server in a separate container.
 
-Takes a worker, receives its model's files, starts the model's process in the sandbox that this container allows, and
-passes frames on between the two until one of them is gone. Then it kills the process with all that it started, removes
-the files, and takes the next worker; a busy server refuses connections. This process runs nothing foreign. It outlives
-the model's process and says how that ended: so a worker tells a model's fault from a pod that the cluster took away.
+Accepts one worker at a time, receives its model's files, starts the model's process in this container's sandbox, and
+relays frames between the two until one of them is gone. Then it kills the process with all its children, removes the
+files, and accepts the next worker; meanwhile connections are refused. This process loads no submitted code. It outlives
+the model's process and reports its end, so that workers can distinguish a model's fault from an evicted pod.
 
-After SIGTERM it takes no further worker and ends when the present one is gone. With `--engine-control` another engine,
-such as vLLM, serves the files (`Engine`).
+After SIGTERM it accepts no further worker and exits after the current one. With `--engine-control` another engine, such
+as vLLM, serves the files (`Engine`).
 """
 
 import argparse
@@ -41,35 +41,34 @@ from gpu_jobs.model_server.process import ServerProcess
 
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 30.0
-"""Until a client has said what it will send. One that does not is sent away, and the next one is asked."""
+"""Time limit of a client's announcement, after which it is disconnected."""
 DELIVERY_SECONDS = 1800.0
-"""For all files."""
+"""Time limit of all files."""
 _LAST_WORDS_SECONDS = 5.0
 _LOOK_SECONDS = 0.5
-"""Between two looks whether to take no further worker."""
+"""Interval of checks for SIGTERM."""
 _LONGEST_SENTENCE = 2000
 _POLL_SECONDS = 0.5
 _NOTICED_SECONDS = 5.0
-"""Within which the loop, which looks once a second, has noticed the file `serve`."""
-_SAID_EVERY_SECONDS = 60.0
+"""Time in which the loop, which polls once a second, has noticed the file `serve`."""
+_LOG_EVERY_SECONDS = 60.0
 
 
 class Engine:
-    """Another engine, such as vLLM, in a container beside this one.
+    """Another engine, such as vLLM, in a second container of the pod.
 
-    Both containers share a folder. The engine's runs a loop in a shell: it starts the engine when it finds the file
-    `serve`, ends it when that file is gone, and keeps the file `running` from before the one until after the other. So
-    one container serves one model after the other, and never two workers at once. When its pod is ended it leaves
-    `stopped`.
+    Both containers share a folder. The engine's container runs a loop in a shell, which starts the engine when the file
+    `serve` appears and stops it when the file is removed; meanwhile the file `running` exists. So the container serves
+    one model after the other, and one worker at a time. When the pod ends, the loop creates `stopped`.
     """
 
     def __init__(
         self, control: Path, *, look_seconds: float = _POLL_SECONDS, noticed_seconds: float = _NOTICED_SECONDS
     ) -> None:
         """Args:
-        control: the folder that both containers share.
-        look_seconds: between two looks into it.
-        noticed_seconds: within which the other container notices a file in it.
+        control: the shared folder.
+        look_seconds: polling interval.
+        noticed_seconds: time in which the other container notices a file.
         """
         self._serve = control / "serve"
         self._running = control / "running"
@@ -78,22 +77,22 @@ class Engine:
         self._noticed = noticed_seconds
 
     def serve(self, channel: Channel, *, folder: Path, device: str) -> None:
-        """Have the engine serve the model in a folder until the worker is gone, or the engine has ended by itself.
+        """Serve the model in a folder with the engine until the worker is gone or the engine has ended.
 
         Args:
-            channel: to the worker, which says nothing more once it has delivered the files.
+            channel: to the worker, which sends nothing after the files.
             folder: with the files.
             device: of torch.
 
         Raises:
-            ChannelError: the worker was gone before the engine began.
+            ChannelError: the worker was gone before the engine started.
         """
         self._serve.touch()
         try:
             delivered = wire.encoded(Delivered(folder=str(folder), device=device))
             channel.send(delivered, deadline=soon(_LAST_WORDS_SECONDS))
             if not self._worker_left(channel):
-                logger.warning("the engine has ended while it served a model")
+                logger.warning("the engine ended while it served a model")
                 with suppress(ChannelError):
                     ended = wire.Ended(why="its engine ended")
                     channel.send(wire.encoded(ended), deadline=soon(_LAST_WORDS_SECONDS))
@@ -101,17 +100,17 @@ class Engine:
             self.stop()
 
     def stop(self) -> None:
-        """End the engine, and wait until it has: the next worker must not meet this one's model."""
-        began = said_at = time.monotonic()
-        # Without the file there is none that the other container could have noticed and not begun with yet.
+        """Stop the engine, and wait for its end: the next worker must not get this worker's model."""
+        began = logged_at = time.monotonic()
+        # Without the file, no start can be pending in the other container.
         grace = self._noticed if self._serve.exists() else 0.0
         self._serve.unlink(missing_ok=True)
         while self._running.exists() or time.monotonic() - began < grace:
             if self._running.exists():
                 grace = 0.0
-            if time.monotonic() - said_at >= _SAID_EVERY_SECONDS:
-                logger.warning("the engine does not end; no further worker is served before it has")
-                said_at = time.monotonic()
+            if time.monotonic() - logged_at >= _LOG_EVERY_SECONDS:
+                logger.warning("the engine does not end; no further worker is served until then")
+                logged_at = time.monotonic()
             time.sleep(self._look)
 
     def _worker_left(self, channel: Channel) -> bool:
@@ -126,7 +125,7 @@ class Engine:
             except ChannelClosedError:
                 return True
             except ChannelError as error:
-                logger.warning("the worker is sent away: %s", error)
+                logger.warning("the worker is disconnected: %s", error)
                 return True
         return False
 
@@ -140,22 +139,22 @@ def serve_one(
     runs: Sandbox | Engine,
     draining: threading.Event | None = None,
 ) -> None:
-    """Serve one worker, or none if none comes before `draining` is set.
+    """Serve one worker, or none if `draining` is set before one connects.
 
     Args:
-        listener: is closed as soon as there is a worker, so that a second one is refused by the kernel.
-        folder: the model's files are put here; whatever is in it is removed, before and afterwards.
+        listener: closed once there is a worker, so that the kernel refuses others.
+        folder: for the model's files; its content is removed before and afterwards.
         device: of torch.
-        most_bytes: of the files together.
+        most_bytes: of all files together.
         runs: the sandbox of the model's process, or the engine that serves the files.
-        draining: set once no worker is to be taken any more; None: never.
+        draining: set when no further worker should be accepted; None: never.
     """
     emptied(folder)
-    found = _first_worker(listener, most_bytes=most_bytes, draining=draining or threading.Event())
+    worker = _first_worker(listener, most_bytes=most_bytes, draining=draining or threading.Event())
     listener.close()
-    if found is None:
+    if worker is None:
         return
-    channel, request = found
+    channel, request = worker
     try:
         _serve(channel, request=request, folder=folder, device=device, runs=runs)
     except (ChannelError, OSError, DeliveryError) as error:
@@ -168,7 +167,7 @@ def serve_one(
 def _first_worker(
     listener: socket.socket, *, most_bytes: int, draining: threading.Event
 ) -> tuple[Channel, Deliver] | None:
-    """The first client that says what files it will send, and its message."""
+    """The first client that announces its files, and the announcement."""
     listener.settimeout(_LOOK_SECONDS)
     while not draining.is_set():
         try:
@@ -180,11 +179,11 @@ def _first_worker(
             channel.send(wire.encoded(wire.Hello()), deadline=soon(ANNOUNCE_SECONDS))
             return channel, announced_files(channel, most_bytes=most_bytes, deadline=soon(ANNOUNCE_SECONDS))
         except DeliveryError as error:
-            logger.warning("a client was sent away: %s", error)
+            logger.warning("a client was disconnected: %s", error)
             with suppress(ChannelError):
-                _refuse(channel, f"The model server takes no such files: {error}.", unusable=False)
+                _refuse(channel, f"The model server does not accept these files: {error}.", unusable=False)
         except ChannelError as error:
-            logger.warning("a client was sent away: %s", error)
+            logger.warning("a client was disconnected: %s", error)
         channel.close()
     return None
 
@@ -218,11 +217,7 @@ def _refuse(channel: Channel, sentence: str, *, unusable: bool) -> None:
     logger.warning("%s", sentence)
     failed = wire.Failed(unusable=unusable, message=sentence[:_LONGEST_SENTENCE])
     channel.send(wire.encoded(failed), deadline=soon(_LAST_WORDS_SECONDS))
-    _finish(channel)
-
-
-def _finish(channel: Channel) -> None:
-    """Let the other side read what was sent: closing with unread bytes would throw that away."""
+    # Closing with unread bytes would discard the message.
     with suppress(ChannelError):
         channel.end_sending()
         deadline = soon(_LAST_WORDS_SECONDS)
@@ -231,9 +226,9 @@ def _finish(channel: Channel) -> None:
 
 
 class Relay:
-    """Passes whole frames on between a worker and its model's process, until one of them is gone.
+    """Relays frames between a worker and its model's process, until one of them is gone.
 
-    Whole frames only, so that the supervisor's own last message always begins where one may begin.
+    Only whole frames, so that the supervisor's last message starts at the beginning of a frame.
     """
 
     def __init__(self, *, worker: Channel, server: ServerProcess) -> None:
@@ -244,12 +239,12 @@ class Relay:
         self._why = ""
 
     def run(self) -> None:
-        """Return when one side is gone and the worker knows how the model's process ended."""
+        """Relay until one side is gone and the end of the model's process has been reported to the worker."""
         for run in (self._to_server, self._to_worker):
             threading.Thread(target=run, name=f"model-server-{run.__name__}", daemon=True).start()
         self._over.wait()
         if self._why:
-            logger.warning("the model's process is gone: %s; %s", self._why, self._server.output() or "it said nothing")
+            logger.warning("the model's process has ended: %s; %s", self._why, self._server.output() or "no output")
             with suppress(ChannelError):
                 ended = wire.encoded(wire.Ended(why=self._why[:_LONGEST_SENTENCE]))
                 self._worker.send(ended, deadline=soon(_LAST_WORDS_SECONDS))
@@ -263,7 +258,7 @@ class Relay:
                 try:
                     self._server.channel.send(data)
                 except ChannelError:
-                    # It is gone; the other direction finds out how.
+                    # It is gone; the other direction detects how.
                     continue
         self._worker_gone.set()
         self._over.set()
@@ -290,9 +285,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m gpu_jobs.model_server.serving", description="A model server.")
     add = top.add_argument
     add("--listen", type=parse_address, required=True, help="HOST:PORT, or unix:PATH")
-    add("--folder", type=Path, required=True, help="where the model's files are put; its content is removed")
+    add("--folder", type=Path, required=True, help="folder for the model's files; its content is removed")
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
-    add("--most", type=parse_size, required=True, help="bytes of the model's files together, as in 20GB")
+    add("--most", type=parse_size, required=True, help="largest size of all files of a model, as in 20GB")
     add(
         "--engine-control", type=Path, help="folder shared with the container of another engine, which serves the files"
     )
@@ -306,7 +301,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     draining = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: draining.set())
-    runs = _engine(options.engine_control) if options.engine_control else _sandbox()
+    runs: Sandbox | Engine
+    if options.engine_control:
+        runs = Engine(options.engine_control)
+        # Left running by an earlier process of this container.
+        runs.stop()
+    else:
+        # Even an incomplete one: this container has nothing else to protect.
+        detection = detected()
+        logger.info("%s", detection.line())
+        runs = detection.sandbox
     address: Address = options.listen
     logger.info("listening on %s", address)
     while not draining.is_set():
@@ -315,20 +319,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             draining=draining,
         )  # fmt: skip
     return 0
-
-
-def _sandbox() -> Sandbox:
-    """Whatever this platform gives: there is nothing else in this container to be kept from."""
-    found = detected()
-    logger.info("%s", found.line())
-    return found.sandbox
-
-
-def _engine(control: Path) -> Engine:
-    """The engine, without what it served for an earlier process of this container."""
-    engine = Engine(control)
-    engine.stop()
-    return engine
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Opening a model in vLLM in another container: a model server takes the files, and vLLM serves them on the next port
-for as long as the worker keeps its connection to that server (`serving.Engine`)."""
+"""Opens models in vLLM in another container: a model server receives the files, and vLLM serves them on the next port
+while the worker stays connected to that server (`serving.Engine`)."""
 
 import logging
 from collections.abc import Mapping
@@ -29,11 +29,11 @@ logger = logging.getLogger(__name__)
 _TOKENIZER_CONFIG, _TEMPLATE = "tokenizer_config.json", "chat_template.jinja"
 _LARGEST_SETTINGS = 32 * 1024 * 1024
 _LOADS = 3
-"""Servers that may end while they load a model: the cluster takes away one, but not three in a row."""
+"""Attempts to load a model: the cluster may evict one server, but not three in a row."""
 
 
 class _GoneError(Exception):
-    """The engine that was to load the model has ended, or its pod is gone."""
+    """The engine has ended while it loaded the model, or its pod is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class _Placed:
 
 
 class PlacedVllm(VllmModel):
-    """A model in vLLM that ends with its connection to the server that took its files."""
+    """A model in vLLM that ends with the connection to the server that received its files."""
 
     def __init__(
         self, api: VllmApi, *, server: RemoteServer, name: str, facts: ModelFacts, deadlines: Deadlines
     ) -> None:
         """Args:
         api: of vLLM.
-        server: that took the files.
+        server: that received the files.
         name: of the model.
-        facts: what its files say.
-        deadlines: `answer` for calls that are asked together, and `call` for each of them.
+        facts: from the model's files.
+        deadlines: `answer` for a batch of calls, plus `call` for each of them.
         """
         super().__init__(api, name=name, facts=facts, answer_seconds=deadlines.answer, call_seconds=deadlines.call)
         self._server = server
@@ -72,9 +72,9 @@ class VllmOpener:
     ) -> None:
         """Args:
         address: of the model servers; vLLM listens on the next port.
-        patience_seconds: how long to look for a free one.
+        patience_seconds: how long to look for a free server.
         deadlines: `load` for vLLM to load the model, `answer` for one request.
-        poll_seconds: between two looks.
+        poll_seconds: polling interval.
         """
         self.is_shared = True
         self._servers = RemoteOpener(
@@ -85,11 +85,11 @@ class VllmOpener:
         self._placed: _Placed | None = None
 
     def deliver(self, folder: Path) -> None:
-        """Bring a model's files to a free server.
+        """Send a model's files to a free server.
 
         Raises:
-            ModelUnusableError: the folder holds what no server takes.
-            ModelError: there is no free server, or the files did not arrive; another try may do better.
+            ModelUnusableError: the folder contains files that no server accepts.
+            ModelError: there is no free server, or the files did not arrive; a retry may succeed.
         """
         if self._placed is not None:
             self._placed.server.close()
@@ -98,7 +98,7 @@ class VllmOpener:
         self._placed = _Placed(folder, server)
 
     def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> VllmModel:
-        """See `opening.ModelOpener`. The server's own device counts."""
+        """See `opening.ModelOpener`. The server's device is used."""
         del device
         for _ in range(_LOADS):
             if self._placed is None or self._placed.folder != folder:
@@ -116,9 +116,16 @@ class VllmOpener:
         raise ModelUnusableError(f"vLLM ended {_LOADS} times while it loaded the model.")
 
     def _opened(self, placed: _Placed, *, name: str, source: Mapping[str, JsonValue]) -> VllmModel:
-        api = VllmApi(_url(placed.server.address), seconds=self._deadlines.answer)
+        address = placed.server.address
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        api = VllmApi(f"http://{host}:{address.port + PORT_OFFSET}", seconds=self._deadlines.answer)
         try:
-            self._await_loaded(api, server=placed.server)
+            until = soon(self._deadlines.load)
+            while not _is_ready(api):
+                if soon(0) >= until:
+                    seconds = f"{self._deadlines.load:g} seconds"
+                    raise ModelUnusableError(f"vLLM did not load the model within {seconds}.")
+                self._wait(placed.server)
             facts = facts_of(placed.folder, name=name, source=source, api=api)
             return PlacedVllm(api, server=placed.server, name=name, facts=facts, deadlines=self._deadlines)
         except VllmError as error:
@@ -131,23 +138,15 @@ class VllmOpener:
             api.close()
             raise
 
-    def _await_loaded(self, api: VllmApi, *, server: RemoteServer) -> None:
-        until = soon(self._deadlines.load)
-        while not _is_ready(api):
-            if soon(0) >= until:
-                seconds = f"{self._deadlines.load:g} seconds"
-                raise ModelUnusableError(f"vLLM did not load the model within {seconds}.")
-            self._wait(server)
-
     def _wait(self, server: RemoteServer) -> None:
-        """Wait until the next look.
+        """Wait for one polling interval.
 
         Raises:
-            _GoneError: the server says that its engine has ended, or is gone itself.
+            _GoneError: the engine has ended, or the server is gone.
         """
         try:
-            said = server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(self._poll))
-            raise _GoneError(wire.Ended.model_validate_json(said).why)
+            message = server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(self._poll))
+            raise _GoneError(wire.Ended.model_validate_json(message).why)
         except ChannelTimeoutError:
             return
         except (ChannelError, ValidationError) as error:
@@ -155,11 +154,11 @@ class VllmOpener:
 
 
 def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: VllmApi) -> ModelFacts:
-    """What a model's settings say, as its tokenizer in vLLM reads them.
+    """Facts from a model's settings and its tokenizer in vLLM.
 
     Raises:
-        ModelRefusedError: they are no settings.
-        ModelUnusableError: nothing says which token ends a text.
+        ModelRefusedError: the settings are invalid.
+        ModelUnusableError: no token is known to end a text.
         VllmError: the server does not answer.
     """
     config, tokenizer = _settings(folder / CONFIG), _settings(folder / _TOKENIZER_CONFIG)
@@ -169,7 +168,9 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
     ends = end_tokens(config.get("eos_token_id"), own=own[0] if len(own) == 1 else None)
     if not ends:
         raise ModelUnusableError("Neither the model nor its tokenizer says which token ends a text.")
-    template = _template(folder, tokenizer=tokenizer)
+    template: JsonValue = tokenizer.get("chat_template") or None
+    if (folder / _TEMPLATE).is_file():
+        template = _bounded(folder / _TEMPLATE).decode("utf-8", "replace")
     architectures = config.get("architectures")
     architecture = architectures[0] if isinstance(architectures, list) and architectures else None
     return ModelFacts(
@@ -185,12 +186,6 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
     )  # fmt: skip
 
 
-def _template(folder: Path, *, tokenizer: Mapping[str, Any]) -> JsonValue:
-    if (folder / _TEMPLATE).is_file():
-        return _bounded(folder / _TEMPLATE).decode("utf-8", "replace")
-    return tokenizer.get("chat_template") or None
-
-
 def _settings(path: Path) -> dict[str, Any]:
     return settings_of(_bounded(path), name=path.name) if path.is_file() else {}
 
@@ -204,10 +199,10 @@ def _bounded(path: Path) -> bytes:
 
 
 def _is_ready(api: VllmApi) -> bool:
-    """Whether vLLM answers; while it loads a model, nothing listens.
+    """Whether vLLM answers; while it loads a model, it does not listen.
 
     Raises:
-        VllmError: something else answers.
+        VllmError: the response is not vLLM's.
     """
     try:
         api.longest_context()
@@ -216,8 +211,3 @@ def _is_ready(api: VllmApi) -> bool:
             return False
         raise
     return True
-
-
-def _url(address: Address) -> str:
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    return f"http://{host}:{address.port + PORT_OFFSET}"

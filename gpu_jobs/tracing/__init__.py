@@ -1,1 +1,1 @@
-"""Traces of site, queue and workers in OpenTelemetry's format, off unless an operator names a collector."""
+"""OpenTelemetry traces of site, queue and workers, off unless a collector is configured."""

@@ -1,7 +1,7 @@
 """Spans of OpenTelemetry's SDK, exported in the background over OTLP/HTTP.
 
-Import it only where traces are on. Work never waits for the collector: spans wait in a bounded queue, further ones are
-dropped, and what cannot be exported is forgotten.
+Imported only if tracing is on. Work never waits for the collector: spans wait in a bounded queue, and are dropped if it
+is full or if they cannot be exported.
 """
 
 import atexit
@@ -36,9 +36,9 @@ from gpu_jobs.tracing.options import HEADER, Kind, Value, service
 logger = logging.getLogger(__name__)
 
 _EXPORT_SECONDS = 3.0
-"""For one batch, tries again included."""
+"""Time limit of a batch, including retries."""
 _LAST_SECONDS = 2.0
-"""For what waits when the process ends."""
+"""Time limit of the last export when the process ends."""
 _COMPLAINTS_EVERY_SECONDS = 60.0
 _LONGEST_VALUE = 256
 _KINDS: Mapping[Kind, SpanKind] = {
@@ -52,7 +52,7 @@ _making = threading.Lock()
 
 
 class OpenSpan:
-    """A span that has begun."""
+    """A started span."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -64,37 +64,37 @@ class OpenSpan:
 
     @property
     def traceparent(self) -> str:
-        """As W3C's header names it."""
+        """The span as a W3C header."""
         return f"00-{self.trace_id}-{self.span_id}-{'01' if self.sampled else '00'}"
 
     def note(self, attributes: Mapping[str, Value]) -> None:
-        """Further attributes."""
+        """Add attributes."""
         for name, value in attributes.items():
             self._span.set_attribute(_named(name), value)
 
     def rename(self, name: str) -> None:
-        """Another name, where only its end tells what it was."""
+        """Change the name, if it is only known at the end."""
         self._span.update_name(name)
 
     def fail(self, kind: str) -> None:
-        """It failed with an error of this kind: a class, or a status of HTTP."""
+        """Mark the span as failed, with an exception's class or an HTTP status."""
         self._span.set_attribute("error.type", kind)
         self._span.set_status(StatusCode.ERROR)
 
     def end(self, at: int | None = None) -> None:
-        """It has ended, now or at these nanoseconds since 1970."""
+        """End the span, now or at these nanoseconds since 1970."""
         self._span.end(at)
 
 
 def begin(
     name: str, *, kind: Kind, parent: str, link: str, started: int | None, attributes: Mapping[str, Value]
 ) -> OpenSpan:
-    """Begin a span; arguments as for `spans.start`."""
-    above, linked = _context_of(parent), _context_of(link)
+    """Start a span; arguments as for `spans.start`."""
+    parent_context, linked = _context_of(parent), _context_of(link)
     return OpenSpan(
         _tracer().start_span(
             name,
-            context=set_span_in_context(NonRecordingSpan(above), Context()) if above else Context(),
+            context=set_span_in_context(NonRecordingSpan(parent_context), Context()) if parent_context else Context(),
             kind=_KINDS[kind],
             links=[Link(linked)] if linked else [],
             start_time=started,
@@ -104,7 +104,7 @@ def begin(
 
 
 def end() -> None:
-    """Export what waits, for a moment at most: this process is about to end."""
+    """Export waiting spans within `_LAST_SECONDS`, before the process ends."""
     global _kept
     with _making:
         ending, _kept = _kept, None
@@ -114,7 +114,7 @@ def end() -> None:
 
 
 class _Exporter(SpanExporter):
-    """OTLP over HTTP, which gives up soon when the process ends."""
+    """OTLP over HTTP, with a short time limit when the process ends."""
 
     def __init__(self) -> None:
         self._http = OTLPSpanExporter(timeout=_EXPORT_SECONDS)
@@ -129,12 +129,12 @@ class _Exporter(SpanExporter):
         self._http.shutdown()  # type: ignore[no-untyped-call]
 
     def end_soon(self) -> None:
-        """Begin no export later than in a moment."""
+        """Start no export after `_LAST_SECONDS`."""
         self._until = time.monotonic() + _LAST_SECONDS
 
 
 class _Complaints(logging.Handler):
-    """What the exporter says goes to this module's log, once a minute."""
+    """Logs the exporter's warnings, at most once a minute."""
 
     def __init__(self) -> None:
         super().__init__(level=logging.WARNING)
@@ -159,14 +159,14 @@ def _tracer() -> Tracer:
     global _kept
     with _making:
         if _kept is None:
-            # With the first span: child processes of a server or a queue each have their own, with its own thread.
+            # Created with the first span, since each child process of a server or queue needs its own thread.
             _kept = _made()
         return _kept.provider.get_tracer("planarena", __version__)
 
 
 def _made() -> _Made:
     library = logging.getLogger("opentelemetry")
-    if not any(isinstance(one, _Complaints) for one in library.handlers):
+    if not any(isinstance(handler, _Complaints) for handler in library.handlers):
         library.addHandler(_Complaints())
         library.propagate = False
         atexit.register(end)
@@ -182,9 +182,9 @@ def _made() -> _Made:
 
 
 def _context_of(traceparent: str) -> SpanContext | None:
-    """The span that a header names; None if it names none."""
-    found = get_current_span(_W3C.extract({HEADER: traceparent}, context=Context())).get_span_context()
-    return found if found.is_valid else None
+    """The span of a header; None if it is malformed or empty."""
+    context = get_current_span(_W3C.extract({HEADER: traceparent}, context=Context())).get_span_context()
+    return context if context.is_valid else None
 
 
 def _named(attribute: str) -> str:

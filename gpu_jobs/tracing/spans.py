@@ -1,7 +1,7 @@
-"""Spans of the work of a process.
+"""Spans of a process.
 
-Nothing of OpenTelemetry is imported unless OTEL_EXPORTER_OTLP_ENDPOINT names a collector. The current span is kept here
-and not in OpenTelemetry's own context: from there libraries would add it to calls of strangers' servers.
+OpenTelemetry is only imported if OTEL_EXPORTER_OTLP_ENDPOINT is set. The current span is kept here and not in
+OpenTelemetry's context, from which libraries would add it to calls of third-party servers.
 """
 
 import os
@@ -29,7 +29,7 @@ def is_on() -> bool:
 
 
 def flush() -> None:
-    """Export what waits: this process ends without the functions of `atexit`."""
+    """Export waiting spans, for processes that end without `atexit`."""
     if is_on():
         from gpu_jobs.tracing.exporting import end
 
@@ -45,17 +45,17 @@ def start(
     started: int | None = None,
     attributes: Mapping[str, Value] | None = None,
 ) -> "OpenSpan | None":
-    """Begin a span, which does not become the current one; None where traces are off.
+    """Start a span, without making it the current one; None if tracing is off.
 
     Args:
-        name: of what is done; one of few.
-        kind: its part in a conversation.
-        parent: `traceparent` of the span that it belongs to; None: the current one, if there is one; empty or
-            malformed: none, so that a trace begins.
-        link: `traceparent` of a span of another trace that led to it.
+        name: of the operation, from a small set.
+        kind: role of the span.
+        parent: `traceparent` of the parent; None: the current span, if any; empty or malformed: none, which starts a
+            trace.
+        link: `traceparent` of a causing span in another trace.
         started: nanoseconds since 1970; None: now.
         attributes: ids and sizes, of PlanArena or, with a dot in their names, of OpenTelemetry's conventions. Never
-            what users, planners or the database said.
+            texts of users, planners or the database.
     """
     if not is_on():
         return None
@@ -75,29 +75,29 @@ def span(
     started: int | None = None,
     attributes: Mapping[str, Value] | None = None,
 ) -> AbstractContextManager[None]:
-    """The current span until the context is left. Arguments as for `start`."""
-    begun = start(name, kind=kind, parent=parent, link=link, started=started, attributes=attributes)
-    return _OFF if begun is None else _inside(begun)
+    """A context in which a new span is the current one. Arguments as for `start`."""
+    opened = start(name, kind=kind, parent=parent, link=link, started=started, attributes=attributes)
+    return _OFF if opened is None else _inside(opened)
 
 
 @contextmanager
-def _inside(begun: "OpenSpan") -> Iterator[None]:
+def _inside(opened: "OpenSpan") -> Iterator[None]:
     before = _current.get()
-    _current.set(begun)
+    _current.set(opened)
     try:
         yield
     except BaseException as error:
-        # Not its message, which may quote anything.
-        begun.fail(type(error).__name__)
+        # Without the message, which may contain anything.
+        opened.fail(type(error).__name__)
         raise
     finally:
         _current.set(before)
-        begun.end()
+        opened.end()
 
 
-def enter(begun: "OpenSpan | None") -> None:
-    """Make a span, or none, the current one of this context."""
-    _current.set(begun)
+def enter(opened: "OpenSpan | None") -> None:
+    """Set the current span of this context."""
+    _current.set(opened)
 
 
 def current() -> "OpenSpan | None":
@@ -106,30 +106,30 @@ def current() -> "OpenSpan | None":
 
 
 def failed(kind: str) -> None:
-    """What the current span is about failed, in this way."""
-    if (begun := _current.get()) is not None:
-        begun.fail(kind)
+    """Mark the current span as failed."""
+    if (opened := _current.get()) is not None:
+        opened.fail(kind)
 
 
 def traceparent() -> str:
-    """The current span as W3C's header names it; empty if there is none."""
-    begun = _current.get()
-    return "" if begun is None else begun.traceparent
+    """The current span as a W3C header; empty if there is none."""
+    opened = _current.get()
+    return "" if opened is None else opened.traceparent
 
 
 def ids_for_logs() -> Mapping[str, str]:
-    """The id of the current trace, as an id of log lines; nothing if it is not recorded."""
-    begun = _current.get()
-    return {} if begun is None or not begun.sampled else {"trace": begun.trace_id}
+    """The id of the current trace for log lines; empty if it is not recorded."""
+    opened = _current.get()
+    return {} if opened is None or not opened.sampled else {"trace": opened.trace_id}
 
 
 def exemplar() -> dict[str, str] | None:
     """Labels that connect an observation of a histogram with the current trace; None if it is not recorded."""
-    begun = _current.get()
-    return None if begun is None or not begun.sampled else {"trace_id": begun.trace_id, "span_id": begun.span_id}
+    opened = _current.get()
+    return None if opened is None or not opened.sampled else {"trace_id": opened.trace_id, "span_id": opened.span_id}
 
 
-def same_trace(one: str, other: str) -> bool:
-    """Whether two `traceparent` are well-formed and of one trace."""
-    mine, others = _WELL_FORMED.fullmatch(one), _WELL_FORMED.fullmatch(other)
-    return mine is not None and others is not None and mine["trace"] == others["trace"]
+def same_trace(first: str, second: str) -> bool:
+    """Whether two `traceparent` are well-formed and belong to one trace."""
+    left, right = _WELL_FORMED.fullmatch(first), _WELL_FORMED.fullmatch(second)
+    return left is not None and right is not None and left["trace"] == right["trace"]

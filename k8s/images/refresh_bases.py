@@ -1,9 +1,9 @@
-"""Look up the digests that the tags of base images have now, and write them where the images are named.
+"""Update the digests of base images to those of their tags.
 
     .venv/bin/python k8s/images/refresh_bases.py            change the files
-    .venv/bin/python k8s/images/refresh_bases.py --check    only say what would change; exit code 1 if anything would
+    .venv/bin/python k8s/images/refresh_bases.py --check    list outdated files; exit code 1 if there are any
 
-Needs docker with buildx and a network. Review the change like any other: it replaces the system that the images run on.
+Needs docker with buildx and network access. Review the change: it replaces the operating system of the images.
 """
 
 import argparse
@@ -25,28 +25,28 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class LookupFailedError(Exception):
-    """A digest cannot be found out; the message is one sentence."""
+    """A digest could not be looked up; the message is a sentence."""
 
 
 def refreshed(text: str, *, digest_of: Callable[[str], str]) -> str:
-    """A file's text with the digests that its images have now.
+    """A file's text with current digests.
 
     Args:
-        text: in which images are named as `name:tag@sha256:...`.
-        digest_of: the digest of `name:tag`.
+        text: with images as `name:tag@sha256:...`.
+        digest_of: returns the digest of `name:tag`.
     """
-    return _IMAGE.sub(lambda found: f"{found['tagged']}@{digest_of(found['tagged'])}", text)
+    return _IMAGE.sub(lambda match: f"{match['tagged']}@{digest_of(match['tagged'])}", text)
 
 
 def ask_registry(tagged: str) -> str:
-    """The digest of the index of all platforms.
+    """The digest of the multi-platform index.
 
     Raises:
-        LookupFailedError: docker cannot say.
+        LookupFailedError: docker failed.
     """
     command = ["docker", "buildx", "imagetools", "inspect", tagged, "--format", "{{.Manifest.Digest}}"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - images of ours
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fixed images
     except OSError as error:
         raise LookupFailedError(f"docker could not be started ({error})") from None
     digest = done.stdout.strip()
@@ -58,18 +58,18 @@ def ask_registry(tagged: str) -> str:
 def main(arguments: Sequence[str], *, digest_of: Callable[[str], str] = ask_registry) -> int:
     """Run the command and return the exit code."""
     parser = argparse.ArgumentParser(description="Refresh the digests of base images.")
-    parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if a digest is old")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if a digest is outdated")
     options = parser.parse_args(arguments)
     try:
-        made = {path: refreshed(path.read_text(), digest_of=digest_of) for path in FILES}
+        texts = {path: refreshed(path.read_text(), digest_of=digest_of) for path in FILES}
     except LookupFailedError as error:
         sys.stderr.write(f"{error}.\n")
         return 2
-    changed = [path for path, text in made.items() if text != path.read_text()]
+    changed = [path for path, text in texts.items() if text != path.read_text()]
     for path in changed:
         sys.stdout.write(f"{path.relative_to(ROOT.parent)}\n")
         if not options.check:
-            path.write_text(made[path])
+            path.write_text(texts[path])
     return 1 if changed and options.check else 0
 
 

@@ -69,7 +69,7 @@ def test_each_repetition_of_a_planner_with_seeds_draws_differently():
         ({"profile_digest": "0" * 64}, "the scoring of toolmini under none has the digest"),
         ({"suite_digest": "0" * 64}, "suite toolmini has the digest"),
         ({"data_digest": "0" * 64}, "the all data of toolmini has the digest"),
-        ({**hidden(seed="a5" * 32), "hidden_seed": SEED}, "the seed of season 2026-a of toolmini does not fit the"),
+        ({**hidden(seed="a5" * 32), "hidden_seed": SEED}, "the seed of season 2026-a of toolmini does not match its"),
         ({**hidden(), "hidden_seed": SEED, "data_digest": OPEN_DATA}, "the hidden data of toolmini has the digest"),
         ({"suite": "unheard-of"}, "cannot run unheard-of"),
         ({"perturbation": "unheard-of"}, "cannot perturb requests: .*unheard-of"),

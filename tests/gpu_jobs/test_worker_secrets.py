@@ -41,7 +41,7 @@ def started(tmp_path, *arguments, **environment):
 def test_what_is_piped_is_received_once():
     descriptor = piped(SECRETS)
     assert received(descriptor) == SECRETS
-    with pytest.raises(SecretsError, match=f"--secrets-fd {descriptor} holds no secrets"):
+    with pytest.raises(SecretsError, match=f"--secrets-fd {descriptor} contains no worker secrets"):
         received(descriptor)
 
 
@@ -55,7 +55,7 @@ def test_a_pipe_without_secrets_is_named(content):
     read_end, write_end = os.pipe()
     os.write(write_end, content)
     os.close(write_end)
-    with pytest.raises(SecretsError, match="holds no secrets of a worker"):
+    with pytest.raises(SecretsError, match="contains no worker secrets"):
         received(read_end)
 
 

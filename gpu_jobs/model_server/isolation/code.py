@@ -1,4 +1,4 @@
-"""The files that a model server may read besides the model: interpreter, libraries and two packages of ours."""
+"""The files that a model server may read besides the model: interpreter, libraries, `evaluator` and `gpu_jobs`."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from evaluator.planners.language_models import ModelUnusableError
 _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "psutil")
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 _FACTS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
-"""What torch reads to choose its threads and kernels."""
+"""Torch reads these to choose its threads and kernels."""
 _OWN_FACTS = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel/random/uuid",
               "/proc/sys/vm/overcommit_memory")  # fmt: skip
 RANDOM = ("/dev/urandom", "/dev/random")
@@ -26,23 +26,23 @@ _GPU_FACTS = ("/proc/driver/nvidia", "/sys/module/nvidia", "/sys/bus/pci", "/sys
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What is read to run the server."""
+    """Files of a server."""
 
     interpreter: Path
     search: tuple[Path, ...]
-    """Folders with packages, for `PYTHONPATH`."""
+    """Folders of packages, for `PYTHONPATH`."""
     bound: tuple[Path, ...]
-    """Files and folders that a file system of its own has too, at the same places."""
+    """Files and folders to mount at the same paths."""
     facts: tuple[Path, ...]
-    """Files of the kernel's that are there anyway, which may be read."""
+    """Readable files of the kernel."""
 
 
 @cache
 def code(*, gpu: bool) -> Code:
-    """The files of this worker's own interpreter and packages.
+    """The files of this worker's interpreter and packages.
 
     Args:
-        gpu: whether the model is to run on one.
+        gpu: whether the model runs on a GPU.
     """
     interpreter = Path(os.path.realpath(sys.executable))
     packages = [_folder_of(name) for name in _PACKAGES]
@@ -66,11 +66,11 @@ def code(*, gpu: bool) -> Code:
 
 
 def _folder_of(package: str) -> Path:
-    """The folder that a package is in, as a rule the environment's `site-packages`. Does not import it."""
-    found = find_spec(package)
-    if found is None or found.origin is None:
+    """The folder of a package, usually `site-packages`. Does not import it."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
         return Path(sysconfig.get_path("purelib"))
-    return Path(os.path.realpath(found.origin)).parent.parent
+    return Path(os.path.realpath(spec.origin)).parent.parent
 
 
 def gpu_devices() -> tuple[Path, ...]:
@@ -79,27 +79,27 @@ def gpu_devices() -> tuple[Path, ...]:
 
 
 def model_files(folder: Path) -> dict[str, Path]:
-    """The files of a model's folder by their names in it, with links followed: a hub's client links to its blobs.
+    """The files of a model's folder by relative path, with links resolved, since a hub's client links to its blobs.
 
     Raises:
-        ModelUnusableError: a link leads out of the folder and of the blobs beside it.
+        ModelUnusableError: a link leads out of the folder and its blobs.
     """
     roots = [folder.resolve()]
     if folder.parent.name == "snapshots":
         roots.append(folder.parent.parent.resolve() / "blobs")
-    found = {}
+    files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_dir() and not path.is_symlink():
             continue
         target = path.resolve()
         if not any(target.is_relative_to(root) for root in roots) or not target.is_file():
-            raise ModelUnusableError(f"{path.relative_to(folder)} is a link to what is no file of the model.")
-        found[str(path.relative_to(folder))] = target
-    return found
+            raise ModelUnusableError(f"{path.relative_to(folder)} is not a link to a file of the model.")
+        files[str(path.relative_to(folder))] = target
+    return files
 
 
 def _without_nested(paths: list[Path]) -> Iterator[Path]:
-    """Those that exist, without those below another one; links of the system's stay links."""
+    """Existing paths, without nested ones; links are not resolved."""
     existing = [path for path in dict.fromkeys(paths) if path.exists()]
     for path in existing:
         if not any(path != other and path.is_relative_to(other) for other in existing):

@@ -1,6 +1,6 @@
-"""Confines a model server, by itself, before it loads anything foreign. It cannot be undone.
+"""Irrevocably confines a model server, in its own process, before it loads third-party code.
 
-Runs with the standard library and pydantic only: torch and transformers are imported later, confined.
+Imports the standard library and pydantic only: torch and transformers are imported after confinement.
 """
 
 import os
@@ -18,60 +18,60 @@ from evaluator.sandbox.isolation import landlock, privileges, seccomp
 _FIRST_TO_GO = "800"
 _MOST_DESCRIPTORS = 1 << 16
 _MOST_SIGNALS = 4096
-"""Waiting ones, which timers count as."""
+"""Pending signals, which include timers."""
 
 
 class Layer(StrEnum):
-    """The parts of a sandbox. Each holds by itself."""
+    """Independent layers of a sandbox."""
 
     BUBBLEWRAP = "bubblewrap"
-    """Its own namespaces and file system, made by bubblewrap."""
+    """Separate namespaces and file system, created by bubblewrap."""
     NAMESPACES = "namespaces"
-    """The same, made by `namespaces`."""
+    """The same, created by `namespaces`."""
     LANDLOCK = "landlock"
-    """Files outside of a list are not opened."""
+    """Access to listed files only."""
     SECCOMP = "seccomp"
-    """No sockets, no other processes, no new ones."""
+    """No sockets, and no access to or creation of other processes."""
     LIMITS = "limits"
-    """On processor time, file size, processes and open files."""
+    """Limits of processor time, file size, processes and open files."""
     OWN_USER = "own user"
     """A user that owns nothing."""
 
     @property
     def isolates(self) -> bool:
-        """Whether it gives the server namespaces of its own."""
+        """Whether it gives the server separate namespaces."""
         return self in {Layer.BUBBLEWRAP, Layer.NAMESPACES}
 
 
 class Confinement(BaseModel):
-    """What to put on."""
+    """The layers to apply, and their parameters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     layers: tuple[Layer, ...]
     readable: tuple[Path, ...] = ()
-    """Files, and folders with all that is below them."""
+    """Readable files, and folders with their content."""
     devices: tuple[Path, ...] = ()
-    """Those that may also be written: of GPUs."""
+    """Writable devices of GPUs."""
     user: int | None = None
-    """To become, where the server is started as root."""
+    """The user to switch to, if the server is started as root."""
     processes: int | None = None
-    """Processes and threads of its user, all together; None: no limit."""
+    """Limit of the user's processes and threads; None: no limit."""
     cpu_seconds: int = 0
     data_bytes: int | None = None
-    """Of writable memory, reserved or held; None: no limit."""
+    """Limit of writable memory, including reservations; None: no limit."""
     open_files: int = 1024
 
 
-def confine(wanted: Confinement, *, channel: int) -> list[str]:
-    """Put the layers on this process, and return the names of those that hold. One that fails does not end it: the
-    worker decides whether what is left is enough.
+def confine(settings: Confinement, *, channel: int) -> list[str]:
+    """Apply the layers to this process, and return the active ones. A layer that fails is skipped: the worker decides
+    whether the others suffice.
 
-    Must run before any thread is started, and before anything foreign is read.
+    Must run before threads are started and submitted files are read.
 
     Args:
-        wanted: the layers.
-        channel: the descriptor that stays open beside the standard streams.
+        settings: the layers.
+        channel: descriptor that stays open besides the standard streams.
     """
     os.closerange(3, channel)
     os.closerange(channel + 1, _MOST_DESCRIPTORS)
@@ -82,37 +82,40 @@ def confine(wanted: Confinement, *, channel: int) -> list[str]:
     steps: list[tuple[Layer, Callable[[Confinement], None]]] = [
         (Layer.LIMITS, _limit),
         (Layer.OWN_USER, _become),
-        (Layer.LANDLOCK, _restrict_files),
-        (Layer.SECCOMP, _restrict_calls),
+        (
+            Layer.LANDLOCK,
+            lambda chosen: landlock.restrict(readable=chosen.readable, devices=(Path(os.devnull), *chosen.devices)),
+        ),
+        (Layer.SECCOMP, lambda chosen: seccomp.restrict(drivers=bool(chosen.devices))),
     ]
     holding = []
-    for layer, put_on in steps:
-        if layer in wanted.layers:
+    for layer, apply in steps:
+        if layer in settings.layers:
             try:
-                put_on(wanted)
+                apply(settings)
                 holding.append(layer.value)
             except (OSError, ValueError) as error:
                 sys.stderr.write(f"{layer.value}: {error}\n")
         if layer is Layer.OWN_USER and sys.platform == "linux":
             privileges.drop_capabilities()
-            if not any(one.isolates for one in wanted.layers):
-                # After the change of user, which the kernel takes as a reason to forget it.
+            if not any(active.isolates for active in settings.layers):
+                # After the change of user, which resets it.
                 privileges.end_with_parent()
     return holding
 
 
-def _limit(wanted: Confinement) -> None:
+def _limit(settings: Confinement) -> None:
     limits = {
         resource.RLIMIT_CORE: 0,
-        # Not even into memory: memfd and tmpfs count too.
+        # Applies to memfd and tmpfs as well.
         resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: wanted.open_files,
-        resource.RLIMIT_CPU: wanted.cpu_seconds or None,
-        resource.RLIMIT_NPROC: wanted.processes,
-        resource.RLIMIT_MEMLOCK: None if wanted.devices else 0,
+        resource.RLIMIT_NOFILE: settings.open_files,
+        resource.RLIMIT_CPU: settings.cpu_seconds or None,
+        resource.RLIMIT_NPROC: settings.processes,
+        resource.RLIMIT_MEMLOCK: None if settings.devices else 0,
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: _MOST_SIGNALS,
-        resource.RLIMIT_DATA: wanted.data_bytes,
+        resource.RLIMIT_DATA: settings.data_bytes,
     }
     for kind, most in limits.items():
         if most is not None:
@@ -121,15 +124,7 @@ def _limit(wanted: Confinement) -> None:
             resource.setrlimit(kind, (allowed, allowed))
 
 
-def _become(wanted: Confinement) -> None:
-    if wanted.user is None:
-        raise ValueError("no user to become")
-    privileges.become(wanted.user)
-
-
-def _restrict_files(wanted: Confinement) -> None:
-    landlock.restrict(readable=wanted.readable, devices=(Path(os.devnull), *wanted.devices))
-
-
-def _restrict_calls(wanted: Confinement) -> None:
-    seccomp.restrict(drivers=bool(wanted.devices))
+def _become(settings: Confinement) -> None:
+    if settings.user is None:
+        raise ValueError("no user to switch to")
+    privileges.become(settings.user)

@@ -1,9 +1,9 @@
-"""`python namespaces.py PLAN`: what bubblewrap does, where it is not installed. Runs a program in namespaces of its
-own, on a file system that holds nothing but what is listed.
+"""`python namespaces.py PLAN`: a replacement for bubblewrap. Runs a program in new namespaces, on a file system that
+contains only listed files.
 
-As root it makes them directly, else inside a user namespace. Three processes: the outermost waits, and dies with the
-worker; the second is the first of the new process namespace, and reaps; the third becomes the program. The kernel ends
-all of them with the second. Imports the standard library only, so that it starts quickly.
+Root creates the namespaces directly, other users in a user namespace. There are three processes: the outermost waits
+and dies with the worker; the second is the first of the new process namespace and reaps; the third becomes the program.
+The kernel kills all of them with the second. Imports only the standard library, so that it starts quickly.
 """
 
 import ctypes
@@ -26,23 +26,23 @@ _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTION, _REMOUNT, _BIND, _RECURSIVE,
 _DETACH = 2
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
-_PLACES = ("/tmp", "/usr", "/etc")  # noqa: S108 - covered for a moment, in this namespace only
+_PLACES = ("/tmp", "/usr", "/etc")  # noqa: S108 - temporary mount points in this namespace
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Plan(TypedDict):
-    """What to build, as JSON on the command line."""
+    """The namespaces' content, as JSON on the command line."""
 
     binds: list[tuple[str, str]]
-    """Files and folders, and where they are inside; read-only."""
+    """Read-only mounts: source and target."""
     links: list[tuple[str, str]]
-    """Symbolic links, and what they hold."""
+    """Symbolic links: path and target."""
     devices: list[str]
-    """Bound writable, at the same places."""
+    """Writable mounts, at the same paths."""
     start: str
-    """The folder that the program starts in; empty, except for what is bound below it."""
+    """Working directory of the program; empty, except for mounts below it."""
     keeps_root: bool
-    """Whether root stays root, so that the program can become another user."""
+    """Whether root stays root, so that the program can switch to another user."""
     command: list[str]
 
 
@@ -68,17 +68,17 @@ def _enter(plan: Plan) -> None:
 
 
 def _first_process(plan: Plan) -> int:
-    """What the first process of the new namespace does: its file system, then the program."""
+    """The first process of the new namespace: builds the file system and starts the program."""
+
+    def execute() -> int:
+        os.chdir(plan["start"])
+        _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        os.execve(plan["command"][0], plan["command"], dict(os.environ))  # noqa: S606 - the program of `sandbox`
+
     _end_with_parent()
     _build(plan)
     os.setsid()
-    return _as_parent_of(lambda: _become(plan))
-
-
-def _become(plan: Plan) -> int:
-    os.chdir(plan["start"])
-    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    os.execve(plan["command"][0], plan["command"], dict(os.environ))  # noqa: S606 - the program of `sandbox`
+    return _as_parent_of(execute)
 
 
 def _as_parent_of(child: Callable[[], int]) -> int:
@@ -89,11 +89,11 @@ def _as_parent_of(child: Callable[[], int]) -> int:
         code = 1
         try:
             code = child()
-        except BaseException as error:  # noqa: BLE001 - it must not go on as its parent
+        except BaseException as error:  # noqa: BLE001 - the child must not return into the parent's code
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
         finally:
             os._exit(code)
-    # The channel is the program's alone: its end must be seen when that one ends.
+    # Only the program may hold the channel, so that its end closes it.
     os.dup2(null, 0)
     while True:
         ended, status = os.wait()
@@ -103,7 +103,7 @@ def _as_parent_of(child: Callable[[], int]) -> int:
 
 
 def _build(plan: Plan) -> None:
-    """A file system in memory, filled, put in the place of the present one, and made read-only."""
+    """Build a file system in memory, make it the root, and remount it read-only."""
     _mount("none", "/", flags=_RECURSIVE | _PRIVATE)
     _move_aside()
     root = Path("/new")
@@ -116,10 +116,10 @@ def _build(plan: Plan) -> None:
     for device in plan["devices"]:
         _bind(device, root / device.lstrip("/"), read_only=False)
     _mount("proc", _made(root / "proc"), kind="proc", flags=_NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
-    # Nothing is mounted there: the code may lie below it.
+    # Not a mount: code may be mounted below it.
     _made(root / plan["start"].lstrip("/"))
     os.chdir(root)
-    # The old root then lies over the new one, and is taken away with all that is mounted below it.
+    # The old root is then on top of the new one, and is unmounted with everything below it.
     _pivot(b".", b".")
     _checked(_libc.umount2(b".", _DETACH), what="umount2")
     os.chdir("/")
@@ -127,7 +127,7 @@ def _build(plan: Plan) -> None:
 
 
 def _move_aside() -> None:
-    """Make the present file system a folder, `/old`, of an empty one, so that nothing that is mounted hides it."""
+    """Move the current root to `/old` in an empty root, so that no mount hides it."""
     place = next(path for path in _PLACES if Path(path).is_dir())
     _mount("tmpfs", place, kind="tmpfs", flags=_NO_SETUID | _NO_DEVICES, data="mode=0755,size=4m,nr_inodes=20000")
     _made(Path(place, "old"))
@@ -148,23 +148,19 @@ def _made(folder: Path) -> str:
 
 
 def _bind(source: str, place: Path, *, read_only: bool) -> None:
-    found = Path("/old", source.lstrip("/"))
-    if found.is_dir():
+    original = Path("/old", source.lstrip("/"))
+    if original.is_dir():
         place.mkdir(parents=True, exist_ok=True)
     else:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
-    _mount(str(found), str(place), flags=_BIND | _RECURSIVE)
-    # What the mount had before must stay: in a user namespace it may not be taken away.
-    flags = _BIND | _REMOUNT | _NO_SETUID | _kept_flags(os.statvfs(place).f_flag)
-    is_device = stat.S_ISCHR(found.stat().st_mode)
+    _mount(str(original), str(place), flags=_BIND | _RECURSIVE)
+    # A user namespace must not remove flags of the original mount. The first four have the same values in `statvfs`.
+    current = os.statvfs(place).f_flag
+    flags = _BIND | _REMOUNT | _NO_SETUID | current & (_READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
+    flags |= (1024 if current & os.ST_NOATIME else 0) | ((1 << 21) if current & os.ST_RELATIME else 0)
+    is_device = stat.S_ISCHR(original.stat().st_mode)
     _mount("none", str(place), flags=flags | (0 if is_device else _NO_DEVICES) | (_READ_ONLY if read_only else 0))
-
-
-def _kept_flags(found: int) -> int:
-    """Mount flags for what `statvfs` reports. The first four have the same numbers there and here."""
-    kept = found & (_READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
-    return kept | (1024 if found & os.ST_NOATIME else 0) | ((1 << 21) if found & os.ST_RELATIME else 0)
 
 
 def _mount(source: str, target: str, *, kind: str | None = None, flags: int = 0, data: str | None = None) -> None:

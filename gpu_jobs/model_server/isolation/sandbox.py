@@ -1,7 +1,7 @@
-"""The sandbox of model servers: what this machine offers for it, and starting a server in it.
+"""The sandbox of model servers: the layers of this machine, and starting a server.
 
-Every layer holds by itself. Files are kept away by a file system of its own and by Landlock, the network by a network
-namespace and by seccomp, other processes by a process namespace, by seccomp and by a user that owns nothing.
+Each protection has independent layers: of files a separate file system and Landlock, of the network a network namespace
+and seccomp, of other processes a process namespace, seccomp and a user that owns nothing.
 """
 
 import json
@@ -28,7 +28,7 @@ from gpu_jobs.model_server.process import ServerProcess
 
 logger = logging.getLogger(__name__)
 INSIDE = "/model"
-"""Where the model's folder is in a file system of its own."""
+"""Path of the model's folder in a separate file system."""
 ALLOW_UNSANDBOXED = "PLANARENA_ALLOW_UNSANDBOXED_MODELS"
 _ISOLATING = frozenset({Layer.BUBBLEWRAP, Layer.NAMESPACES})
 _MORE_THAN_ITS_SHARE = "more than its share of this machine"
@@ -40,15 +40,15 @@ _NEEDED = (
     # The limits do not count all memory.
     (_MORE_THAN_ITS_SHARE, frozenset({Layer.SECCOMP})),
 )
-"""What a model must be kept from, and which layers do that, each by itself."""
+"""Required protections, and the layers that each provide them."""
 _PROGRAM = ("-m", "gpu_jobs.model_server")
 _PROBE_SECONDS, _PROBE_MEMORY = 30.0, 1 << 30
 _PROCESSES = 512
 _SPARE_BYTES, _SPARE_OF_A_CORE = 512 * 1024**2, 32 * 1024**2
-"""Writable memory that a server may reserve beyond what it may hold, such as stacks of threads. The kernel's bound, for
-what it takes between two looks of its worker."""
-_START = "/tmp"  # noqa: S108 - its own, and read-only
-"""The folder that it starts in: empty, except for its code where that lies below it."""
+"""Memory that a server may reserve beyond its limit, such as stacks of threads. The kernel enforces this limit between
+two checks of the worker."""
+_START = "/tmp"  # noqa: S108 - in a read-only file system of its own
+"""Working directory, empty except for code below it."""
 _DEVICES = (os.devnull, *RANDOM)
 _CPU_HOURS = 24
 _PASSED_ON = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
@@ -56,43 +56,42 @@ _PASSED_ON = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A server that has said hello."""
+    """A running server."""
 
     server: ServerProcess
     inside: str
-    """The model's folder as the server sees it."""
+    """Path of the model's folder in the sandbox."""
 
 
 class LayersMissingError(ModelError):
-    """A server started, but without a part of its sandbox. It is ended."""
+    """A server started without some layers of its sandbox, and was ended."""
 
     def __init__(self, missing: frozenset[Layer], *, why: str) -> None:
         names = ", ".join(sorted(missing))
-        super().__init__(f"The model server lacks a part of its sandbox: {names} ({why or 'it does not say why'}).")
+        super().__init__(f"The model server lacks layers of its sandbox: {names} ({why or 'no reason given'}).")
         self.missing = missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
-    """Starts model servers with the layers that this machine has."""
+    """Starts model servers with these layers."""
 
     layers: frozenset[Layer]
-    """Those to put on."""
     program: tuple[str, ...] = _PROGRAM
-    """Arguments of the interpreter; tests give hostile ones."""
+    """Arguments of the interpreter; for tests."""
     start_seconds: float = DEADLINES.start
 
     def start(self, *, folder: Path | None, device: str, memory_bytes: int) -> Started:
         """Start a server.
 
         Args:
-            folder: of the model that it may read; None: none.
+            folder: of the model; None: none.
             device: of torch.
-            memory_bytes: that it may hold for itself.
+            memory_bytes: limit of its private memory.
 
         Raises:
-            ModelUnusableError: the folder holds links that lead out of it.
-            ModelError: the server does not start, or (`LayersMissingError`) without one of the layers.
+            ModelUnusableError: the folder contains links that lead out of it.
+            ModelError: the server does not start, or starts without a layer (`LayersMissingError`).
         """
         files = {} if folder is None else model_files(folder)
         isolated = any(layer.isolates for layer in self.layers)
@@ -118,7 +117,7 @@ class Sandbox:
         return Started(server=server, inside=inside)
 
     def probe(self) -> frozenset[Layer] | None:
-        """Which of its layers hold on this machine; None if no server starts with them."""
+        """The layers that work on this machine; None if no server starts with them."""
         try:
             started = replace(self, start_seconds=_PROBE_SECONDS).start(
                 folder=None, device="cpu", memory_bytes=_PROBE_MEMORY
@@ -140,7 +139,7 @@ class Sandbox:
             own = frozenset(map(Layer, hello.confined_by))
         except (ChannelError, ValueError) as error:
             server.kill()
-            why = f"{error}; {server.end_in_words()}; {server.output() or 'it wrote nothing'}"
+            why = f"{error}; {server.end_in_words()}; {server.output() or 'no output'}"
             server.close()
             raise ModelError(f"The model server does not start: {why}.") from None
         missing = frozenset(layer for layer in self.layers - own if not layer.isolates)
@@ -162,7 +161,7 @@ class Sandbox:
             user=unprivileged_user() if own_user else None,
             processes=_PROCESSES if own_user or isolated else _threads_of_user() + _PROCESSES,
             cpu_seconds=_CPU_HOURS * 3600 * (os.cpu_count() or 1),
-            # What drivers of GPUs reserve is no measure of what they hold.
+            # GPU drivers reserve far more than they use.
             data_bytes=None if gpu else memory_bytes + _SPARE_BYTES + _SPARE_OF_A_CORE * (os.cpu_count() or 1),
         )
 
@@ -174,14 +173,14 @@ def _bubblewrap(
     if confinement.user is None:
         command += ["--unshare-all"]
     else:
-        # Root makes them without a user namespace, in which only its own number would exist; the server then becomes
-        # another user and loses these two.
+        # Without a user namespace, in which no other user would exist: the server switches to another user, and then
+        # loses these two capabilities.
         command += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     command += ["--clearenv", *(part for pair in environment.items() for part in ("--setenv", *pair))]
     command += ["--tmpfs", "/", "--proc", "/proc", "--dir", INSIDE, "--dir", _START]
     devices = [*map(Path, _DEVICES), *confinement.devices]
-    # By itself it makes folders that only root may enter.
+    # Created explicitly, since bubblewrap would create folders that only root may enter.
     for parent in _parents([*needed.bound, *devices, *(Path(INSIDE, name) for name in files)]):
         command += ["--dir", str(parent)]
     for path in needed.bound:
@@ -191,7 +190,7 @@ def _bubblewrap(
             command += ["--ro-bind", str(path), str(path)]
     for name, path in files.items():
         command += ["--ro-bind", str(path), f"{INSIDE}/{name}"]
-    # Not by `--dev`, which leaves `/dev` writable memory, and has a device for shared memory, `/dev/zero`.
+    # Not with `--dev`, which leaves `/dev` writable and has `/dev/zero`, a device for shared memory.
     for device in devices:
         command += ["--dev-bind-try", str(device), str(device)]
     return [*command, "--remount-ro", "/", "--chdir", _START, "--"]
@@ -213,18 +212,17 @@ def _namespaces(needed: Code, *, files: Mapping[str, Path], confinement: Confine
 
 
 def _parents(paths: Iterable[Path]) -> list[Path]:
-    """The folders above these paths, those further up first."""
+    """All parent folders of these paths, in top-down order."""
     return sorted({parent for path in paths for parent in path.parents if parent != Path("/")})
 
 
 def _environment(needed: Code) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return {
-        **kept,
+        **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         "HOME": _START,
         "LANG": "C.UTF-8",
-        # It may run no other program. Some libraries look for a compiler while they are imported. Where they find one,
-        # their import fails, since they cannot write the file to compile.
+        # It may run no other program. Some libraries look for a compiler on import and, if they find one, fail since
+        # they cannot write the file to compile.
         "PATH": "",
         "PYTHONPATH": os.pathsep.join(map(str, needed.search)),
         "HF_HUB_OFFLINE": "1",
@@ -232,7 +230,7 @@ def _environment(needed: Code) -> dict[str, str]:
 
 
 def _threads_of_user() -> int:
-    """Processes and threads that this user has already, which the limit counts too."""
+    """Present processes and threads of this user, which count towards the limit."""
     user, total = os.getuid(), 0
     for process in psutil.process_iter(["uids", "num_threads"]):
         uids, threads = process.info["uids"], process.info["num_threads"]
@@ -241,7 +239,7 @@ def _threads_of_user() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Detection:
     """The sandbox of this machine."""
 
     sandbox: Sandbox
@@ -249,21 +247,24 @@ class Found:
     """Why submitted models are not loaded here, as a sentence; empty if they are."""
 
     def line(self) -> str:
-        """For the operator, in the worker's log."""
+        """Summary for the worker's log."""
         layers = ", ".join(sorted(self.sandbox.layers)) or "nothing"
-        missing = ", ".join(sorted(_wanted() - self.sandbox.layers))
+        outer = Layer.BUBBLEWRAP if shutil.which("bwrap") else Layer.NAMESPACES
+        own_user = {Layer.OWN_USER} if os.geteuid() == 0 else set()
+        complete = frozenset({Layer.LANDLOCK, Layer.SECCOMP, Layer.LIMITS, outer, *own_user})
+        missing = ", ".join(sorted(complete - self.sandbox.layers))
         allowed = os.environ.get(ALLOW_UNSANDBOXED) == "1"
         line = f"Submitted models are confined by: {layers}."
         if missing:
             line += f" Not available here: {missing}."
         if self.problem:
-            line += f" They are loaded all the same, since {ALLOW_UNSANDBOXED}=1." if allowed else f" {self.problem}"
+            line += f" They are loaded nevertheless, since {ALLOW_UNSANDBOXED}=1." if allowed else f" {self.problem}"
         return line
 
 
 @cache
-def detected() -> Found:
-    """The sandbox with the most layers that a model server starts in on this machine. Takes about a second."""
+def detected() -> Detection:
+    """The sandbox with the most layers in which a model server starts on this machine. Takes about a second."""
     for layers in _candidates():
         holding = Sandbox(layers=layers).probe()
         if holding is not None:
@@ -271,21 +272,23 @@ def detected() -> Found:
     return judged(frozenset())
 
 
-def judged(layers: frozenset[Layer]) -> Found:
-    """Whether these layers are enough."""
+def judged(layers: frozenset[Layer]) -> Detection:
+    """A sandbox with these layers, and whether they suffice."""
     lacking = list(dict.fromkeys(what for what, by in _NEEDED if not layers & by))
     problem = ""
     if lacking:
+        *others, last = lacking
+        resources = f"{', '.join(others)} and {last}" if others else last
         problem = (
-            f"This worker loads no submitted models, because its machine cannot keep them from {_in_words(lacking)}; "
-            f"install bubblewrap and libseccomp, or set {ALLOW_UNSANDBOXED}=1 where a model may do anything that the "
+            f"This worker loads no submitted models, because its machine cannot keep them from {resources}; "
+            f"install bubblewrap and libseccomp, or set {ALLOW_UNSANDBOXED}=1 if a model may do anything that the "
             "worker may."
         )
-    return Found(sandbox=Sandbox(layers=layers), problem=problem)
+    return Detection(sandbox=Sandbox(layers=layers), problem=problem)
 
 
 def _candidates() -> Iterator[frozenset[Layer]]:
-    """Sets of layers to try, the best first."""
+    """Sets of layers to try, best first."""
     always = frozenset({Layer.LANDLOCK, Layer.SECCOMP, Layer.LIMITS})
     for outer in (Layer.BUBBLEWRAP, Layer.NAMESPACES):
         if outer is Layer.BUBBLEWRAP and shutil.which("bwrap") is None:
@@ -293,15 +296,5 @@ def _candidates() -> Iterator[frozenset[Layer]]:
         if os.geteuid() == 0:
             yield always | {outer, Layer.OWN_USER}
         yield always | {outer}
-    # Without a file system of its own, another user would not reach the worker's folder with the model.
+    # Without a separate file system, another user could not read the model in the worker's folder.
     yield always
-
-
-def _wanted() -> frozenset[Layer]:
-    outer = Layer.BUBBLEWRAP if shutil.which("bwrap") else Layer.NAMESPACES
-    own_user = {Layer.OWN_USER} if os.geteuid() == 0 else set()
-    return frozenset({Layer.LANDLOCK, Layer.SECCOMP, Layer.LIMITS, outer, *own_user})
-
-
-def _in_words(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -227,7 +227,7 @@ def test_nonsense_ends_the_server_and_is_the_model_s_fault():
         server = FakeServer(LOADED, reply)
         model = opened(server)
         (failure,) = model.answer([call])
-        is_said = failure.kind is FailureKind.BROKEN and "does not keep to its protocol" in failure.message
+        is_said = failure.kind is FailureKind.BROKEN and "violated the protocol" in failure.message
         is_ended = server.closed and model.is_broken and model.answer([FREE, SCORED]) == [failure, failure]
         if not is_said or not is_ended or len(failure.message) >= 2000 or not model.count_tokens("four words") > 0:
             wrong[str(reply)[:200]] = failure
@@ -247,14 +247,14 @@ def test_a_server_that_dies_says_how():
     model = opened(FakeServer(LOADED, None))
     (failure,) = model.answer([FREE])
     assert failure.kind is FailureKind.BROKEN
-    assert failure.message == "The language model ended while it was asked: it was ended by SIGKILL."
+    assert failure.message == "The language model ended during a call: it was ended by SIGKILL."
 
 
 def test_a_server_that_asks_about_a_constraint_without_end_is_ended():
     again = [{"type": "follow", "constraint": 0, "written": []}] * 1000
     server = FakeServer(LOADED, *again)
     (failure,) = opened(server, deadlines=Deadlines()).answer([NAMED])
-    assert "asks about a constraint without end" in failure.message
+    assert "asks about a constraint too often" in failure.message
     assert len(server.received) < 400
 
 
@@ -293,11 +293,11 @@ def test_a_model_that_does_not_load_says_why_and_its_server_is_ended():
         ({**LOADED, "identity": {**IDENTITY, "name": "another"}}, ModelUnusableError, "protocol"),
         ({**LOADED, "identity": {**IDENTITY, "batching": "<script>"}}, ModelUnusableError, "protocol"),
         (b"\x00", ModelUnusableError, "protocol"),
-        (None, ModelUnusableError, "it was ended by SIGKILL, while it was loaded"),
+        (None, ModelUnusableError, "it was ended by SIGKILL, while loading"),
         (lambda channel: time.sleep(3), ModelUnusableError, "did not answer within 0.5 seconds"),
     ]
     digests = [
-        ("b" * 64, ModelUnusableError, "it reports other weights than those that it was given, while it was loaded"),
+        ("b" * 64, ModelUnusableError, "it reports other weights than the model's, while loading"),
         (WeightsError("there are no weights"), ModelUnusableError, "cannot be loaded: there are no weights"),
         (OSError("the disk fails"), ModelError, "files cannot be read: the disk fails"),
     ]

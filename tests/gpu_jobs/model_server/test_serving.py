@@ -230,7 +230,7 @@ def opened(address, folder, **changes):
 @pytest.mark.parametrize(
     ("child", "kind", "said"),
     [
-        ("os._exit(7)", FailureKind.BROKEN, "ended while it was asked: it ended with the exit code 7."),
+        ("os._exit(7)", FailureKind.BROKEN, "ended during a call: it ended with the exit code 7."),
         # A frame that is begun and not ended: the supervisor's own words must not become its content.
         ("connection.sendall(struct.pack('>I', 60) + b'x'); os._exit(7)", FailureKind.BROKEN, "the exit code 7"),
         ("connection.sendall(struct.pack('>I', 2**32 - 1)); time.sleep(60)", FailureKind.BROKEN, "it sent a frame of"),
