@@ -62,7 +62,7 @@ def test_deadlines_are_set_by_the_operator():
     set_here = deadlines_set(environment={"PLANARENA_MODEL_LOAD_SECONDS": "20", "PLANARENA_MODEL_CALL_SECONDS": "0.5"})
     assert (set_here.load, set_here.answer, set_here.call) == (20.0, DEADLINES.answer, 0.5)
     for wrong in ("soon", "0", "-1", "inf", "nan"):
-        with pytest.raises(ModelError, match=r"PLANARENA_MODEL_ANSWER_SECONDS is '.*', which is not a number of seconds"):
+        with pytest.raises(ModelError, match=r"PLANARENA_MODEL_ANSWER_SECONDS is '.*', which is not a number of"):
             deadlines_set(environment={"PLANARENA_MODEL_ANSWER_SECONDS": wrong})
 
 
