@@ -186,16 +186,18 @@ def _call(call: wire.WireGenerate | wire.WireScore, *, constraints: Sequence[Con
 def _answer(answer: Answer | Failure) -> wire.WireCompletion | wire.WireScores | wire.WireFailure:
     if isinstance(answer, Failure):
         return wire.WireFailure.model_validate({"kind": answer.kind, "message": answer.message[:_LONGEST_SENTENCE]})
-    completion = isinstance(answer, Completion)
-    values = [beam.log_probability for beam in answer.beams] if completion else answer.log_probabilities
+    usage = wire.WireUsage(prompt_tokens=answer.usage.prompt_tokens, completion_tokens=answer.usage.completion_tokens)
+    if isinstance(answer, Completion):
+        values = [beam.log_probability for beam in answer.beams]
+    else:
+        values = list(answer.log_probabilities)
     if not all(map(math.isfinite, values)):
         message = "The language model gave probabilities that are not numbers."
         return wire.WireFailure(kind=FailureKind.BROKEN, message=message)
-    usage = wire.WireUsage(prompt_tokens=answer.usage.prompt_tokens, completion_tokens=answer.usage.completion_tokens)
-    if not completion:
-        return wire.WireScores(log_probabilities=answer.log_probabilities, usage=usage)
-    beams = tuple(wire.WireBeam(log_probability=beam.log_probability, names=beam.names) for beam in answer.beams)
-    return wire.WireCompletion(text=answer.text, usage=usage, truncated=answer.truncated, beams=beams)
+    if isinstance(answer, Completion):
+        beams = tuple(wire.WireBeam(log_probability=beam.log_probability, names=beam.names) for beam in answer.beams)
+        return wire.WireCompletion(text=answer.text, usage=usage, truncated=answer.truncated, beams=beams)
+    return wire.WireScores(log_probabilities=answer.log_probabilities, usage=usage)
 
 
 def main(arguments: Sequence[str]) -> int:
