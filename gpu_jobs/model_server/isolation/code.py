@@ -93,7 +93,7 @@ def model_files(folder: Path) -> dict[str, Path]:
             continue
         target = path.resolve()
         if not any(target.is_relative_to(root) for root in roots) or not target.is_file():
-            raise ModelUnusableError(f"{path.relative_to(folder)} is not a link to a file of the model.")
+            raise ModelUnusableError(f"{path.relative_to(folder)} is a link to a file outside of the model.")
         files[str(path.relative_to(folder))] = target
     return files
 

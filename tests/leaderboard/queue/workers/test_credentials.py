@@ -241,7 +241,7 @@ class TestSeed:
         assert attempt.client.get(f"{attempt.path}seed/").status_code == 403
 
     @pytest.mark.parametrize(
-        ("master", "said"), [("", "PLANARENA_HIDDEN_SEED"), ("a5" * 32, "does not match its published commitment")]
+        ("master", "said"), [("", "PLANARENA_HIDDEN_SEED"), ("a5" * 32, "does not fit the commitment")]
     )
     def test_a_seed_that_is_not_the_announced_one_is_given_to_nobody(self, settings, master, said):
         attempt = attempt_of(launching(split="hidden"))
